@@ -1,0 +1,52 @@
+# Two commands do all the set-up: `make run` and `make test`. Needs Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test check bench lock format
+
+run: $(VENV)/base
+	@$(BIN)/python manage.py migrate --verbosity 0
+	@$(BIN)/python manage.py collectstatic --noinput --verbosity 0
+	@exec $(BIN)/python manage.py serve
+
+test: $(VENV)/dev
+	$(BIN)/pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/djlint --check --lint templates --quiet
+	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: $(VENV)/dev
+	$(BIN)/python -m bench
+
+format: $(VENV)/dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+# Locks name hashes and no registry, so any mirror works.
+lock: $(VENV)/uv
+	cd requirements && for name in base dev; do \
+	  extra=$$(test $$name = dev && echo "--extra dev"); \
+	  UV=$$(test -x ../$(BIN)/uv && echo ../$(BIN)/uv || echo uv); \
+	  $$UV pip compile ../pyproject.toml $$extra --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	    --upgrade --quiet --output-file $$name.txt; \
+	done
+
+# uv comes by pip where the machine has none; it installs what the lock names and nothing else.
+$(VENV)/uv:
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@command -v uv >/dev/null || $(BIN)/python -m pip install --quiet uv
+	@touch $@
+
+$(VENV)/%: requirements/%.txt $(VENV)/uv
+	@echo "Installing $<…"
+	@UV=$$(test -x $(BIN)/uv && echo $(BIN)/uv || echo uv); \
+	  $$UV pip install --quiet --python $(BIN)/python --require-hashes -r $<
+	@touch $@

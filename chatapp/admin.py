@@ -1,0 +1,96 @@
+"""Administration: review of conversations, read-only; people; upstreams."""
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from chatapp import frames
+from chatapp.models import Conversation, Upstream, User
+
+admin.site.site_header = admin.site.site_title = "chatapp administration"
+admin.site.index_title = "People, upstreams, conversations"
+admin.site.register(User, UserAdmin)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Review changes nothing."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    """Who talked about what, when, and what it cost."""
+
+    list_display = ["title", "user", "updated_at", "replies", "tokens"]
+    list_filter = ["updated_at", "messages__model", "messages__ending"]
+    list_select_related = ["user"]
+    search_fields = ["title", "user__username", "messages__content", "messages__response_id"]
+    search_help_text = "Titles, people, the text of messages, and upstreams' response ids."
+    date_hierarchy = "updated_at"
+    fields = ["title", "user", "created_at", "updated_at", "tokens", "thread"]
+    readonly_fields = ["tokens", "thread"]
+
+    class Media:
+        css = {"all": ["css/review.css", "css/highlight.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        return Conversation.objects.with_usage()
+
+    @admin.display(ordering="reply_count")
+    def replies(self, conversation: Conversation) -> int:
+        return conversation.reply_count
+
+    @admin.display(ordering="total_tokens")
+    def tokens(self, conversation: Conversation) -> str:
+        """The sum, with how much of it is estimated, and how many replies it leaves out."""
+        parts = [f"{conversation.total_tokens:,}"]
+        if conversation.estimated_tokens:
+            parts.append(f"of which {conversation.estimated_tokens:,} estimated")
+        if conversation.unknown_replies:
+            parts.append(f"{conversation.unknown_replies} replies of unknown usage")
+        return ", ".join(parts)
+
+    @admin.display(description="Messages")
+    def thread(self, conversation: Conversation) -> SafeString:
+        """Every message of every branch, oldest first."""
+        return frames.review_html(conversation.messages.select_related("usage", "upstream"))
+
+
+class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The stored key is never shown; an empty field keeps it."""
+
+    api_key = forms.CharField(
+        label="API key",
+        required=False,
+        strip=True,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="Stored encrypted and never shown again. Leave empty to keep the stored one.",
+    )
+
+    class Meta:
+        model = Upstream
+        fields = ["name", "base_url", "api_key", "offered_models", "enabled"]
+
+    def clean_api_key(self) -> str:
+        return self.cleaned_data["api_key"] or self.instance.api_key or ""
+
+
+@admin.register(Upstream)
+class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = UpstreamForm
+    list_display = ["name", "base_url", "enabled", "from_environment"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
+        """The environment's upstream is what the environment says at each start."""
+        return ["name", "base_url"] if obj and obj.from_environment else []

@@ -1,0 +1,298 @@
+"""The tab's socket: JSON of a form's fields in, HTML frames out.
+
+`receive` only starts things; replies run in tasks of their own, so that a tab's close is seen at
+once. Every action asks the database anew who is signed in.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID, uuid4
+
+from asgiref.sync import async_to_sync
+from channels.consumer import get_handler_name
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
+from django import forms
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.auth.signals import user_logged_out
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import DatabaseError, transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from chatapp import frames
+from chatapp.forms import PromptForm, RetryForm, WatchForm
+from chatapp.generation import generations
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.upstream.reply import Ending
+
+logger = logging.getLogger(__name__)
+
+SIGNED_OUT = 4401  # a close code that htmx does not reconnect after
+CLOSE_FRAME_CODES = (1000, 1001)
+
+
+class Refused(Exception):
+    """Why an action was not taken, as a sentence for the person."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A stored prompt and the reply to come."""
+
+    thread: list[Message]
+    is_repeated: bool = False
+
+    @property
+    def prompt(self) -> Message:
+        return self.thread[-2]
+
+    @property
+    def reply(self) -> Message:
+        return self.thread[-1]
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.reply.conversation
+
+    @property
+    def history(self) -> list[Mapping[str, object]]:
+        return [message.as_chat_message() for message in self.thread[:-1] if message.content]
+
+
+class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """One browser tab."""
+
+    async def connect(self) -> None:
+        if not _is_own_origin(self.scope) or not self.scope["user"].is_authenticated:
+            await self.close()
+            return
+        await self.channel_layer.group_add(self._session_group, self.channel_name)
+        await self.accept()
+        query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
+        if query.get("conversation"):
+            await self._act("watch", query)
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        # Not Channels' own, which first waits for the database thread: a close must not wait.
+        if message["type"] == "websocket.disconnect":
+            by_hand = message.get("code") in CLOSE_FRAME_CODES
+            grace = settings.CHATAPP_CLOSE_GRACE if by_hand else settings.CHATAPP_DROP_GRACE
+            generations().leave(self, grace)
+        await getattr(self, get_handler_name(message))(message)
+
+    async def disconnect(self, code: int) -> None:
+        if self.scope["user"].is_authenticated:
+            await self.channel_layer.group_discard(self._session_group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        try:
+            fields = json.loads(text_data or "")
+        except ValueError:
+            fields = None
+        if isinstance(fields, dict):
+            await self._act(str(fields.get("action")), fields)
+        else:
+            await self.show(frames.problem_frame("This page is out of date. Reload it."))
+
+    async def show(self, frame: str) -> None:
+        await self.send(text_data=frame)
+
+    async def session_ended(self, event: dict[str, Any]) -> None:
+        await self.close(code=SIGNED_OUT)
+
+    @property
+    def _session_group(self) -> str:
+        return _session_group(self.scope["session"].session_key)
+
+    async def _act(self, action: str, fields: Mapping[str, Any]) -> None:
+        actions = {
+            "prompt": self._prompt,
+            "retry": self._retry,
+            "stop": self._stop,
+            "watch": self._watch,
+        }
+        try:
+            if action not in actions:
+                raise Refused("This page is out of date. Reload it.")
+            await actions[action](fields)
+        except Refused as refused:
+            await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
+        except DatabaseError:
+            logger.exception("The database failed on %s", action)
+            text = "The database can't be reached. Your text is kept: send it again in a moment."
+            await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
+
+    async def _prompt(self, fields: Mapping[str, Any]) -> None:
+        asked = _cleaned(PromptForm(fields))
+        asked["model"] = asked["model"] or await self._default_model()
+        with generations().claim(asked["conversation"] or uuid4()) as is_free:
+            turn = await database_sync_to_async(self._store_prompt)(asked, is_free)
+            if turn.is_repeated:
+                await self._watch({"conversation": str(turn.conversation.pk)})
+                return
+            generations().show(self, turn.conversation.pk)
+            await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+
+    async def _retry(self, fields: Mapping[str, Any]) -> None:
+        asked = _cleaned(RetryForm(fields))
+        asked["model"] = asked["model"] or await self._default_model()
+        conversation = await database_sync_to_async(self._conversation_of)(asked["reply"])
+        with generations().claim(conversation.pk) as is_free:
+            _refuse_unless(is_free)
+            turn = await database_sync_to_async(self._store_retry)(conversation, asked)
+            generations().show(self, conversation.pk)
+            await self._start(turn, frames.thread_frame(turn.thread))
+
+    async def _start(self, turn: Turn, frame: str) -> None:
+        frame += frames.composer_frame(turn.conversation, turn.reply)
+        frame += frames.sidebar_frame(turn.conversation, running=True, first=True)
+        for tab in generations().tabs_showing(turn.conversation.pk):
+            await tab.show(frame)
+        generations().start(turn.reply, turn.history, self)
+
+    async def _stop(self, fields: Mapping[str, Any]) -> None:
+        running = generations().running(_uuid(fields.get("conversation")))
+        if running and running.message.conversation.user_id == self.scope["user"].pk:
+            running.stop(Ending.STOPPED)
+
+    async def _watch(self, fields: Mapping[str, Any]) -> None:
+        """Shows a conversation in this tab, and brings the page up to date where it is behind."""
+        if not fields.get("conversation"):
+            generations().show(self, None)
+            return
+        seen = _cleaned(WatchForm(fields))
+        conversation = seen["conversation"]
+        while True:
+            running = generations().running(conversation)
+            shown = running.message.pk if running else seen["head"]
+            thread = await database_sync_to_async(self._thread)(conversation, shown)
+            if generations().running(conversation) is running:
+                break
+        head = thread[-1] if thread else None
+        if running and head and head.pk == seen["head"]:
+            await self.show(await running.snapshot())
+        elif head and (running or (head.pk, head.ending) != (seen["head"], seen["ending"])):
+            frame = frames.thread_frame(thread, running.live.view() if running else None)
+            await self.show(frame + frames.composer_frame(head.conversation, head))
+        generations().show(self, conversation)
+
+    async def _default_model(self) -> tuple[int, str]:
+        for offer in await generations().catalogue.offers():
+            if offer.models:
+                return offer.upstream.pk, offer.models[0]
+        raise Refused("No model is available. An administrator can connect an upstream.")
+
+    def _user(self) -> User:
+        """Who is signed in on this tab's session now, whatever it was when the tab connected."""
+        session = SessionStore(self.scope["session"].session_key)
+        user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
+        if not isinstance(user, User):
+            raise Refused("You are signed out. Sign in again in another tab; your text is kept.")
+        return user
+
+    def _store_prompt(self, asked: dict[str, Any], is_free: bool) -> Turn:
+        user = self._user()
+        if stored := self._stored_prompt(user, asked):
+            return stored
+        _refuse_unless(is_free)
+        upstream, model = _upstream_of(asked["model"])
+        with transaction.atomic():
+            if asked["conversation"]:
+                conversation = _own_conversation(user, asked["conversation"])
+            else:
+                title = Conversation.title_of(asked["message"])
+                conversation = user.conversations.create(title=title)
+            thread = conversation.thread(asked["parent"])
+            parent = thread[-1] if thread else None
+            prompt, reply = conversation.ask(
+                asked["prompt"] or uuid4(), asked["message"], parent, upstream, model
+            )
+        return Turn([*thread, prompt, reply])
+
+    def _stored_prompt(self, user: User, asked: dict[str, Any]) -> Turn | None:
+        """The turn of a prompt that was stored before its socket was lost."""
+        prompt = Message.objects.filter(pk=asked["prompt"]).select_related("conversation").first()
+        if prompt is None:
+            return None
+        if prompt.conversation.user_id != user.pk or prompt.content != asked["message"]:
+            asked["prompt"] = None
+            return None
+        return Turn(prompt.conversation.thread(prompt.pk), is_repeated=True)
+
+    def _store_retry(self, conversation: Conversation, asked: dict[str, Any]) -> Turn:
+        upstream, model = _upstream_of(asked["model"])
+        prompt = conversation.messages.get(children=asked["reply"])
+        reply = conversation.answer(prompt, upstream, model)
+        return Turn(conversation.thread(reply.pk))
+
+    def _conversation_of(self, reply: UUID) -> Conversation:
+        conversation = self._user().conversations.filter(messages=reply).first()
+        if conversation is None:
+            raise Refused("That reply is not here any more. Reload the page.")
+        return conversation
+
+    def _thread(self, conversation: UUID, head: UUID | None) -> list[Message]:
+        return _own_conversation(self._user(), conversation).thread(head)
+
+
+def _own_conversation(user: User, pk: UUID) -> Conversation:
+    conversation = user.conversations.filter(pk=pk).first()
+    if conversation is None:
+        raise Refused("This conversation is not here any more. Start a new chat.")
+    return conversation
+
+
+def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
+    upstream = Upstream.objects.filter(pk=choice[0], enabled=True).first()
+    if upstream is None:
+        raise Refused("This model is not offered any more. Choose another.")
+    return upstream, choice[1]
+
+
+def _refuse_unless(is_free: bool) -> None:
+    if not is_free:
+        raise Refused("A reply is still being written here. Stop it, or wait for its end.")
+    if generations().is_draining:
+        raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
+
+
+def _cleaned(form: forms.Form) -> dict[str, Any]:
+    if not form.is_valid():
+        raise Refused(next(iter(form.errors.values()))[0])
+    return form.cleaned_data
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None
+
+
+def _is_own_origin(scope: Mapping[str, Any]) -> bool:
+    """Whether the page that opens the socket is ours: browsers always send its Origin."""
+    headers = dict(scope["headers"])
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    host = headers.get(b"host", b"").decode("latin-1")
+    return origin in settings.CSRF_TRUSTED_ORIGINS or urlsplit(origin).netloc == host != ""
+
+
+def _session_group(session_key: str) -> str:
+    return f"session.{sha256(session_key.encode()).hexdigest()}"
+
+
+@receiver(user_logged_out)
+def close_tabs_of_session(request: HttpRequest, **_kwargs: object) -> None:
+    """A tab's socket does not outlive the session that it was opened with."""
+    if request.session.session_key:
+        group = _session_group(request.session.session_key)
+        async_to_sync(get_channel_layer().group_send)(group, {"type": "session.ended"})

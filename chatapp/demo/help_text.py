@@ -1,0 +1,128 @@
+"""The app's help: one text, shown on the page /help/ and quoted by the demo.
+
+Markdown in, sections out, and the section that fits a question best. Pure after the one read.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+HELP_FILE = Path(__file__).with_name("help.md")
+
+# Words by which people ask for a section, besides those in its heading.
+KEYWORDS = {
+    "Writing and the keyboard": """
+        shortcut shortcuts hotkey key keys enter shift newline line send focus press
+        compose reasoning thinking thought thoughts
+    """,
+    "Stopping a reply": """
+        stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
+        drop dropped continue leave halt CHATAPP_CLOSE_GRACE CHATAPP_DROP_GRACE
+    """,
+    "Your conversations": """
+        sidebar history chat chats saved reload refresh switch move restart
+    """,
+    "Connecting a gateway": """
+        connect gateways upstream upstreams provider model models openai api endpoint litellm vllm
+        ollama llama anthropic claude gpt gemini real base url picker add configure set
+        OPENAI_BASE_URL OPENAI_API_KEY
+    """,
+    "What a reply cost": """
+        usage costs price token tokens money pay billing bill reported estimated unknown cached
+        spend spent expensive
+    """,
+    "Accounts and passwords": """
+        login log sign signin signup user users people person colleague colleagues invite add
+        account password setup link superuser register forgot
+    """,
+    "Review by administrators": """
+        admin administrator administrators audit supervise moderation read search reviews reviewing
+        inspect see conversations
+    """,
+    "Privacy": """
+        private data gdpr secret stored store tracking tracker trackers confidential safe
+        secure security leave leaves
+    """,
+    "Running it for a team": """
+        deploy deployment deploying production server serve host hosting install nginx caddy proxy
+        reverse https docker postgres postgresql redis sqlite database scale process processes
+        settings configuration environment variable variables port daphne
+        SECRET_KEY DATABASE_URL REDIS_URL ALLOWED_HOSTS CSRF_TRUSTED_ORIGINS
+    """,
+    "Data and backups": """
+        backup back backing restore copy folder directory disk DATA_DIR var export
+    """,
+    "When something goes wrong": """
+        error errors problem trouble broken fails failed failure retry unreachable 401 403 404 429
+        500 502 503 timeout wrong work working rate limit quota
+    """,
+    "What the demo can show": """
+        demo example examples try markdown rendering render table tables code math formula formulas
+        reasoner plain capable
+    """,
+}
+
+# Words that say nothing about the subject.
+SMALL_WORDS = """
+    a about an and are as at be by can could do does for from get has have how i if in is it its me
+    my of on or our please should so tell that the their them there they this to up us was we what
+    when where which who why will with would you your something goes chatapp app
+"""
+
+WORD = re.compile(r"\w+")
+STOP_WORDS = frozenset(WORD.findall(SMALL_WORDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One `##` section of the help. `body` is Markdown without the heading."""
+
+    title: str
+    body: str
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(words_of(f"{self.title} {KEYWORDS[self.title]}"))
+
+
+@cache
+def help_text() -> str:
+    """The whole help as Markdown: a `#` title, a line on the app, then `##` sections."""
+    return HELP_FILE.read_text(encoding="utf-8")
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    _, *parts = re.split(r"^## ", help_text(), flags=re.MULTILINE)
+    return tuple(
+        Section(title=title.strip(), body=body.strip())
+        for title, _, body in (part.partition("\n") for part in parts)
+    )
+
+
+def closest_sections(question: str) -> list[Section]:
+    """The sections that share a word with the question, best first.
+
+    A word counts for less the more sections have it, so `OPENAI_API_KEY` outweighs `add`.
+    """
+    asked = set(words_of(question))
+    scores = {
+        section: sum(1 / section_counts()[word] for word in asked & section.words)
+        for section in sections()
+    }
+    matching = [section for section in sections() if scores[section]]
+    return sorted(matching, key=lambda section: -scores[section])
+
+
+@cache
+def section_counts() -> Counter[str]:
+    """In how many sections each word stands."""
+    return Counter(word for section in sections() for word in section.words)
+
+
+def words_of(text: str) -> Iterable[str]:
+    """The words of a text that say what it is about, in lower case."""
+    return (word for word in WORD.findall(text.lower()) if word not in STOP_WORDS)

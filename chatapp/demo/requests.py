@@ -1,0 +1,48 @@
+"""The body of `POST /v1/chat/completions`: bytes in, a checked `ChatRequest` or a 400 out."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from chatapp.demo.errors import ApiError
+
+Role = Literal["developer", "system", "user", "assistant", "tool", "function"]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One part of a message's content. Only text has a meaning here."""
+
+    type: str
+    text: str = ""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of the conversation so far."""
+
+    role: Role
+    content: str | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class ChatRequest(msgspec.Struct, frozen=True):
+    """What the demo reads of a request; every other field is accepted and ignored."""
+
+    model: str
+    messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
+    stream: bool | None = None
+
+
+def parse_chat_request(body: bytes) -> ChatRequest:
+    """The request in `body`. Raises `ApiError` 400 for bad JSON and for bad fields."""
+    try:
+        return msgspec.json.decode(body, type=ChatRequest)
+    except msgspec.ValidationError as error:
+        raise ApiError(400, f"The request is not valid: {error}.", code="invalid_value") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        message = f"We could not parse the JSON body of your request: {error}."
+        raise ApiError(400, message, code="invalid_json") from error

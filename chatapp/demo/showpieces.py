@@ -1,0 +1,138 @@
+# ruff: noqa: E501  one paragraph a line, as models send it
+"""Texts that show what rendering can do: the demo plays one when asked to show it."""
+
+from dataclasses import dataclass
+
+from chatapp.demo.article import ARTICLE
+
+TABLE = """Here is a table with a column aligned each way.
+
+| Planet | Day, in hours | Moons | Known for |
+|:---|---:|---:|:---:|
+| Mercury | 4,222.6 | 0 | the shortest year |
+| Venus | 2,802.0 | 0 | turning the other way |
+| Earth | 24.0 | 1 | **you are here** |
+| Mars | 24.7 | 2 | *Olympus Mons* |
+
+A cell can hold `code`, **bold** and *italic* text, and [links](/help/)."""
+
+CODE = """Here is the same small thing, counting words, in three languages.
+
+```python
+from collections import Counter
+
+
+def most_common(text: str, n: int = 3) -> list[tuple[str, int]]:
+    \"\"\"The n most frequent words of a text.\"\"\"
+    return Counter(text.lower().split()).most_common(n)
+```
+
+```javascript
+export function mostCommon(text, n = 3) {
+  const counts = new Map();
+  for (const word of text.toLowerCase().split(/\\s+/)) {
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).slice(0, n);
+}
+```
+
+```sql
+SELECT word, count(*) AS times
+FROM words
+GROUP BY word
+ORDER BY times DESC
+LIMIT 3;
+```
+
+Inline code looks like `most_common("to be or not to be")`."""
+
+MATH = r"""Here is some mathematics. Inline, Euler's identity is $e^{i\pi} + 1 = 0$, and on a line of its own, the solutions of a quadratic equation are
+
+$$x = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}$$
+
+The area under a bell curve, a sum and a matrix:
+
+$$\int_{-\infty}^{\infty} e^{-x^2}\,dx = \sqrt{\pi}$$
+
+$$\sum_{k=1}^{n} k = \frac{n(n+1)}{2}$$
+
+$$\begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatrix}$$"""
+
+PROSE = """A paragraph can have **bold**, *italic* and ~~struck~~ words, `code`, a [link](https://commonmark.org/) and a bare address such as https://www.djangoproject.com/.
+
+> A quotation stands a little apart,
+>
+> > and can hold another.
+
+1. Numbered lists count for themselves.
+2. They can hold other lists:
+   - one level down,
+     - and one more;
+   - and back again.
+3. And they go on.
+
+- [x] A task that is done
+- [ ] A task that is not
+
+Other scripts are at home here too: Ελληνικά, Русский, 日本語, العربية, and 🙂.
+
+---"""
+
+EVERYTHING = "\n\n".join(
+    [
+        "Here is a little of everything.",
+        *("## Words", PROSE),
+        *("## A table", TABLE),
+        *("## Code", CODE),
+        *("## Mathematics", MATH),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Showpiece:
+    """`thought` is what the reasoning model thinks before it shows `text`."""
+
+    thought: str
+    text: str
+
+
+SHOWPIECES = {
+    "everything": Showpiece(
+        "Words first, then a table, code and mathematics, each under its own heading.", EVERYTHING
+    ),
+    "table": Showpiece(
+        "A table needs columns of different kinds: words, numbers aligned at the right, and something in the middle.",
+        TABLE,
+    ),
+    "code": Showpiece(
+        "Code is best compared when each language does the same small job, and counting words is short enough.",
+        CODE,
+    ),
+    "math": Showpiece(
+        "For mathematics, one formula within a line and a few on their own: a fraction, an integral, a sum, a matrix.",
+        MATH,
+    ),
+    "long": Showpiece(
+        "A long answer should be worth reading, so I will explain how such an answer gets to the screen.",
+        ARTICLE,
+    ),
+}
+
+# Other words people use for the same.
+ALIASES = {
+    "all": "everything",
+    "tables": "table",
+    "python": "code",
+    "javascript": "code",
+    "sql": "code",
+    "maths": "math",
+    "mathematics": "math",
+    "formula": "math",
+    "formulas": "math",
+    "equation": "math",
+    "equations": "math",
+    "article": "long",
+    "essay": "long",
+}

@@ -1,0 +1,21 @@
+"""What the demo calls a token: a word or so, with the space before it.
+
+One rule for everything, so that usage can be checked: a completion has as many tokens as deltas
+were sent, and a prompt is counted with the same rule.
+"""
+
+import re
+from collections.abc import Sequence
+
+from chatapp.demo.requests import Message
+
+TOKEN = re.compile(r"\s*\S{1,12}|\s+")
+
+
+def split_tokens(text: str) -> list[str]:
+    """The tokens of `text`, in order; joined, they are `text` again."""
+    return TOKEN.findall(text)
+
+
+def count_prompt_tokens(messages: Sequence[Message]) -> int:
+    return sum(len(split_tokens(message.text)) for message in messages)

@@ -1,0 +1,74 @@
+"""What a person is told about how a reply ended: what happened, and what to do."""
+
+from dataclasses import dataclass
+
+from chatapp.models import Message
+from chatapp.upstream.events import ErrorKind, UpstreamError
+from chatapp.upstream.reply import Ending
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One or two sentences under a reply; `detail` is the upstream's own words."""
+
+    text: str
+    detail: str = ""
+    is_error: bool = False
+
+
+CALM = {
+    Ending.LENGTH: "The reply reached its length limit. Continue asks for the rest.",
+    Ending.CONTENT_FILTER: "The upstream's content filter ended the reply.",
+    Ending.REFUSED: "The model declined to answer.",
+    Ending.STOPPED: "Stopped.",
+    Ending.ABANDONED: "Stopped, because its last tab was closed.",
+    Ending.INTERRUPTED: "The server was restarted while this reply was being written.",
+}
+FAILED = {
+    ErrorKind.UNREACHABLE: "The upstream can't be reached. Try again, or tell an administrator.",
+    ErrorKind.UNAUTHORIZED: "The upstream refused the key. An administrator can set it anew.",
+    ErrorKind.RATE_LIMITED: "The upstream is over its limit. Try again later.",
+    ErrorKind.NOT_FOUND: "The upstream does not know this model or address. Choose another model.",
+    ErrorKind.BAD_REQUEST: "The upstream did not accept the request.",
+    ErrorKind.SERVER_ERROR: "The upstream failed. Try again.",
+    ErrorKind.STREAM_ERROR: "The upstream broke the reply off. Try again.",
+    ErrorKind.NOT_A_STREAM: "The upstream's answer was not a stream. Its address may be wrong.",
+    ErrorKind.REDIRECTED: "The upstream's address redirects elsewhere. An administrator can mend it.",
+    ErrorKind.EMPTY: "The upstream sent an empty reply. The conversation may be too long for it.",
+    ErrorKind.TOO_LARGE: "The upstream sent more at once than is taken, so the reply was ended.",
+    ErrorKind.MALFORMED: "The upstream sent something that could not be read.",
+}
+
+
+def notice_of(message: Message) -> Notice | None:
+    """The notice for a reply that has ended; None where there is nothing to say."""
+    if message.ending in ("", Message.STREAMING, Ending.COMPLETE):
+        return None
+    ending = Ending(message.ending)
+    kept = " What had arrived is kept." if message.content or message.reasoning else ""
+    if ending in CALM:
+        return Notice(CALM[ending])
+    if ending is Ending.CUT_OFF:
+        return Notice(
+            "The connection to the upstream ended before the reply was complete." + kept,
+            is_error=True,
+        )
+    if ending is Ending.TIMED_OUT:
+        return Notice("The upstream fell silent, so the reply was ended." + kept, is_error=True)
+    return _failed(message.upstream_error, kept)
+
+
+def _failed(error: UpstreamError | None, kept: str) -> Notice:
+    if error is None:
+        return Notice("Something failed in this server; its log says what." + kept, is_error=True)
+    text = FAILED[error.kind]
+    if error.retry_after is not None:
+        text = f"The upstream is over its limit. Try again in {_duration(error.retry_after)}."
+    status = f"{error.status} " if error.status else ""
+    return Notice(text + kept, detail=f"{status}{error.message}".strip(), is_error=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min"

@@ -1,0 +1,97 @@
+"""Typed readers of the environment for `chatapp.settings`.
+
+Each reads one variable and raises `ImproperlyConfigured` with the cure where the value is bad, so
+that a wrong setting stops the start and not the first reply.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def words(name: str) -> list[str]:
+    """A list, separated by commas."""
+    return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def flag(name: str) -> bool:
+    value = text(name).lower()
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(
+            f'{name}="{text(name)}" is neither true nor false, for example 1'
+        )
+    return value in TRUE
+
+
+def seconds(name: str, default: float) -> float:
+    """A duration, 0 or more; `inf` means without end."""
+    value = text(name) or str(default)
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not number >= 0:
+        raise ImproperlyConfigured(f'{name}="{value}" is not a number of seconds, for example 10')
+    return number
+
+
+def port(name: str, default: int) -> int:
+    value = text(name) or str(default)
+    if not value.isdecimal() or int(value) > 65535:
+        raise ImproperlyConfigured(f'{name}="{value}" is not a port number, for example {default}')
+    return int(value)
+
+
+def url(name: str, schemes: tuple[str, ...]) -> str:
+    value = text(name)
+    if value and value.partition("://")[0] not in schemes:
+        # The value itself may hold a password, so the message leaves it out.
+        raise ImproperlyConfigured(
+            f"{name} must start with {' or '.join(s + '://' for s in schemes)}"
+        )
+    return value
+
+
+def origins(name: str) -> list[str]:
+    """Origins as browsers send them: a scheme and a host, no path."""
+    values = [value.rstrip("/") for value in words(name)]
+    for value in values:
+        scheme, _, host = value.partition("://")
+        if scheme not in ("http", "https") or not host or "/" in host:
+            raise ImproperlyConfigured(
+                f'{name}: "{value}" is not an origin, for example https://chat.example.org'
+            )
+    return values
+
+
+def database(name: str) -> dict[str, object]:
+    """Django's settings of the PostgreSQL database that the URL names."""
+    value = url(name, ("postgres", "postgresql"))
+    config: dict[str, object] = environ.Env.db_url_config(value)
+    if not config.get("NAME"):
+        raise ImproperlyConfigured(
+            f"{name} names no database, for example postgres://user:password@host:5432/chatapp"
+        )
+    return config
+
+
+def generated_secret(path: Path) -> str:
+    """The secret in the file at `path`, made on first use and readable by its owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(50))
+    return path.read_text().strip()

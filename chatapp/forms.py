@@ -1,0 +1,76 @@
+"""What a person sends, checked: each error says what to do."""
+
+from django import forms
+from django.contrib.auth.forms import BaseUserCreationForm
+
+from chatapp.models import User
+
+MAX_PROMPT_CHARACTERS = 200_000
+
+
+class ModelChoice(forms.CharField):
+    """An upstream's primary key and one of its models, as `catalogue` joins them: `1/gpt-4o`."""
+
+    def to_python(self, value: str | None) -> tuple[int, str] | None:  # type: ignore[override]
+        upstream, _, model = (value or "").partition("/")
+        if not upstream.isdecimal() or not model or len(model) > 200:
+            return None
+        return int(upstream), model
+
+    def validate(self, value: object) -> None:
+        if self.required and value is None:
+            raise forms.ValidationError("Choose a model first.")
+
+    def run_validators(self, value: object) -> None:
+        """CharField's validators are for text."""
+
+
+class PromptForm(forms.Form):
+    """One prompt, as the composer sends it."""
+
+    message = forms.CharField(
+        strip=False,
+        max_length=MAX_PROMPT_CHARACTERS,
+        error_messages={
+            "required": "Type a message first.",
+            "max_length": "The message is too long: shorten it to %(limit_value)d characters.",
+        },
+    )
+    model = ModelChoice(required=False)
+    conversation = forms.UUIDField(required=False)
+    parent = forms.UUIDField(required=False)
+    prompt = forms.UUIDField(required=False)
+
+    def clean_message(self) -> str:
+        message: str = self.cleaned_data["message"]
+        if not message.strip():
+            raise forms.ValidationError("Type a message first.")
+        # JSON can carry halves of a surrogate pair, which no database stores.
+        return message.encode("utf-8", "replace").decode("utf-8")
+
+
+class RetryForm(forms.Form):
+    reply = forms.UUIDField()
+    model = ModelChoice(required=False)
+
+
+class WatchForm(forms.Form):
+    """What a tab shows: a conversation, and its newest message with its ending."""
+
+    conversation = forms.UUIDField()
+    head = forms.UUIDField(required=False)
+    ending = forms.CharField(required=False)
+
+
+class SetupForm(BaseUserCreationForm):  # type: ignore[type-arg]
+    """The first account, an administrator."""
+
+    class Meta:
+        model = User
+        fields = ["username", "email"]
+
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit=False)
+        user.is_staff = user.is_superuser = True
+        user.save()
+        return user

@@ -1,0 +1,119 @@
+"""`manage.py serve`: the one way in. Daphne on uvloop, with the demo upstream where none is set."""
+
+import asyncio
+import gc
+import logging
+import secrets
+import signal
+from typing import Any
+
+import uvloop
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.urls import reverse
+
+from chatapp.accounts import setup_token
+from chatapp.generation import shut_down
+from chatapp.models import Message, Upstream
+
+logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 5.0
+
+
+class Command(BaseCommand):
+    help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Daphne takes the loop of the policy in force when it is first imported.
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+        from daphne.endpoints import build_endpoint_description_strings
+        from daphne.server import Server
+        from twisted.internet import reactor
+
+        self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
+        endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
+        if self.demo_key:
+            endpoints += build_endpoint_description_strings(host="127.0.0.1", port=0)
+        self.server = Server(
+            self._application(),
+            endpoints=endpoints,
+            signal_handlers=False,
+            ready_callable=self._ready,
+            server_name="chatapp",
+        )
+        self.reactor: Any = reactor
+        self.reactor.callWhenRunning(self._watch_signals)
+        self.server.run()
+        if not self.server.listening_addresses:
+            raise CommandError(
+                f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
+                "it. Set PORT to a free one."
+            )
+
+    def _application(self) -> Any:
+        """The app, and the demo upstream on a port of its own that only this machine reaches."""
+        from chatapp.asgi import application
+        from chatapp.demo.app import demo_application
+
+        if not self.demo_key:
+            return application
+        demo = demo_application(self.demo_key)
+
+        async def by_port(scope: Any, receive: Any, send: Any) -> None:
+            at_demo = scope["server"][1] == self._demo_port
+            await (demo if at_demo else application)(scope, receive, send)
+
+        return by_port
+
+    @property
+    def _demo_port(self) -> int:
+        return int(self.server.listening_addresses[-1][1])
+
+    def _ready(self) -> None:
+        interrupted = Message.objects.interrupt()
+        if interrupted:
+            logger.info("%d replies were streaming when the server last died", interrupted)
+        if self.demo_key:
+            url = f"http://127.0.0.1:{self._demo_port}/v1"
+            Upstream.connect_environment("Demo", url, self.demo_key)
+        else:
+            Upstream.connect_environment(
+                "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
+            )
+        self._greet()
+        connection.close()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 50)
+
+    def _greet(self) -> None:
+        host, port = self.server.listening_addresses[0]
+        host = f"[{host}]" if ":" in host else host
+        address = f"http://{host}:{port}"
+        self.stdout.write(f"chatapp is at {address}")
+        if token := setup_token():
+            link = address + reverse("setup", args=[token])
+            self.stdout.write(f"Create the first account, an administrator, once: {link}")
+        if self.demo_key:
+            self.stdout.write("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
+        self.stdout.flush()
+
+    def _watch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        self._stopping: asyncio.Task[None] | None = None
+
+    def _stop(self) -> None:
+        """The first signal drains, a second one does not wait."""
+        if self._stopping:
+            self.reactor.stop()
+        else:
+            self._stopping = asyncio.get_running_loop().create_task(self._drain_and_stop())
+
+    async def _drain_and_stop(self) -> None:
+        self.stdout.write("Stopping: running replies get a few seconds, then they are saved.")
+        await shut_down(DRAIN_SECONDS)
+        self.reactor.stop()

@@ -1,0 +1,181 @@
+"""One top-level block to safe HTML: cmark, then nh3, then what only we may write.
+
+The text's own "<" never begins a tag. Images become links, since a remote image tells its server
+who reads. A block that is absurdly long or nested is shown as it was written.
+"""
+
+import re
+
+import nh3
+
+from .blocks import Block
+from .characters import NOT_A_TAG, escape
+from .code import CLOSING_TAGS, highlight, language_of, opening_tags
+from .commonmark import to_html
+from .formulas import mask, unmask
+
+OPENING, CLOSING = '<div class="block">', "</div>"
+PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
+LONGEST_BLOCK = 64 * 1024
+_DEEPEST = 60
+
+_RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[\w.+-]+@[\w.-]+>)")
+_NEWLINE_AFTER_TAG = re.compile(
+    r"(</?(?:p|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|h[1-6]|pre|hr)\b[^>]*>)\n"
+)
+_LINKS_AND_IMAGES = re.compile(
+    r'<a [^>]*>|</a>|<img src="([^"]*)" alt="([^"]*)"(?: title="[^"]*")? />'
+)
+_HEADING_TAG = re.compile(r"(</?h)([1-6])>")
+_CODE_BLOCK = re.compile(r'<pre><code(?: class="language-([^"]*)")?>(.*?)\n?</code></pre>', re.S)
+_NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
+
+
+def block_html(block: Block, definitions: str = "") -> str:
+    """A finished block as HTML, `definitions` being the link definitions that it uses."""
+    if block.kind == "fence":
+        return OPENING + _fence_html(block) + CLOSING
+    if block.size > LONGEST_BLOCK:
+        return OPENING + plain_html(block.source) + CLOSING
+    masked = mask(block.source)
+    html = markdown_html(definitions + masked.text, colours=True)
+    if html is None:
+        return OPENING + plain_html(block.source) + CLOSING
+    return OPENING + unmask(html, masked.formulas) + CLOSING
+
+
+def plain_html(source: str) -> str:
+    """The text as it was written."""
+    return PLAIN_OPENING + escape(source.rstrip("\n")) + PLAIN_CLOSING
+
+
+def markdown_html(source: str, *, colours: bool) -> str | None:
+    """Markdown without formulas as safe HTML; None if it nests too deeply to be meant."""
+    if "<" in source:
+        source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
+    html = _NEWLINE_AFTER_TAG.sub(r"\1", to_html(source)).rstrip("\n")
+    if NOT_A_TAG in html or "%EF%B7%90" in html:
+        html = html.replace(NOT_A_TAG, "").replace("%EF%B7%90", "")
+    if _is_too_deep(html):
+        return None
+    if "<img" in html:
+        html = _images_to_links(html)
+    return _dressed(_CLEANER.clean(html), colours)
+
+
+def fence_body(block: Block) -> str:
+    """The code inside a fence, without the fence's own indentation and last line end."""
+    lines = block.lines[1:]
+    if lines and block.closes_fence(lines[-1]):
+        lines = lines[:-1]
+    if block.indent:
+        lines = [unindented(line, block.indent) for line in lines]
+    return "".join(lines).rstrip("\n")
+
+
+def unindented(line: str, indent: int) -> str:
+    return line[min(indent, len(line) - len(line.lstrip(" "))) :]
+
+
+def fence_info(block: Block) -> str:
+    return block.lines[0].strip().lstrip(block.fence[0])
+
+
+def _fence_html(block: Block) -> str:
+    info = fence_info(block)
+    return opening_tags(info) + highlight(fence_body(block), language_of(info)) + CLOSING_TAGS
+
+
+def _is_too_deep(html: str) -> bool:
+    if html.count("</") <= _DEEPEST:
+        return False
+    depth = 0
+    for closes in _NESTING.findall(html):
+        depth += -1 if closes else 1
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _images_to_links(html: str) -> str:
+    in_link = False
+
+    def link(found: re.Match[str]) -> str:
+        nonlocal in_link
+        address, name = found[1], found[2]
+        if address is None:
+            in_link = found[0] != "</a>"
+            return found[0]
+        return (name or address) if in_link else f'<a href="{address}">{name or address}</a>'
+
+    return _LINKS_AND_IMAGES.sub(link, html)
+
+
+def _dressed(html: str, colours: bool) -> str:
+    """What only we write: heading levels below the page's own, scrolling tables, code blocks."""
+    if "<h" in html:
+        html = _HEADING_TAG.sub(lambda tag: f"{tag[1]}{min(int(tag[2]) + 2, 6)}>", html)
+    if "<table" in html:
+        html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
+    if "<pre" in html:
+        html = _CODE_BLOCK.sub(lambda found: _code_block(found, colours), html)
+    return html
+
+
+def _code_block(found: re.Match[str], colours: bool) -> str:
+    info, code = found[1] or "", found[2]
+    if colours:
+        code = highlight(_unescape(code), language_of(info))
+    return opening_tags(info) + code + CLOSING_TAGS
+
+
+def _unescape(html: str) -> str:
+    text = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\xa0")
+    return text.replace("&amp;", "&")
+
+
+_TABLE = '<div class="table-scroll" tabindex="0" role="region" aria-label="Table"><table>'
+
+_CLEANER = nh3.Cleaner(
+    tags={
+        "p",
+        "br",
+        "hr",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "ul",
+        "ol",
+        "li",
+        "blockquote",
+        "pre",
+        "code",
+        "em",
+        "strong",
+        "del",
+        "a",
+        "input",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    },  # fmt: skip
+    attributes={
+        "a": {"href"},
+        "code": {"class"},
+        "input": {"checked", "disabled"},
+        "ol": {"start"},
+        "td": {"align"},
+        "th": {"align"},
+    },
+    tag_attribute_values={"input": {"type": {"checkbox"}}},
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+    link_rel="noopener noreferrer nofollow",
+)

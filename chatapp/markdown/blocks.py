@@ -1,0 +1,185 @@
+"""Lines in, top-level blocks out, decided without looking ahead.
+
+CommonMark's rules for where a top-level block ends, read so that a block can be rendered by
+itself. Two departures: a formula that begins a line is not cut by what its lines look like, and a
+very long list becomes several blocks, so that no token of it costs more than a short list's.
+
+A line is placed in a block as soon as its beginning tells where it belongs (`Blocks.place`), and
+joins it when it is complete (`Blocks.end_line`). Only the first 200 characters of a line ever
+decide, so that a line placed early is placed as it would be when complete.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["paragraph", "heading", "rule", "quote", "list", "indented", "fence", "formula"]
+
+_DECIDING = 200
+_LONG_LIST = 8 * 1024
+
+_BLANK = re.compile(r"[ \t]*\Z")
+_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*\Z)|~{3,})(.*)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}\Z")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_QUOTE = re.compile(r" {0,3}>")
+_ITEM = re.compile(r"( {0,3})([-*+]|(\d{1,9})([.)]))([ \t]+(?=[^ \t])|[ \t]*\Z)")
+_FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
+_INDENTED = re.compile(r" {0,3}\t| {4}")
+_UNDECIDED = re.compile(
+    r"[ \t]*(?:[-*_=+#~`$|:>.()\\\[\] \t]*|\d{1,9}[.)]?[ \t]*)\Z| {0,3}`{3,}[^`]*\Z"
+)
+
+
+@dataclass(slots=True)
+class Block:
+    """One top-level block; `lines` end with LF, except perhaps the text's last."""
+
+    kind: Kind
+    lines: list[str] = field(default_factory=list)
+    size: int = 0
+    fence: str = ""  # the opening run of backticks or tildes
+    indent: int = 0  # of the fence, or of what belongs to a list's last item
+    marker: str = ""  # of a list: its bullet, or what follows its numbers
+    blank_before: bool = False
+
+    @property
+    def source(self) -> str:
+        return "".join(self.lines)
+
+    def closes_fence(self, line: str) -> bool:
+        bare = line.strip()
+        return (
+            bare.startswith(self.fence)
+            and not bare.strip(self.fence[0])
+            and len(line) - len(line.lstrip(" ")) < 4
+        )
+
+
+def is_undecided(line: str) -> bool:
+    """Whether what follows on this line may still change which block it belongs to."""
+    return len(line) < _DECIDING and _UNDECIDED.match(line) is not None
+
+
+class Blocks:
+    """The state between lines: the block that is open, if one is."""
+
+    def __init__(self) -> None:
+        self.open: Block | None = None
+
+    def place(self, line: str) -> Block | None:
+        """Open the block that this line (or its decided beginning) belongs to.
+
+        Returns the block that is finished thereby. A blank line belongs to what is open.
+        """
+        head = line[:_DECIDING]
+        if _BLANK.match(head) or (self.open and self._continues(self.open, head)):
+            return None
+        finished, self.open = self.open, _begin(head)
+        return finished
+
+    def end_line(self, line: str) -> Block | None:
+        """Add a complete line to the block it was placed in; return that if it is now finished."""
+        block = self.open
+        if block is None:
+            return None
+        head = line[:_DECIDING].rstrip("\n")
+        blank = _BLANK.match(head) is not None
+        if blank and block.kind in ("paragraph", "quote", "formula"):
+            return self.finish()
+        first = not block.lines
+        block.lines.append(line)
+        block.size += len(line)
+        block.blank_before = blank
+        return self.finish() if _ends_with(block, line.rstrip("\n"), head, first) else None
+
+    def finish(self) -> Block | None:
+        """Close what is open."""
+        finished, self.open = self.open, None
+        return finished
+
+    def _continues(self, block: Block, head: str) -> bool:
+        match block.kind:
+            case "fence" | "formula":
+                return True
+            case "paragraph":
+                return _UNDERLINE.match(head) is not None or not _interrupts(head)
+            case "quote":
+                return _QUOTE.match(head) is not None or not _interrupts(head)
+            case "indented":
+                return _INDENTED.match(head) is not None
+            case "list":
+                return _continues_list(block, head)
+            case _:
+                return False
+
+
+def split(text: str) -> list[Block]:
+    """The blocks of a whole text."""
+    blocks, done = Blocks(), []
+    for line in text.split("\n"):
+        done += [blocks.place(line), blocks.end_line(line + "\n")]
+    return [block for block in [*done, blocks.finish()] if block]
+
+
+def _begin(head: str) -> Block:
+    if found := _FENCE.match(head):
+        return Block("fence", fence=found[2], indent=len(found[1]))
+    if _HEADING.match(head):
+        return Block("heading")
+    if _RULE.match(head):
+        return Block("rule")
+    if _QUOTE.match(head):
+        return Block("quote")
+    if found := _ITEM.match(head):
+        return Block("list", indent=_content_indent(found), marker=found[4] or found[2])
+    if _FORMULA.match(head):
+        return Block("formula")
+    return Block("indented" if _INDENTED.match(head) else "paragraph")
+
+
+def _interrupts(head: str) -> bool:
+    """Whether the line begins a block although a paragraph is open."""
+    if (item := _ITEM.match(head)) and item.end() < len(head):
+        return item[3] is None or int(item[3]) == 1
+    return bool(
+        _FENCE.match(head)
+        or _HEADING.match(head)
+        or _RULE.match(head)
+        or _QUOTE.match(head)
+        or _FORMULA.match(head)
+    )
+
+
+def _continues_list(block: Block, head: str) -> bool:
+    indent = len(head) - len(head.lstrip(" \t")) + 3 * head[:4].count("\t")
+    if indent >= block.indent:
+        return True
+    item = _ITEM.match(head)
+    if item and not _RULE.match(head):
+        if (item[4] or item[2]) != block.marker or block.size > _LONG_LIST:
+            return False
+        block.indent = _content_indent(item)
+        return True
+    return not block.blank_before and not _interrupts(head)
+
+
+def _content_indent(item: re.Match[str]) -> int:
+    space = len(item[5])
+    return len(item[1]) + len(item[2]) + (space if 1 <= space <= 4 else 1)
+
+
+def _ends_with(block: Block, line: str, head: str, first: bool) -> bool:
+    match block.kind:
+        case "heading" | "rule":
+            return True
+        case "fence":
+            return not first and block.closes_fence(line)
+        case "paragraph":
+            return not first and _UNDERLINE.match(head) is not None
+        case "formula":
+            opening = 2 if first else 0
+            return line.strip()[opening:].endswith(("$$", "\\]"))
+        case _:
+            return False

@@ -1,0 +1,227 @@
+"""Code blocks: their HTML, and their colours once they are finished.
+
+An open fence is written as escaped text with the same elements around it as the finished block
+has, so that nothing jumps when the colours come.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.util import ClassNotFound
+
+from .characters import escape
+
+CLOSING_TAGS = "</code></pre></div>"
+_LONGEST_HIGHLIGHTED = 16 * 1024
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,32}")
+
+
+def opening_tags(info: str) -> str:
+    """The tags before the code, from the fence's info string (`python`, `c++ title=x`)."""
+    language = language_of(info)
+    if not language:
+        return '<div class="code"><pre tabindex="0"><code>'
+    return (
+        f'<div class="code" data-language="{language}"><pre tabindex="0">'
+        f'<code class="language-{language}">'
+    )
+
+
+def language_of(info: str) -> str:
+    """The info string's first word if it could name a language, otherwise nothing."""
+    words = info.split(None, 1)
+    found = _LANGUAGE.match(words[0]) if words else None
+    return found[0] if found else ""
+
+
+def highlight(code: str, language: str) -> str:
+    """The code as HTML, coloured if its language is known and it is not too long."""
+    lexer = _lexer(language.lower()) if language and len(code) <= _LONGEST_HIGHLIGHTED else None
+    if lexer is None:
+        return escape(code)
+    tokens = [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(code)]
+    if "".join(value for _, value in tokens) != code:
+        return escape(code)  # a lexer may change the text; the text matters more than its colours
+    return "".join(_spans(tokens))
+
+
+def _spans(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[str]:
+    for kind, value in tokens:
+        name = _class_of(kind)
+        yield f'<span class="{name}">{escape(value)}</span>' if name else escape(value)
+
+
+@lru_cache(maxsize=1024)
+def _class_of(kind: _TokenType) -> str:
+    """The Pygments class that the style sheet knows, for the nearest kind that has one."""
+    while kind not in _COLOURED and kind.parent is not None:
+        kind = kind.parent
+    return _COLOURED.get(kind, "")
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer | None:
+    if language not in _KNOWN:
+        return None
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+_COLOURED = {
+    kind: name
+    for kind, name in STANDARD_TYPES.items()
+    if name
+    in (
+        [
+            "k",
+            "kc",
+            "kt",
+            "nb",
+            "bp",
+            "nc",
+            "nf",
+            "nd",
+            "nt",
+            "na",
+            "nv",
+            "ne",
+            "s",
+            "sr",
+            "se",
+            "si",
+            "m",
+            "c",
+            "cp",
+            "gd",
+            "gi",
+            "gh",
+            "gu",
+            "o",
+            "ow",
+            "err",
+        ]
+    )
+    and name not in ("o", "err")
+}
+
+# The languages that people show each other. An allow-list, since some of Pygments' five hundred
+# lexers take very long on hostile input.
+_KNOWN = frozenset(
+    [
+        "asm",
+        "bash",
+        "bat",
+        "c",
+        "c#",
+        "c++",
+        "clojure",
+        "cmake",
+        "console",
+        "cpp",
+        "cs",
+        "csharp",
+        "css",
+        "dart",
+        "diff",
+        "django",
+        "docker",
+        "dockerfile",
+        "elixir",
+        "erlang",
+        "fish",
+        "fortran",
+        "fsharp",
+        "go",
+        "golang",
+        "gradle",
+        "graphql",
+        "groovy",
+        "haskell",
+        "hcl",
+        "hs",
+        "html",
+        "http",
+        "ini",
+        "java",
+        "javascript",
+        "jinja",
+        "jinja2",
+        "js",
+        "json",
+        "jsonc",
+        "jsx",
+        "julia",
+        "kotlin",
+        "kt",
+        "latex",
+        "less",
+        "lisp",
+        "lua",
+        "make",
+        "makefile",
+        "markdown",
+        "matlab",
+        "md",
+        "mysql",
+        "nginx",
+        "nix",
+        "objective-c",
+        "ocaml",
+        "octave",
+        "patch",
+        "perl",
+        "php",
+        "pl",
+        "postgresql",
+        "powershell",
+        "proto",
+        "protobuf",
+        "ps1",
+        "py",
+        "py3",
+        "pycon",
+        "python",
+        "python3",
+        "r",
+        "rb",
+        "rs",
+        "rst",
+        "ruby",
+        "rust",
+        "sass",
+        "scala",
+        "scheme",
+        "scss",
+        "sh",
+        "shell",
+        "shell-session",
+        "sql",
+        "sqlite3",
+        "svg",
+        "swift",
+        "tcl",
+        "terraform",
+        "tex",
+        "tf",
+        "toml",
+        "ts",
+        "tsx",
+        "typescript",
+        "vb",
+        "vim",
+        "vue",
+        "wasm",
+        "xml",
+        "xslt",
+        "yaml",
+        "yml",
+        "zig",
+        "zsh",
+    ]
+)

@@ -1,0 +1,194 @@
+r"""Formulas: found in Markdown, taken out before cmark sees them, put back as MathML.
+
+`$…$` and `\(…\)` stand in a line, `$$…$$` and `\[…\]` on their own. Dollars follow Pandoc's rule,
+so that `$5 and $10` stays prose. What is inside code comes back as it was written.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote
+
+import nh3
+from latex2mathml import converter, exceptions
+
+from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, escape
+
+_LONGEST = 2000  # characters of one formula
+_LONGEST_HELD = 100  # characters after a dollar that may be no formula
+_MOST_NESTED = 40  # braces and the like
+_LESS_THAN = f"<mi>{NOT_A_TAG}</mi>"
+
+_OPENING = re.compile(
+    r"`+|\]\([^\s()<>]*\)|https?://[^\s<>$`]+|\$\$|(?<![\w$])\$(?!\$)|\\\[|\\\(|\\[\s\S]"
+)
+_CLOSING = {
+    "$$": re.compile(r"\$\$"),
+    "$": re.compile(r"(?<![\s\\$])\$(?![\w$])"),
+    "\\[": re.compile(r"\\\]"),
+    "\\(": re.compile(r"\\\)"),
+}
+_RESTORED = re.compile(
+    rf"<code\b[^>]*>.*?</code>|<[^>]*>|{FORMULA_START}(\d+){FORMULA_END}", re.DOTALL
+)
+_MASK = re.compile(rf"{FORMULA_START}(\d+){FORMULA_END}")
+_QUOTED_MASK = re.compile(rf"{quote(FORMULA_START)}(\d+){quote(FORMULA_END)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A Markdown text whose formulas are masks, the formulas, and where an open one begins."""
+
+    text: str
+    formulas: list[str]
+    open_at: int | None = None
+
+
+def mask(source: str) -> Masked:
+    """Take the formulas out. `open_at` is where in the new text one has begun but not ended."""
+    if "$" not in source and "\\" not in source:
+        return Masked(source, [])
+    return _Masking(source).run()
+
+
+class _Masking:
+    """One walk over a text, from opening to opening."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._parts: list[str] = []
+        self._formulas: list[str] = []
+        self._copied = 0  # the source up to here is in the parts
+        self._code_ends: dict[str, int] = {}  # run of backticks: from where on there is no other
+
+    def run(self) -> Masked:
+        at, open_at = 0, None
+        while found := _OPENING.search(self._source, at):
+            opening, at = found[0], found.end()
+            if opening[0] == "`":
+                at, unfinished = self._after_code(opening, at)
+                if unfinished and open_at is None:
+                    open_at = -1  # the rest may be code, in which nothing is a formula
+            elif opening in _CLOSING:
+                end = self._end_of_formula(opening, at)
+                if end is not None:
+                    self._take_out(found.start(), end)
+                    at = end
+                elif open_at is None and self._may_be_open(opening, at):
+                    open_at = sum(map(len, self._parts)) + found.start() - self._copied
+        self._parts.append(self._source[self._copied :])
+        return Masked("".join(self._parts), self._formulas, None if open_at == -1 else open_at)
+
+    def _after_code(self, run: str, at: int) -> tuple[int, bool]:
+        if self._code_ends.get(run, len(self._source)) <= at:
+            return at, True
+        closing = re.compile(f"(?<!`){run}(?!`)").search(self._source, at)
+        if closing:
+            return closing.end(), False
+        self._code_ends[run] = at
+        return at, True
+
+    def _end_of_formula(self, opening: str, at: int) -> int | None:
+        if opening == "$" and self._source[at : at + 1].isspace():
+            return None
+        closing = _CLOSING[opening].search(self._source, at, at + _LONGEST)
+        if closing is None or not self._source[at : closing.start()].strip():
+            return None
+        between = "\n" if opening == "$" else "\n\n"
+        return None if between in self._source[at : closing.start()] else closing.end()
+
+    def _take_out(self, start: int, end: int) -> None:
+        self._parts.append(self._source[self._copied : start])
+        self._parts.append(f"{FORMULA_START}{len(self._formulas)}{FORMULA_END}")
+        self._formulas.append(self._source[start:end])
+        self._copied = end
+
+    def _may_be_open(self, opening: str, at: int) -> bool:
+        rest = self._source[at : at + _LONGEST + 1]
+        if opening == "$":
+            follows = rest[:1]
+            return not (
+                follows.isspace() or follows.isdigit() or len(rest) > _LONGEST_HELD or "\n" in rest
+            )
+        return len(rest) <= _LONGEST and "\n\n" not in rest
+
+
+def unmask(html: str, formulas: list[str]) -> str:
+    """Put the formulas back: MathML in text, their source in code and in addresses."""
+    if not formulas:
+        return html
+
+    def restored(found: re.Match[str]) -> str:
+        if found[1] is not None:
+            return _mathml(formulas[int(found[1])])
+        in_code = _MASK.sub(lambda mask: escape(formulas[int(mask[1])]), found[0])
+        return _QUOTED_MASK.sub(lambda mask: quote(formulas[int(mask[1])]), in_code)
+
+    return _RESTORED.sub(restored, html)
+
+
+@lru_cache(maxsize=512)
+def _mathml(formula: str) -> str:
+    width = 1 if formula[0] == "$" != formula[1] else 2
+    tex = formula[width:-width].strip()
+    display = "block" if formula.startswith(("$$", "\\[")) else "inline"
+    if _depth(tex) > _MOST_NESTED:
+        return f"<code>{escape(formula)}</code>"
+    try:
+        mathml = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
+    except _CONVERTER_ERRORS:
+        return f"<code>{escape(formula)}</code>"
+    # It writes a "<" as it is, so that one in \\text{} would begin a tag.
+    return _CLEANER.clean(mathml.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
+
+
+def _depth(tex: str) -> int:
+    depth = deepest = 0
+    for brace in re.findall(r"[{}]|\\(?:begin|left|sqrt|end|right)\b", tex):
+        depth += -1 if brace in ("}", "\\end", "\\right") else 1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+_CONVERTER_ERRORS: tuple[type[Exception], ...] = (
+    exceptions.DenominatorNotFoundError,
+    exceptions.DoubleSubscriptsError,
+    exceptions.DoubleSuperscriptsError,
+    exceptions.ExtraLeftOrMissingRightError,
+    exceptions.InvalidAlignmentError,
+    exceptions.InvalidStyleForGenfracError,
+    exceptions.InvalidWidthError,
+    exceptions.LimitsMustFollowMathOperatorError,
+    exceptions.MissingEndError,
+    exceptions.MissingSuperScriptOrSubscriptError,
+    exceptions.NoAvailableTokensError,
+    exceptions.NumeratorNotFoundError,
+    # What it raises on input that its authors did not think of.
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
+
+# fmt: off
+_CLEANER = nh3.Cleaner(
+    tags={
+        "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot",
+        "mstyle", "merror", "mpadded", "mphantom", "mfenced", "menclose", "msub", "msup", "msubsup",
+        "munder", "mover", "munderover", "mmultiscripts", "mtable", "mtr", "mtd",
+    },
+    attributes={
+        "*": {
+            "display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence",
+            "separator", "form", "accent", "accentunder", "movablelimits", "largeop", "symmetric",
+            "minsize", "maxsize", "lspace", "rspace", "width", "height", "depth", "voffset",
+            "linethickness", "columnalign", "rowspacing", "columnspacing", "columnlines",
+            "rowlines", "notation", "open", "close", "separators",
+        },
+    },
+)
+# fmt: on

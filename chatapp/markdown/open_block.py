@@ -1,0 +1,193 @@
+"""The block that is still being written, as a viewer sees it.
+
+`Prose` is rendered again when its markup may have changed. `Verbatim` (an open code fence, or a
+block too long to be meant) is only ever appended to.
+"""
+
+import re
+
+from .block_html import (
+    CLOSING,
+    LONGEST_BLOCK,
+    OPENING,
+    PLAIN_CLOSING,
+    PLAIN_OPENING,
+    fence_info,
+    markdown_html,
+    plain_html,
+    unindented,
+)
+from .blocks import Block
+from .changes import Append, Change, difference, split_closing_tags
+from .characters import escape
+from .code import CLOSING_TAGS, opening_tags
+from .definitions import Definitions
+from .formulas import unmask
+from .unfinished import visible
+
+_LARGE = 4 * 1024
+_GROWTH = 32  # a large block is rendered again when it has grown by this part of itself
+
+# Characters that have no meaning in Markdown in the middle of a line, after a letter or a digit.
+_WORDS = re.compile(
+    r"(?:[^\W_]|[ ,.:?'\"()%/=+\u2013\u2014\u2018\u2019\u201c\u201d\u2026"
+    r"\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1f-])+"
+)
+_ADDRESS = re.compile(r"://|www\.|@|http")
+_LETTER = re.compile(r"[^\W\d_]")
+_MAY_CLOSE_FENCE = re.compile(r" {0,3}[`~]*[ \t]*\Z")
+_EMPTY_CELLS = re.compile(r"(?:<td[^>]*></td>)+(?=</tr></tbody></table></div></div>\Z)")
+
+
+class OpenBlock:
+    """What the two have in common: the HTML a viewer has, cut where its closing tags begin."""
+
+    def __init__(self) -> None:
+        self.body = ""
+        self.closing = ""
+        self.takes_words = False  # whether `add_words` is worth trying
+
+    @property
+    def html(self) -> str:
+        return self.body + self.closing
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self.closing)
+
+    def become(self, html: str) -> list[Change]:
+        """Show this HTML now; the changes for a viewer who has the former."""
+        changes: list[Change] = [Append(0, html)]
+        if self.is_shown:
+            changes = difference(self.body, self.closing, html)
+        self.body, self.closing = split_closing_tags(html)
+        return changes
+
+
+class Prose(OpenBlock):
+    """A block of Markdown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._markdown = ""
+        self._size = self._rendered_size = 0
+        self._end = ""  # the last characters shown and the space after them
+        self._space = ""
+
+    def add_words(self, text: str) -> list[Change] | None:
+        """The change when plain words follow plain words; None if it takes a rendering."""
+        end = self._end + text
+        if not _WORDS.fullmatch(text) or _ADDRESS.search(end) or self._size > LONGEST_BLOCK:
+            return None
+        self._size += len(text)
+        self._end = end[-4:]
+        words = (self._space + text).rstrip(" ")
+        self._space = (self._space + text)[len(words) :]
+        if not words:
+            return []
+        self.body += words
+        return [Append(self.closing.count("<"), words)]
+
+    def show(self, block: Block, line: list[str], definitions: Definitions) -> list[Change]:
+        """Render the block with its incomplete last line, unless it can wait."""
+        self.takes_words = False
+        self._size = block.size + sum(map(len, line))
+        if self._size > _LARGE and self._size - self._rendered_size < self._size // _GROWTH:
+            return []
+        self._rendered_size = self._size
+        last = "".join(line)
+        source = block.source + last
+        shown = visible(source)
+        if shown.markdown == self._markdown or not shown.markdown:
+            return []
+        self._markdown = shown.markdown
+        html = markdown_html(definitions.used_in(source) + shown.markdown, colours=False)
+        html = plain_html(source) if html is None else unmask(html, shown.formulas)
+        html = OPENING + html + CLOSING
+        changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
+        if shown.exact:
+            self._expect_words(last)
+        return changes
+
+    def _expect_words(self, line: str) -> None:
+        """Take the short way from here if letters after this line's end could only be text."""
+        word = line[line.rfind(" ") + 1 :]
+        self.takes_words = (
+            word[-1:].isalnum()
+            and self.body.endswith(word[-1])
+            and _LETTER.search(line) is not None
+            and _ADDRESS.search(word) is None
+        )
+        self._end, self._space = word[-4:], ""
+
+
+class Verbatim(OpenBlock):
+    """Text shown as it is written. Line ends wait for what follows, since the last ones go."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        self._is_fence = block.kind == "fence"
+        self._indent = block.indent if self._is_fence else 0
+        self._next_line = 1 if self._is_fence else 0
+        self._shown_of_line = 0
+        self._line_ends = 0
+        self._opening = PLAIN_OPENING
+        self._closing = PLAIN_CLOSING
+        if self._is_fence:
+            self._opening, self._closing = opening_tags(fence_info(block)), CLOSING_TAGS
+        self._parts: list[str] = []
+
+    @property
+    def html(self) -> str:
+        self.body, self._parts = self.body + "".join(self._parts), []
+        return self.body + self.closing
+
+    def become(self, html: str) -> list[Change]:
+        self.body, self._parts = self.body + "".join(self._parts), []
+        return super().become(html)
+
+    def add_words(self, text: str) -> list[Change] | None:
+        """The change when more of the same line comes."""
+        if "\n" in text:
+            return None
+        self._shown_of_line += len(text)
+        return [self._appended(self._escaped(text))]
+
+    def show(self, block: Block, line: list[str], _definitions: Definitions) -> list[Change]:
+        """Append the lines that are new, and the incomplete one if it can't close the fence."""
+        html = [self._escaped(self._rest(line)) for line in block.lines[self._next_line :]]
+        self._next_line = len(block.lines)
+        last = "".join(line)
+        if last and (self._shown_of_line or not self._may_close(last)):
+            html.append(self._escaped(self._rest(last)))
+            self._shown_of_line = len(last)
+        self.takes_words = bool(self._shown_of_line)
+        added = "".join(html)
+        if self.is_shown:
+            return [self._appended(added)] if added else []
+        return [self._first(added)]
+
+    def _may_close(self, line: str) -> bool:
+        return self._is_fence and _MAY_CLOSE_FENCE.match(line) is not None
+
+    def _rest(self, line: str) -> str:
+        start, self._shown_of_line = self._shown_of_line, 0
+        return line[start:] if start else unindented(line, self._indent)
+
+    def _escaped(self, text: str) -> str:
+        bare = text.rstrip("\n")
+        if not bare:
+            self._line_ends += len(text)
+            return ""
+        html = "\n" * self._line_ends + escape(bare)
+        self._line_ends = len(text) - len(bare)
+        return html
+
+    def _appended(self, html: str) -> Append:
+        self._parts.append(html)
+        return Append(self.closing.count("<"), html)
+
+    def _first(self, html: str) -> Append:
+        self.body = OPENING + self._opening + html
+        self.closing = self._closing + CLOSING
+        return Append(0, self.body + self.closing)

@@ -1,0 +1,249 @@
+"""An unfinished block as Markdown fit to be shown: the open closed, the undecided held back.
+
+`**bo` becomes `**bo**`, a link whose address is still coming becomes its text, and a line that may
+yet turn out to be a table's header or the end of a word that may turn out to be an address wait.
+Remend, by the authors of Streamdown, is the model. It only has to please the eye: what it gets
+wrong is put right by the next token, or at the latest when the block is finished.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from .formulas import mask
+
+_TABLE_DELIMITERS = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_ROW = re.compile(r" {0,3}\|")
+_DEFINITION = re.compile(r" {0,3}\[[^\[\]\n]*\]:[^\n]*\n?\Z")
+_TASK = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]?(?:\][ \t]*)?\Z")
+_NESTED_FENCE = re.compile(
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE
+)
+_MARKERS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)(?:[ \t]+|\Z))*(?:\[[ xX]\][ \t])?")
+_ONLY_MARKERS = re.compile(r"[ \t]*(?:[-*+=#>:|`~. \t]|\d{1,9}[.)])*\Z")
+_UNDECIDED_END = re.compile(
+    r"https?:?/?\Z|(?:https?://|www\.)\S*\Z|[\w.+-]+@\S*\Z|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
+    r"|&#?\w{0,31}\Z|\\\Z|!\Z(?<=\W!)"
+)
+_LONGEST_WORD = 2000
+_TOKEN = re.compile(r"\\.|`+|\*+|_+|~~+|!?\[|\]\(?|<https?://[^\s<>]*>", re.DOTALL)
+_ADDRESS = re.compile(r"(?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?[ \t]*\)")
+_UNFINISHED_ADDRESS = re.compile(r"[^\s]*(?:[ \t]+\"[^\"\n]*\"?)?[ \t]*\Z")
+_MOST_TOKENS = 400
+_LONGEST_LINK_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Markdown to show, its formulas, and whether more words would simply follow its end."""
+
+    markdown: str
+    formulas: list[str]
+    exact: bool
+
+
+def visible(source: str) -> Visible:
+    """What to show of an open block's source."""
+    masked = mask(source)
+    shown = masked.text if masked.open_at is None else masked.text[: masked.open_at]
+    shown = _without_undecided_lines(shown)
+    exact = len(shown) == len(masked.text)
+    shown = shown.rstrip(" \t\n")
+    if _ends_in_nested_code(shown):
+        return Visible(shown, masked.formulas, exact)
+    closed, untouched = _closed(shown)
+    return Visible(closed, masked.formulas, exact and untouched)
+
+
+def _without_undecided_lines(text: str) -> str:
+    """Hold back the last line where its kind is not known yet, or a table's first two."""
+    start = text.rstrip("\n").rfind("\n") + 1
+    last = text[start:]
+    held = bool(_DEFINITION.match(last) or _TASK.match(last))
+    if not last.endswith("\n"):
+        held = held or _opens_nested_fence(last) or _ONLY_MARKERS.match(last) is not None
+    if "|" in text and not _has_table(text):
+        previous = text.rfind("\n", 0, max(start - 1, 0)) + 1
+        if held and _ROW.match(text, previous) and previous < start:
+            return text[:previous]
+        held = held or _ROW.match(last) is not None
+    return text[:start] if held else text
+
+
+def _has_table(text: str) -> bool:
+    """Whether the last paragraph's complete lines hold a table's delimiters."""
+    complete = text[: text.rfind("\n") + 1].rstrip("\n").rsplit("\n\n", 1)[-1]
+    return any(_TABLE_DELIMITERS.match(line) for line in complete.split("\n")[1:] if "|" in line)
+
+
+def _opens_nested_fence(line: str) -> bool:
+    return ("```" in line or "~~~" in line) and _NESTED_FENCE.match(line) is not None
+
+
+def _ends_in_nested_code(text: str) -> bool:
+    if "```" not in text and "~~~" not in text:
+        return False
+    fence = ""
+    for run, info in _NESTED_FENCE.findall(text):
+        if not fence:
+            fence = run
+        elif run.startswith(fence) and not info.strip():
+            fence = ""
+    return bool(fence)
+
+
+def _closed(text: str) -> tuple[str, bool]:
+    """The text with its open inline markup closed, and whether nothing was held back for it."""
+    start = _leaf_start(text)
+    walk = _Walk(text, start)
+    if walk.in_code:
+        return walk.closed(), walk.untouched
+    word = max(text.rfind(" "), text.rfind("\n"), start - 1) + 1
+    held = _UNDECIDED_END.search(text, word) if len(text) - word <= _LONGEST_WORD else None
+    if held is None:
+        return walk.closed(), walk.untouched
+    return _Walk(text[: held.start()].rstrip(" \t\n"), start).closed(), False
+
+
+def _leaf_start(text: str) -> int:
+    """Where the paragraph, item, cell or heading begins that the text ends in."""
+    start = len(text)
+    for _ in range(50):
+        start = text.rfind("\n", 0, max(start, 0)) + 1
+        line_end = text.find("\n", start)
+        line = text[start : None if line_end < 0 else line_end]
+        begins = _MARKERS.match(line)
+        if start == 0 or not line.strip() or (begins and begins.end() and begins[0].strip()):
+            break
+        if line.lstrip(" ").startswith("|"):
+            return max(text.rfind("|"), start) + 1
+        if not text[text.rfind("\n", 0, start - 1) + 1 : start].strip():
+            break
+        start -= 1
+    if text[start:].lstrip(" ").startswith("|"):
+        return text.rfind("|") + 1
+    found = _MARKERS.match(text, start)
+    return found.end() if found else start
+
+
+@dataclass(slots=True)
+class _Opening:
+    marker: str  # "*", "_", "~" or "["
+    count: int
+    at: int
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One pass over a leaf's text, keeping what is open."""
+
+    text: str
+    at: int
+    open: list[_Opening] = field(default_factory=list)
+    code: str = ""
+    untouched: bool = True
+
+    @property
+    def in_code(self) -> bool:
+        return bool(self.code)
+
+    def __post_init__(self) -> None:
+        original, start = self.text, self.at
+        for _ in range(_MOST_TOKENS):
+            token = _TOKEN.search(self.text, self.at)
+            if token is None:
+                return
+            self.at = token.end()
+            self._take(token)
+        self.text, self.at, self.open, self.code = original, start, [], ""  # nobody means this
+
+    def closed(self) -> str:
+        text, end = self.text, []
+        for opening in reversed(self.open):
+            if opening.marker != "[":
+                end.append(opening.marker * opening.count)
+            elif len(text) - opening.at <= _LONGEST_LINK_TEXT:
+                self.untouched = False
+                text = text[: opening.at] + text[opening.at + opening.count :]
+        bare = text.rstrip(" \t\n")
+        return bare + self.code + "".join(end)
+
+    def _take(self, token: re.Match[str]) -> None:
+        match token[0][0]:
+            case "`":
+                self._take_code(token)
+            case "*" | "_" | "~":
+                self._take_run(token)
+            case "[" | "!":
+                self.open.append(_Opening("[", len(token[0]), token.start()))
+            case "]":
+                self._take_link_end(token)
+            case _:
+                pass
+
+    def _take_code(self, token: re.Match[str]) -> None:
+        run = token[0]
+        closing = re.compile(f"(?<!`){run}(?!`)").search(self.text, self.at)
+        if closing:
+            self.at = closing.end()
+            return
+        content = self.text[self.at :].rstrip("`") if len(run) > 1 else self.text[self.at :]
+        self.untouched &= len(content) == len(self.text) - self.at
+        if content.strip():
+            self.text, self.code = self.text[: self.at] + content, run
+        else:
+            self._hold(token.start())
+        self.at = len(self.text)
+
+    def _take_run(self, token: re.Match[str]) -> None:
+        marker, count = token[0][0], len(token[0])
+        before, after = (
+            self.text[token.start() - 1 : token.start()],
+            self.text[self.at : self.at + 1],
+        )
+        if not after:
+            self._hold(token.start())
+            return
+        left, right = _flanking(before, after)
+        if marker == "_":
+            left, right = left and not before.isalnum(), right and not after.isalnum()
+        if right:
+            count = self._close(marker, count)
+        if left and count and not (marker == "~" and count != 2):
+            self.open.append(_Opening(marker, count, token.start()))
+
+    def _close(self, marker: str, count: int) -> int:
+        for index in range(len(self.open) - 1, -1, -1):
+            opening = self.open[index]
+            if count and opening.marker == marker:
+                used = min(count, opening.count)
+                count, opening.count = count - used, opening.count - used
+                del self.open[index + bool(opening.count) :]
+        return count
+
+    def _take_link_end(self, token: re.Match[str]) -> None:
+        index = max((i for i, o in enumerate(self.open) if o.marker == "["), default=-1)
+        if index < 0:
+            return
+        if token[0] == "](":
+            if address := _ADDRESS.match(self.text, self.at):
+                self.at = address.end()
+            elif _UNFINISHED_ADDRESS.match(self.text, self.at):
+                self._hold(token.start())
+                return
+        elif self.at == len(self.text):
+            self._hold(token.start())
+            return
+        del self.open[index:]
+
+    def _hold(self, start: int) -> None:
+        self.text, self.untouched = self.text[:start], False
+        self.at = start
+
+
+def _flanking(before: str, after: str) -> tuple[bool, bool]:
+    space_before, space_after = not before.strip(), not after.strip()
+    word_before = not space_before and before.isalnum()
+    word_after = not space_after and after.isalnum()
+    left = not space_after and (word_after or not word_before)
+    right = not space_before and (word_before or not word_after)
+    return left, right

@@ -1,0 +1,73 @@
+"""Filters of the chat's templates."""
+
+from dataclasses import dataclass
+
+from django import template
+
+from chatapp.models import Message, Usage
+from chatapp.upstream.reply import Ending
+
+register = template.Library()
+
+DETAILS = {
+    "prompt_tokens": "in",
+    "cached_tokens": "of them from cache",
+    "cache_write_tokens": "written to cache",
+    "prompt_audio_tokens": "audio in",
+    "completion_tokens": "out",
+    "reasoning_tokens": "of them reasoning",
+    "completion_audio_tokens": "audio out",
+    "accepted_prediction_tokens": "predicted",
+    "rejected_prediction_tokens": "predicted in vain",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a message stands among its siblings."""
+
+    number: int
+    previous: Message | None
+    next: Message | None
+
+
+@register.filter
+def seconds(value: float) -> str:
+    """A duration as people say it: 0.4 s, 12 s, 3 min 5 s."""
+    if value < 9.95:
+        return f"{value:.1f} s" if value % 1 and round(value, 1) % 1 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@register.filter
+def usage_details(usage: Usage) -> str:
+    """Every count that the upstream gave: 12 in, 4 of them from cache, 18 out."""
+    if usage.provenance == Usage.Provenance.UNKNOWN:
+        return "The upstream reported no usage."
+    counts = [
+        f"{getattr(usage, field):,} {words}"
+        for field, words in DETAILS.items()
+        if getattr(usage, field)
+    ]
+    if usage.provenance == Usage.Provenance.ESTIMATED:
+        counts.append("estimated from the length of the text, since the reply ended early")
+    return ", ".join(counts)
+
+
+@register.filter
+def can_continue(message: Message) -> bool:
+    """Whether there is a part of a reply to go on from."""
+    unfinished = message.ending not in (Ending.COMPLETE, Ending.REFUSED, Ending.CONTENT_FILTER)
+    return unfinished and bool(message.content)
+
+
+@register.filter
+def place(message: Message) -> Place:
+    ids = [sibling.pk for sibling in message.siblings]
+    index = ids.index(message.pk)
+    return Place(
+        index + 1,
+        message.siblings[index - 1] if index else None,
+        message.siblings[index + 1] if index + 1 < len(ids) else None,
+    )

@@ -1,0 +1,164 @@
+"""What an upstream did wrong, as a value: from any error body or error frame to `UpstreamError`.
+
+Every text in an `UpstreamError` came from outside: it is cut to a sane length, holds no NUL and no
+lone surrogate, and not the API key (`secret`), but it is still to be escaped where it is shown.
+"""
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+
+MAX_MESSAGE_LENGTH = 500
+_MAX_NAME_LENGTH = 100
+_MIN_SECRET_LENGTH = 8  # a placeholder such as "none" is no secret, and is a word in messages
+
+
+class ErrorKind(StrEnum):
+    """What went wrong, in our words; the upstream's own stay in `type`, `code` and `message`."""
+
+    UNREACHABLE = "unreachable"
+    UNAUTHORIZED = "unauthorized"
+    RATE_LIMITED = "rate_limited"
+    NOT_FOUND = "not_found"
+    BAD_REQUEST = "bad_request"
+    SERVER_ERROR = "server_error"
+    REDIRECTED = "redirected"  # we never follow: the key would go along
+    STREAM_ERROR = "stream_error"  # an error frame after status 200
+    MALFORMED = "malformed"  # a chunk that is no chunk
+    NOT_A_STREAM = "not_a_stream"  # status 200 with something else than an event stream
+    EMPTY = "empty"  # status 200 and not one byte: often a prompt that is too long
+    TOO_LARGE = "too_large"
+    TIMED_OUT = "timed_out"
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamError:
+    """One failure. Texts are empty where the upstream gave none."""
+
+    kind: ErrorKind
+    message: str = ""
+    status: int | None = None
+    type: str = ""
+    code: str = ""
+    retry_after: float | None = None  # seconds
+
+
+class UpstreamFailed(Exception):
+    """Raised where a failure can't be an event, as in listing models."""
+
+    def __init__(self, error: UpstreamError) -> None:
+        super().__init__(error.message or error.kind)
+        self.error = error
+
+
+def error_of_frame(error: object, secret: str = "") -> UpstreamError:
+    """Read the `error` member of a frame that came after status 200."""
+    return _upstream_error(ErrorKind.STREAM_ERROR, {"error": error}, secret)
+
+
+def error_of_response(
+    status: int, headers: Mapping[str, str], body: bytes, secret: str = ""
+) -> UpstreamError:
+    """Read an answer that is no event stream. `headers` must ignore case, as httpx's do."""
+    text = body.decode("utf-8", "replace")
+    try:
+        content = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        content = _title(text) or text
+    kind = _kind_of_status(status)
+    if kind is ErrorKind.REDIRECTED:
+        content = f"redirects to {headers.get('location', '')}"
+    if kind is ErrorKind.NOT_A_STREAM and isinstance(content, dict):
+        if content.get("error"):
+            kind = ErrorKind.STREAM_ERROR
+        else:
+            content = f"sent {headers.get('content-type')} in place of an event stream"
+    retry_after = retry_after_seconds(headers.get("retry-after", ""), datetime.now(UTC))
+    return _upstream_error(kind, content, secret, status, retry_after)
+
+
+def retry_after_seconds(value: str, now: datetime) -> float | None:
+    """Read a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3)."""
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip(), re.ASCII):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())
+
+
+def clean(text: str, limit: int = _MAX_NAME_LENGTH, secret: str = "") -> str:
+    """Make a text from outside short, storable, and free of the key."""
+    if len(secret) >= _MIN_SECRET_LENGTH:
+        text = text.replace(secret, "***")
+    text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _kind_of_status(status: int) -> ErrorKind:
+    match status:
+        case 401 | 403:
+            return ErrorKind.UNAUTHORIZED
+        case 404:
+            return ErrorKind.NOT_FOUND
+        case 429:
+            return ErrorKind.RATE_LIMITED
+    if status < 300:
+        return ErrorKind.NOT_A_STREAM
+    if status < 400:
+        return ErrorKind.REDIRECTED
+    return ErrorKind.BAD_REQUEST if status < 500 else ErrorKind.SERVER_ERROR
+
+
+def _upstream_error(
+    kind: ErrorKind,
+    content: object,
+    secret: str,
+    status: int | None = None,
+    retry_after: float | None = None,
+) -> UpstreamError:
+    details = _details(content)
+    return UpstreamError(
+        kind=kind,
+        message=clean(_text(details.get("message")), MAX_MESSAGE_LENGTH, secret),
+        status=status,
+        type=clean(_text(details.get("type")), secret=secret),
+        code=clean(_text(details.get("code")), secret=secret),
+        retry_after=retry_after,
+    )
+
+
+def _details(content: object) -> dict[str, Any]:
+    """Find `message`, `type` and `code` in any of the shapes that gateways use."""
+    if isinstance(content, list) and content:
+        content = content[0]
+    if not isinstance(content, dict):
+        return {"message": content}
+    for key in ("error", "detail"):
+        if inner := content.get(key):
+            return inner if isinstance(inner, dict) else {"message": inner}
+    return content
+
+
+def _text(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case int() | float():
+            return str(value)
+    return json.dumps(value)
+
+
+def _title(text: str) -> str:
+    """Return what an HTML page calls itself, or nothing where the text is no HTML."""
+    found = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    return html.unescape(" ".join(found[1].split())) if found else ""

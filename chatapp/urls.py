@@ -1,0 +1,26 @@
+"""The app's addresses."""
+
+from allauth.account import views as account
+from django.contrib import admin
+from django.urls import path
+
+from chatapp import views
+
+urlpatterns = [
+    path("", views.chat, name="chat"),
+    path("c/<uuid:pk>/", views.conversation, name="conversation"),
+    path("conversations/", views.conversations, name="conversations"),
+    path("help/", views.help_page, name="help"),
+    path("setup/<str:token>/", views.setup, name="setup"),
+    path("accounts/login/", account.login, name="account_login"),
+    path("accounts/logout/", account.logout, name="account_logout"),
+    path("accounts/signup/", account.signup, name="account_signup"),
+    path("accounts/inactive/", account.account_inactive, name="account_inactive"),
+    path("accounts/password/change/", account.password_change, name="account_change_password"),
+    path("accounts/password/set/", account.password_set, name="account_set_password"),
+    path("accounts/password/reset/", account.password_reset, name="account_reset_password"),
+    path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
+    path("admin/", admin.site.urls),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+]

@@ -1,0 +1,160 @@
+"""Pages: the chat, its conversations, the help, the setup of the first account, the probes."""
+
+from pathlib import Path
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.db import DatabaseError, connection
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import aget_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chatapp import frames, markdown
+from chatapp.accounts import is_setup_token, setup_token
+from chatapp.catalogue import Offer
+from chatapp.forms import SetupForm
+from chatapp.generation import generations
+from chatapp.models import Conversation, Message, User
+
+HELP = Path(__file__).parent / "demo" / "help.md"
+SIDEBAR_LENGTH = 200
+SUGGESTIONS = [
+    "How do I connect a gateway?",
+    "What can you show me?",
+    "Show me a table, code and math",
+    "Which keys can I use?",
+]
+
+
+@require_GET
+@never_cache
+@login_required
+async def chat(request: HttpRequest) -> HttpResponse:
+    offers = await generations().catalogue.offers()
+    return await sync_to_async(_chat_page)(request, offers)
+
+
+@require_GET
+@never_cache
+@login_required
+async def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    user = await request.auser()
+    found = await aget_object_or_404(Conversation, pk=pk, user=user)
+    offers = await generations().catalogue.offers()
+    running = generations().running(found.pk)
+    live = running.live.view() if running else None
+    return await sync_to_async(_chat_page)(request, offers, found, live)
+
+
+def _chat_page(
+    request: HttpRequest,
+    offers: list[Offer],
+    conversation: Conversation | None = None,
+    live: frames.ReplyView | None = None,
+) -> HttpResponse:
+    thread = conversation.thread(_asked_reply(request)) if conversation else []
+    head = thread[-1] if thread else None
+    context: dict[str, object] = {
+        "conversation": conversation,
+        "head": head,
+        "thread": frames.thread_html(thread, live),
+        "offers": offers,
+        "chosen_model": _chosen_model(offers, thread),
+        "prompt_id": uuid4(),
+        "suggestions": SUGGESTIONS,
+    }
+    if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
+        return render(request, "chat/_main.html", context)
+    context |= _sidebar(request)
+    context["socket_url"] = _socket_url(conversation, head)
+    return render(request, "chat/page.html", context)
+
+
+def _asked_reply(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.GET["reply"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _chosen_model(offers: list[Offer], thread: list[Message]) -> str:
+    """The model of the thread's last reply where it is still offered, the first one otherwise."""
+    offered = [value for offer in offers for value, _ in offer.choices]
+    for message in reversed(thread):
+        value = f"{message.upstream_id}/{message.model}"
+        if value in offered:
+            return value
+    return offered[0] if offered else ""
+
+
+def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
+    """The socket of a tab that shows this conversation, up to and with this message."""
+    if conversation is None:
+        return "/ws/"
+    seen = {"conversation": str(conversation.pk)}
+    if head:
+        seen |= {"head": str(head.pk), "ending": head.ending}
+    return f"/ws/?{urlencode(seen)}"
+
+
+@require_GET
+@never_cache
+@login_required
+def conversations(request: HttpRequest) -> HttpResponse:
+    return render(request, "chat/_conversation_list.html", _sidebar(request))
+
+
+def _sidebar(request: HttpRequest) -> dict[str, object]:
+    assert isinstance(request.user, User)
+    return {
+        "conversations": request.user.conversations.all()[:SIDEBAR_LENGTH],
+        "running": generations().running_conversations(),
+    }
+
+
+@require_GET
+@login_required
+def help_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "help.html", {"text": markdown.render(HELP.read_text())})
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def setup(request: HttpRequest, token: str) -> HttpResponse:
+    """The one-time link that the terminal prints: makes the first account, an administrator."""
+    if setup_token() is None:
+        return redirect("chat")
+    if not is_setup_token(token):
+        raise Http404("This is not the setup link that the server printed.")
+    form = SetupForm(request.POST or None)
+    if form.is_valid():
+        user = form.save()
+        login(request, user)
+        return redirect("chat")
+    return render(request, "account/setup.html", {"form": form})
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_GET
+@never_cache
+def readyz(request: HttpRequest) -> HttpResponse:
+    checks = {"database": _database_answers(), "draining": generations().is_draining}
+    ready = checks["database"] and not checks["draining"]
+    return JsonResponse(checks, status=200 if ready else 503)
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True

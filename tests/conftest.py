@@ -1,0 +1,81 @@
+"""The cast: Alice and Bob chat, Olive the operator administers; one scripted upstream answers."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from django.test import Client
+
+from chatapp.generation import shut_down
+from chatapp.models import Upstream, User
+from tests.fake_upstream import FakeUpstream
+from tests.tab import Tab
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def upstream() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def connected(upstream: FakeUpstream, transactional_db: None) -> Upstream:
+    """The upstream's record."""
+    return Upstream.objects.create(
+        name="Fake", base_url=upstream.base_url, api_key="sk-very-secret"
+    )
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    return User.objects.create_user("alice", password=PASSWORD)
+
+
+@pytest.fixture
+def bob(transactional_db: None) -> User:
+    return User.objects.create_user("bob", password=PASSWORD)
+
+
+@pytest.fixture
+def olive(transactional_db: None) -> User:
+    return User.objects.create_superuser("olive", password=PASSWORD)
+
+
+@pytest.fixture
+def alices(alice: User) -> Client:
+    """Alice's browser, signed in."""
+    return signed_in(alice)
+
+
+@pytest.fixture
+def bobs(bob: User) -> Client:
+    return signed_in(bob)
+
+
+@pytest.fixture
+def olives(olive: User) -> Client:
+    return signed_in(olive)
+
+
+def signed_in(user: User) -> Client:
+    client = Client(headers={"host": "localhost"})
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+async def generations_end() -> AsyncIterator[None]:
+    """Nothing that streams outlives its test."""
+    yield
+    await shut_down(0)
+
+
+@pytest.fixture
+async def tab(
+    alices: Client, connected: Upstream, generations_end: None, settings: object
+) -> AsyncIterator[Tab]:
+    """A tab of Alice's, on a new chat; both graces are 0."""
+    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0  # type: ignore[attr-defined]
+    async with Tab(alices) as tab:
+        yield tab

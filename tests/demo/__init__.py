@@ -1,0 +1,91 @@
+"""The demo upstream, driven as its server drives it: a scope, `receive` and `send`."""
+
+import asyncio
+import json
+import math
+from typing import Any
+
+from chatapp.demo.app import demo_application
+
+KEY = "demo-key"
+COMPLETIONS = "/v1/chat/completions"
+
+
+class Client:
+    """One request to the demo. `sent` collects what the application sends."""
+
+    def __init__(
+        self,
+        body: bytes = b"",
+        *,
+        path: str = COMPLETIONS,
+        method: str = "POST",
+        authorization: str | None = f"Bearer {KEY}",
+        tokens_per_second: float = math.inf,
+    ) -> None:
+        headers = [(b"authorization", authorization.encode())] if authorization else []
+        self.scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
+        self.sent: list[dict[str, Any]] = []
+        self.news = asyncio.Condition()
+        self.application = demo_application(KEY, tokens_per_second)
+
+    async def run(self) -> "Client":
+        async with asyncio.timeout(5):
+            await self.application(self.scope, self.incoming.get, self.collect)
+        return self
+
+    async def collect(self, message: Any) -> None:
+        async with self.news:
+            self.sent.append(message)
+            self.news.notify_all()
+
+    async def until_sent(self, count: int) -> None:
+        async with asyncio.timeout(5), self.news:
+            await self.news.wait_for(lambda: len(self.sent) >= count)
+
+    def leave(self) -> None:
+        self.incoming.put_nowait({"type": "http.disconnect"})
+
+    @property
+    def status(self) -> int:
+        return int(self.sent[0]["status"])
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return {name.lower(): value for name, value in self.sent[0]["headers"]}
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message["body"] for message in self.sent[1:])
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def data(self) -> list[str]:
+        """The data of each server-sent event."""
+        events = self.body.decode().split("\n\n")
+        assert events.pop() == ""
+        return [event.removeprefix("data: ") for event in events]
+
+    @property
+    def deltas(self) -> list[dict[str, str]]:
+        """The deltas with text in them."""
+        chunks = [json.loads(data) for data in self.data if data != "[DONE]"]
+        deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", [])]
+        return [delta for delta in deltas if "content" in delta or "reasoning_content" in delta]
+
+
+def question(*texts: str, model: str = "demo-reasoner", stream: bool = True) -> bytes:
+    """A request whose messages are `texts`, by the user and the assistant in turn."""
+    roles = ("user", "assistant")
+    messages = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
+    return json.dumps({"model": model, "messages": messages, "stream": stream}).encode()
+
+
+async def ask(*texts: str, model: str = "demo-reasoner", stream: bool = True) -> Client:
+    """A client whose question has been answered."""
+    return await Client(question(*texts, model=model, stream=stream)).run()

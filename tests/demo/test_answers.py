@@ -1,0 +1,224 @@
+"""What the demo says to what."""
+
+import re
+
+import pytest
+
+from chatapp.demo import help_text
+from chatapp.demo.answers import script_for
+from chatapp.demo.failures import FAILURES
+from chatapp.demo.help_text import sections
+from chatapp.demo.requests import Message
+from chatapp.demo.script import Script
+from chatapp.demo.showpieces import SHOWPIECES
+from chatapp.demo.tokens import split_tokens
+
+CONTINUE = "Continue where you stopped."
+
+
+def answer(*texts: str, reasons: bool = False) -> Script:
+    """The script for a conversation of the user and the assistant in turn."""
+    messages = [
+        Message("assistant" if index % 2 else "user", text) for index, text in enumerate(texts)
+    ]
+    script = script_for(messages, reasons=reasons)
+    assert isinstance(script, Script)
+    return script
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("How do I connect a gateway?", "Connecting a gateway"),
+        ("where do I put my OpenAI API key?", "Connecting a gateway"),
+        ("OPENAI_BASE_URL", "Connecting a gateway"),
+        ("use ollama", "Connecting a gateway"),
+        ("How do I stop a reply?", "Stopping a reply"),
+        ("What happens when I close the tab?", "Stopping a reply"),
+        ("what is CHATAPP_DROP_GRACE", "Stopping a reply"),
+        ("Which keyboard shortcuts are there?", "Writing and the keyboard"),
+        ("how do I get a new line", "Writing and the keyboard"),
+        ("Does a reload lose my chat?", "Your conversations"),
+        ("What do administrators see?", "Review by administrators"),
+        ("Can my boss read my conversations?", "Review by administrators"),
+        ("Is my data private?", "Privacy"),
+        ("How do I run this for my team?", "Running it for a team"),
+        ("how to deploy behind nginx", "Running it for a team"),
+        ("DATABASE_URL", "Running it for a team"),
+        ("How do I invite a colleague?", "Accounts and passwords"),
+        ("change my password", "Accounts and passwords"),
+        ("What does estimated usage mean?", "What a reply cost"),
+        ("how much did this reply cost?", "What a reply cost"),
+        ("how do I back up?", "Data and backups"),
+        ("I get a 429 error", "When something goes wrong"),
+        ("What can the demo show?", "What the demo can show"),
+    ],
+)
+def test_a_question_about_the_app_is_answered_from_the_help(question: str, title: str) -> None:
+    [section] = [section for section in sections() if section.title == title]
+    said = answer(question).answer
+
+    assert said.startswith(f"### {title}\n\n{section.body}\n\n")
+
+
+def test_every_section_of_the_help_can_be_asked_for() -> None:
+    assert list(help_text.KEYWORDS) == [section.title for section in sections()]
+    for section in sections():
+        assert answer(section.title).answer.startswith(f"### {section.title}\n")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what can you do?",
+        "What is the capital of France?",
+        "write me a poem about the sea",
+        "",
+        "?",
+    ],
+)
+def test_anything_else_is_told_what_this_is(question: str) -> None:
+    said = answer(question).answer
+
+    assert "I am not a language model" in said
+    assert "- How do I connect a gateway?" in said
+
+
+def test_what_is_offered_as_an_example_can_be_done() -> None:
+    about = answer("who are you").answer
+    shown = re.findall(r"^- `(.*)`$", about, re.MULTILINE)
+    questions = re.findall(r"^- (.*\?)$", about, re.MULTILINE)
+
+    assert len(shown) == len(SHOWPIECES)
+    assert len({answer(example).answer for example in shown}) == len(shown)
+    for example in (*shown, *questions):
+        assert answer(example).answer != about
+
+
+@pytest.mark.parametrize("greeting", ["hello", "Hi!", "Good morning.", "hey there"])
+def test_a_greeting_is_answered_kindly(greeting: str) -> None:
+    assert answer(greeting).answer.startswith("Hello, and welcome")
+
+
+def test_a_greeting_before_a_question_does_not_hide_the_question() -> None:
+    said = answer("Hello, how do I connect a gateway?").answer
+
+    assert said.startswith("### Connecting a gateway")
+
+
+def test_thanks_are_answered_kindly() -> None:
+    assert answer("Thank you!").answer.startswith("You are welcome")
+
+
+@pytest.mark.parametrize(
+    ("wish", "name"),
+    [
+        ("table", "table"),
+        ("show me a table", "table"),
+        ("Show me some code", "code"),
+        ("please write a bit of Python for me", "code"),
+        ("math", "math"),
+        ("a long answer", "long"),
+        ("everything", "everything"),
+    ],
+)
+def test_what_rendering_can_do_is_shown_when_asked_for(wish: str, name: str) -> None:
+    assert answer(wish).answer.startswith(SHOWPIECES[name].text)
+
+
+def test_the_long_answer_is_long_and_varied() -> None:
+    article = answer("a long answer").answer
+
+    assert len(article.split()) >= 1500
+    assert len(re.findall(r"^## ", article, re.MULTILINE)) >= 6
+    languages = set(re.findall(r"^```(\w+)$", article, re.MULTILINE))
+    assert {"python", "javascript", "sql", "go", "sh"} <= languages
+    for mark in ("\n> ", "\n- ", "\n1. ", "\n|---", "\n$$"):
+        assert mark in article
+
+
+@pytest.mark.parametrize("text", [piece.text for piece in SHOWPIECES.values()])
+def test_every_code_fence_is_closed(text: str) -> None:
+    assert len(re.findall(r"^```", text, re.MULTILINE)) % 2 == 0
+
+
+@pytest.mark.parametrize("wish", ["fail", "Fail!", "fail: somehow", "failures"])
+def test_asking_to_fail_lists_the_failures(wish: str) -> None:
+    said = answer(wish).answer
+
+    assert re.findall(r"^- `fail: (.*)`:", said, re.MULTILINE) == list(FAILURES)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["hello", "thanks", "table", "everything", "a long answer", "fail", "fail: length", "x"],
+)
+def test_every_reply_says_that_it_is_a_demo(prompt: str) -> None:
+    assert "demo" in "".join(answer(prompt).answer_tokens)
+    assert answer(prompt).answer.endswith(
+        "*This is chatapp's built-in demo, not a language model.*"
+    )
+
+
+def test_reasoning_is_about_the_question() -> None:
+    thought = answer("How do I connect a gateway?", reasons=True).reasoning
+
+    assert "How do I connect a gateway?" in thought
+    assert "Connecting a gateway" in thought
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    assert answer("everything", reasons=True) == answer("everything", reasons=True)
+
+
+@pytest.mark.parametrize("prompt", ["a long answer", "How do I stop a reply?", "fail: length"])
+def test_continuing_goes_on_from_wherever_the_answer_stopped(prompt: str) -> None:
+    whole = answer(prompt).answer
+    cuts = range(1, len(whole), max(1, len(whole) // 40))
+    outside_code = [cut for cut in cuts if whole[:cut].count("\n```") % 2 == 0]
+
+    assert len(outside_code) > 10
+    for cut in outside_code:
+        said = whole[:cut].rstrip()
+        assert said + answer(prompt, said, CONTINUE).answer == whole
+
+
+def test_continuing_twice_goes_on_from_the_second_piece() -> None:
+    whole = answer("a long answer").answer
+    first, second = whole[:500], whole[500:900].rstrip()
+
+    assert (
+        answer("a long answer", first, CONTINUE, second, "go on").answer
+        == (whole[500 + len(second) :])
+    )
+
+
+def test_continuing_within_a_code_block_opens_it_again() -> None:
+    whole = answer("show me code").answer
+    said, left = whole.split("    return Counter")
+
+    assert answer("show me code", said, CONTINUE).answer == f"```python\n    return Counter{left}"
+
+
+def test_a_whole_answer_has_nothing_left_to_continue() -> None:
+    said = answer("hello", answer("hello").answer, CONTINUE).answer
+
+    assert "nothing left to continue" in said
+
+
+def test_what_somebody_else_said_is_not_continued() -> None:
+    said = answer("hello", "Bonjour, this is", CONTINUE).answer
+
+    assert "I can only continue what I said myself" in said
+
+
+def test_a_wish_to_continue_with_nothing_before_it_is_told_what_this_is() -> None:
+    assert "I am not a language model" in answer(CONTINUE).answer
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "a", "two words", "x" * 40, " \n\n lead", "end \n", "é🙂\u2028z"]
+)
+def test_tokens_joined_are_the_text_again(text: str) -> None:
+    assert "".join(split_tokens(text)) == text
+    assert all(len(token.strip()) <= 12 for token in split_tokens(text))

@@ -1,0 +1,87 @@
+"""A tab as the consumer sees it: Channels' communicator, with a page's words."""
+
+import json
+import re
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from chatapp.asgi import application
+
+WAIT_SECONDS = 15.0
+REPLY = re.compile(r'data-reply="([0-9a-f-]{36})"')
+
+
+class Tab:
+    """One browser tab of the person whose `client` is signed in; a context manager."""
+
+    def __init__(self, client: Client, origin: str = "http://localhost", **query: object) -> None:
+        cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
+        headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]
+        if origin:
+            headers.append((b"origin", origin.encode()))
+        self._socket = WebsocketCommunicator(application, f"/ws/?{urlencode(query)}", headers)
+        self.frames: list[str] = []
+        self._is_open = False
+
+    async def __aenter__(self) -> Self:
+        assert await self.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def connect(self) -> bool:
+        self._is_open, _ = await self._socket.connect(timeout=WAIT_SECONDS)
+        return bool(self._is_open)
+
+    async def close(self, code: int = 1001) -> None:
+        """The tab closes (1001), or its connection is lost (1006)."""
+        if self._is_open:
+            self._is_open = False
+            await self._socket.disconnect(code=code, timeout=WAIT_SECONDS)
+
+    async def send(self, **fields: Any) -> None:
+        await self._socket.send_to(text_data=json.dumps(fields))
+
+    async def ask(self, message: str = "Why is the sky blue?", **fields: Any) -> UUID:
+        """Sends a prompt and waits for its reply to begin; returns the reply's id."""
+        await self.send(action="prompt", message=message, **({"prompt": str(uuid4())} | fields))
+        return await self.next_reply()
+
+    async def next_reply(self) -> UUID:
+        found = REPLY.search(await self.until('data-ending="streaming"'))
+        assert found
+        return UUID(found[1])
+
+    async def until(self, text: str) -> str:
+        """The next frame that holds `text`; what came before it stays in `frames`."""
+        while True:
+            frame: str = await self._socket.receive_from(timeout=WAIT_SECONDS)
+            self.frames.append(frame)
+            if text in frame:
+                return frame
+
+    async def until_ended(self) -> str:
+        """The frame that ends the reply."""
+        while True:
+            frame = await self.until('aria-busy="false"')
+            if 'hx-swap-oob="outerMorph"' in frame:
+                return frame
+
+    async def until_closed(self) -> int:
+        """Waits until the server closes the socket; returns the code."""
+        while True:
+            output = await self._socket.receive_output(timeout=WAIT_SECONDS)
+            if output["type"] == "websocket.close":
+                self._is_open = False
+                return int(output["code"])

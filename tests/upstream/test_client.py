@@ -1,0 +1,378 @@
+"""The client against a real server: what goes out, what comes back, and when it is closed."""
+
+import asyncio
+import gzip
+import socket
+import statistics
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from chatapp.upstream import client as client_module
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.dialects import Dialect
+from chatapp.upstream.errors import ErrorKind, UpstreamError, UpstreamFailed
+from chatapp.upstream.events import AnswerDelta, Event, Failed, TimedOut
+from chatapp.upstream.reply import Ending, Reply
+from tests.fake_upstream import (
+    Abort,
+    Close,
+    Delay,
+    FakeUpstream,
+    Pause,
+    Stall,
+    delta,
+    done,
+    error,
+    finish,
+    usage,
+)
+
+KEY = "sk-a-secret-key"
+MESSAGES = [{"role": "user", "content": "Größe? \ud800"}]
+
+
+@pytest.fixture
+def upstream() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[UpstreamClient]:
+    client = UpstreamClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def endpoint(upstream: FakeUpstream) -> Endpoint:
+    return Endpoint(upstream.base_url + "/", KEY)
+
+
+async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        return [event async for events in reads for event in events]
+
+
+async def reply_to(client: UpstreamClient, endpoint: Endpoint) -> Reply:
+    reply = Reply()
+    for event in await ask(client, endpoint):
+        reply.apply(event)
+    return reply
+
+
+async def failure(client: UpstreamClient, endpoint: Endpoint) -> UpstreamError:
+    (event,) = await ask(client, endpoint)
+    assert isinstance(event, Failed)
+    assert "sk-a" not in str(event)
+    return event.error
+
+
+async def test_a_reply_streams_in(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("Packets in flight", Ending.COMPLETE)
+    assert reply.usage
+    request = upstream.wait_for_request()
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["accept-encoding"] == "identity"
+    assert request.body == {"model": "m", "messages": MESSAGES, "stream": True}
+
+
+async def test_events_come_as_they_are_written(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(delta("Hello"), pause, delta("!"), finish(), done())
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        assert AnswerDelta("Hello") in await anext(reads)
+        pause.release()
+        assert AnswerDelta("!") in await anext(reads)
+
+
+async def test_usage_is_asked_for_and_no_key_means_no_header(
+    client: UpstreamClient, upstream: FakeUpstream
+) -> None:
+    await ask(client, Endpoint(upstream.base_url, dialect=Dialect("another")))
+    request = upstream.wait_for_request()
+    assert request.body["stream_options"] == {"include_usage": True}
+    assert "authorization" not in request.headers
+
+
+async def test_a_connection_is_used_again_and_keeps_no_cookie(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("x"), finish(), done(), headers={"Set-Cookie": "who=alice"})
+    await ask(client, endpoint)
+    await ask(client, endpoint)
+    first, second = upstream.requests
+    assert first.connection == second.connection
+    assert "cookie" not in second.headers
+
+
+async def test_cancelling_closes_the_upstream_at_once(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    delays = []
+    for _ in range(10):
+        upstream.script(delta("Hello"), Stall())
+        streaming = asyncio.Event()
+
+        async def read(streaming: asyncio.Event = streaming) -> None:
+            async with client.stream(endpoint, "m", MESSAGES) as reads:
+                async for _ in reads:
+                    streaming.set()
+
+        task = asyncio.create_task(read())
+        await streaming.wait()
+        cancelled_at = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        close = await (await upstream.until_requested()).until_closed()
+        assert close.was_streaming
+        delays.append(close.at - cancelled_at)
+    assert statistics.median(delays) < 0.003
+    assert client._http._transport._pool.connections == []  # type: ignore[attr-defined]
+
+
+async def test_cancelling_before_the_headers_closes_the_upstream(
+    client: UpstreamClient, endpoint: Endpoint
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.setblocking(False)
+        loop = asyncio.get_running_loop()
+        task = asyncio.create_task(ask(client, Endpoint(_url(silent))))
+        connection, _ = await loop.sock_accept(silent)
+        with connection:
+            assert await loop.sock_recv(connection, 65536)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while await asyncio.wait_for(loop.sock_recv(connection, 65536), 10):
+                pass  # what was still on its way; then the end
+
+
+@pytest.mark.parametrize("how", ["break", "raise", "unread"])
+async def test_leaving_the_block_in_any_way_closes_the_upstream(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, how: str
+) -> None:
+    upstream.script(delta("Hello"), Stall())
+    try:
+        async with client.stream(endpoint, "m", MESSAGES) as reads:
+            if how != "unread":
+                async for _ in reads:
+                    if how == "raise":
+                        raise LookupError
+                    break
+    except LookupError:
+        pass
+    assert (await (await upstream.until_requested()).until_closed()).was_streaming
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind", "message", "retry_after"),
+    [
+        (401, {"error": {"message": f"bad {KEY}"}}, {}, ErrorKind.UNAUTHORIZED, "bad ***", None),
+        (429, {"error": "slow"}, {"Retry-After": "7"}, ErrorKind.RATE_LIMITED, "slow", 7.0),
+        (500, "<title>Oh &amp; no</title>", {}, ErrorKind.SERVER_ERROR, "Oh & no", None),
+        (500, "plain text", {}, ErrorKind.SERVER_ERROR, "plain text", None),
+        (422, {"detail": "no"}, {}, ErrorKind.BAD_REQUEST, "no", None),
+        (200, "<html><title>Welcome</title>", {}, ErrorKind.NOT_A_STREAM, "Welcome", None),
+        (200, {"error": {"message": "m"}}, {}, ErrorKind.STREAM_ERROR, "m", None),
+        (
+            200,
+            {"choices": []},
+            {},
+            ErrorKind.NOT_A_STREAM,
+            "sent application/json in place of an event stream",
+            None,
+        ),
+        (500, "x" * 1_000_000, {}, ErrorKind.SERVER_ERROR, "x" * 499 + "…", None),
+    ],
+)
+async def test_a_response_that_is_no_stream_fails_with_what_it_says(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    status: int,
+    body: object,
+    headers: dict[str, str],
+    kind: ErrorKind,
+    message: str,
+    retry_after: float | None,
+) -> None:
+    upstream.fail(status, body, headers)
+    error = await failure(client, endpoint)
+    assert (error.status, error.kind, error.message) == (status, kind, message)
+    assert error.retry_after == retry_after
+
+
+async def test_a_redirect_is_not_followed(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.fail(307, "", {"Location": f"{upstream.base_url}/chat/completions"})
+    error = await failure(client, endpoint)
+    assert error.kind is ErrorKind.REDIRECTED
+    assert upstream.base_url in error.message
+    assert len(upstream.requests) == 1
+
+
+async def test_an_error_frame_after_200_keeps_what_came_before(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("Packets "), error(), done())
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("Packets ", Ending.FAILED)
+    expected = UpstreamError(
+        ErrorKind.STREAM_ERROR, "stream interrupted", type="upstream_error", code="stream_error"
+    )
+    assert reply.error == expected
+
+
+@pytest.mark.parametrize("step", [Abort(), Close()], ids=["reset", "closed"])
+async def test_a_connection_cut_in_the_middle_is_cut_off(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, step: Abort | Close
+) -> None:
+    pause = Pause()
+    upstream.script(delta("Packets "), pause, step)
+    reply = Reply()
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        async for events in reads:
+            pause.release()
+            for event in events:
+                reply.apply(event)
+    assert (reply.answer, reply.ending) == ("Packets ", Ending.CUT_OFF)
+
+
+async def test_an_empty_response_fails(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script()
+    assert (await failure(client, endpoint)).kind is ErrorKind.EMPTY
+
+
+@pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
+async def test_a_stream_that_stalls_times_out(
+    endpoint: Endpoint, upstream: FakeUpstream, beginning: list[bytes]
+) -> None:
+    client = UpstreamClient(idle_seconds=0.05)
+    upstream.script(*beginning, Stall())
+    events = await ask(client, endpoint)
+    assert events[-1] == TimedOut(0.05)
+    assert [e for e in events if isinstance(e, AnswerDelta)] == [
+        AnswerDelta("Packets ") for _ in beginning
+    ]
+    await (await upstream.until_requested()).until_closed()
+    await client.aclose()
+
+
+async def test_an_upstream_that_never_answers_times_out() -> None:
+    client = UpstreamClient(idle_seconds=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert await ask(client, Endpoint(_url(silent))) == [TimedOut(0.05)]
+    await client.aclose()
+
+
+@pytest.mark.parametrize("seconds", [0.05])
+async def test_a_finished_reply_waits_for_usage_but_not_long(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+) -> None:
+    monkeypatch.setattr(client_module, "TAIL_SECONDS", seconds)
+    upstream.script(delta("x"), finish(), Delay(seconds / 5), usage(), Stall())
+    reply = await reply_to(client, endpoint)
+    assert (reply.ending, reply.is_done) == (Ending.COMPLETE, False)
+    assert reply.usage
+    await (await upstream.until_requested()).until_closed()
+
+
+async def test_an_upstream_that_leaves_the_body_open_after_done_is_closed(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("x"), finish(), done(), Stall())
+    assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
+    await (await upstream.until_requested()).until_closed()
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://127.0.0.1:1/v1", "nonsense", "http://[::1/v1", "ftp://127.0.0.1/v1", ""]
+)
+async def test_an_upstream_that_cannot_be_reached_fails_in_words(
+    client: UpstreamClient, base_url: str
+) -> None:
+    error = await failure(client, Endpoint(base_url, KEY))
+    assert error.kind is ErrorKind.UNREACHABLE
+    assert error.message
+    assert KEY not in repr(Endpoint(base_url, KEY))
+
+
+async def test_a_key_that_cannot_be_sent_is_not_quoted(
+    client: UpstreamClient, upstream: FakeUpstream
+) -> None:
+    error = await failure(client, Endpoint(upstream.base_url, f"two\nlines {KEY}"))
+    assert error.kind is ErrorKind.BAD_REQUEST
+    assert "key" in error.message
+
+
+async def test_a_packed_stream_is_unpacked(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    packed = gzip.compress(delta("Hello") + finish() + done())
+    upstream.script(packed, headers={"Content-Encoding": "gzip"})
+    assert (await reply_to(client, endpoint)).answer == "Hello"
+    upstream.script(b"not packed at all", headers={"Content-Encoding": "gzip"})
+    assert (await failure(client, endpoint)).kind is ErrorKind.MALFORMED
+
+
+async def test_models_are_listed_in_order_and_once(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["b", "a", "b"]
+    assert await client.list_models(endpoint) == ["b", "a"]
+    assert upstream.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, {"error": {"message": f"bad {KEY}"}}, ErrorKind.UNAUTHORIZED),
+        (404, "<title>Not here</title>", ErrorKind.NOT_FOUND),
+        (200, {"models": []}, ErrorKind.MALFORMED),
+        (200, "<title>Welcome</title>", ErrorKind.MALFORMED),
+        (200, "[" * 100_000, ErrorKind.MALFORMED),
+    ],
+)
+async def test_models_that_cannot_be_listed_are_an_error(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    status: int,
+    body: object,
+    kind: ErrorKind,
+) -> None:
+    upstream.fail_models(status, body)
+    with pytest.raises(UpstreamFailed) as raised:
+        await client.list_models(endpoint)
+    assert raised.value.error.kind is kind
+    assert "sk-a" not in str(raised.value)
+
+
+async def test_models_are_not_waited_for_long(
+    client: UpstreamClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "LIST_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(UpstreamFailed) as raised:
+        await client.list_models(Endpoint(_url(silent)))
+    assert raised.value.error.kind is ErrorKind.TIMED_OUT
+
+
+def _url(server: socket.socket) -> str:
+    return f"http://127.0.0.1:{server.getsockname()[1]}/v1"

@@ -16,7 +16,7 @@ from .formulas import mask, unmask
 
 OPENING, CLOSING = '<div class="block">', "</div>"
 PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
-LONGEST_BLOCK = 64 * 1024
+LONGEST_BLOCK = 32 * 1024  # characters; what is longer was not written as Markdown
 _DEEPEST = 60
 
 _RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[\w.+-]+@[\w.-]+>)")
@@ -136,35 +136,14 @@ def _unescape(html: str) -> str:
 
 _TABLE = '<div class="table-scroll" tabindex="0" role="region" aria-label="Table"><table>'
 
+# fmt: off
+_TAGS = {
+    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre",
+    "code", "em", "strong", "del", "a", "input", "table", "thead", "tbody", "tr", "th", "td",
+}
+# fmt: on
 _CLEANER = nh3.Cleaner(
-    tags={
-        "p",
-        "br",
-        "hr",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "ul",
-        "ol",
-        "li",
-        "blockquote",
-        "pre",
-        "code",
-        "em",
-        "strong",
-        "del",
-        "a",
-        "input",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-    },  # fmt: skip
+    tags=_TAGS,
     attributes={
         "a": {"href"},
         "code": {"class"},

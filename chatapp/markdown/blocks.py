@@ -153,8 +153,8 @@ def _interrupts(head: str) -> bool:
 
 
 def _continues_list(block: Block, head: str) -> bool:
-    indent = len(head) - len(head.lstrip(" \t")) + 3 * head[:4].count("\t")
-    if indent >= block.indent:
+    space = head[: len(head) - len(head.lstrip(" \t"))]
+    if len(space.expandtabs(4)) >= block.indent:
         return True
     item = _ITEM.match(head)
     if item and not _RULE.match(head):

@@ -16,6 +16,7 @@ from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, escape
 
 _LONGEST = 2000  # characters of one formula
 _LONGEST_HELD = 100  # characters after a dollar that may be no formula
+_MOST_OPENINGS = 2000  # of formulas and code in one block
 _MOST_NESTED = 40  # braces and the like
 _LESS_THAN = f"<mi>{NOT_A_TAG}</mi>"
 
@@ -59,11 +60,14 @@ class _Masking:
         self._parts: list[str] = []
         self._formulas: list[str] = []
         self._copied = 0  # the source up to here is in the parts
+        self._seen: dict[str, tuple[int, re.Match[str] | None]] = {}
         self._code_ends: dict[str, int] = {}  # run of backticks: from where on there is no other
 
     def run(self) -> Masked:
         at, open_at = 0, None
-        while found := _OPENING.search(self._source, at):
+        for _ in range(_MOST_OPENINGS):
+            if (found := _OPENING.search(self._source, at)) is None:
+                break
             opening, at = found[0], found.end()
             if opening[0] == "`":
                 at, unfinished = self._after_code(opening, at)
@@ -91,11 +95,20 @@ class _Masking:
     def _end_of_formula(self, opening: str, at: int) -> int | None:
         if opening == "$" and self._source[at : at + 1].isspace():
             return None
-        closing = _CLOSING[opening].search(self._source, at, at + _LONGEST)
+        closing = self._closing(opening, at)
         if closing is None or not self._source[at : closing.start()].strip():
             return None
         between = "\n" if opening == "$" else "\n\n"
         return None if between in self._source[at : closing.start()] else closing.end()
+
+    def _closing(self, opening: str, at: int) -> re.Match[str] | None:
+        """The next closing within reach; what an earlier search has seen is not read again."""
+        seen, known = self._seen.get(opening, (at, None))
+        if known is None or known.start() < at:
+            end = at + _LONGEST
+            known = _CLOSING[opening].search(self._source, max(at, seen - 1), end)
+            self._seen[opening] = (known.start() if known else end, known)
+        return known if known and known.end() <= at + _LONGEST else None
 
     def _take_out(self, start: int, end: int) -> None:
         self._parts.append(self._source[self._copied : start])

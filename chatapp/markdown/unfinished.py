@@ -22,7 +22,7 @@ _MARKERS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)(?:[ \t]+|\Z))*(?
 _ONLY_MARKERS = re.compile(r"[ \t]*(?:[-*+=#>:|`~. \t]|\d{1,9}[.)])*\Z")
 _UNDECIDED_END = re.compile(
     r"https?:?/?\Z|(?:https?://|www\.)\S*\Z|[\w.+-]+@\S*\Z|<(?:h?t{0,2}p?s?|https?:\S*|mailto:\S*)\Z"
-    r"|&#?\w{0,31}\Z|\\\Z|!\Z(?<=\W!)"
+    r"|&#?\w{0,31}\Z|\\\Z|(?<=\W)!\Z"
 )
 _LONGEST_WORD = 2000
 _TOKEN = re.compile(r"\\.|`+|\*+|_+|~~+|!?\[|\]\(?|<https?://[^\s<>]*>", re.DOTALL)
@@ -196,10 +196,8 @@ class _Walk:
 
     def _take_run(self, token: re.Match[str]) -> None:
         marker, count = token[0][0], len(token[0])
-        before, after = (
-            self.text[token.start() - 1 : token.start()],
-            self.text[self.at : self.at + 1],
-        )
+        before = self.text[max(token.start() - 1, 0) : token.start()]
+        after = self.text[self.at : self.at + 1]
         if not after:
             self._hold(token.start())
             return

@@ -1,0 +1,74 @@
+"""A viewer's page: the little of a browser's DOM that the changes need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+from chatapp.markdown import Append, Change, ReplaceAll, ReplaceLast
+
+_VOID = {"br", "hr", "input"}
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: tuple[tuple[str, str | None], ...] = ()
+    children: list[Element | str] = field(default_factory=list)
+
+    @property
+    def last_element(self) -> Element:
+        return [child for child in self.children if isinstance(child, Element)][-1]
+
+    @property
+    def text(self) -> str:
+        return "".join(c if isinstance(c, str) else c.text for c in self.children)
+
+
+class _Writer(HTMLParser):
+    """Writes HTML at an element's end; refuses what is not balanced."""
+
+    def __init__(self, into: Element) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open = [into]
+
+    def handle_starttag(self, tag, attrs):
+        element = Element(tag, tuple(attrs))
+        self.open[-1].children.append(element)
+        if tag not in _VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop().tag == tag
+
+    def handle_data(self, data):
+        children = self.open[-1].children
+        if children and isinstance(children[-1], str):
+            children[-1] += data
+        else:
+            children.append(data)
+
+
+def write(html: str, into: Element) -> Element:
+    writer = _Writer(into)
+    writer.feed(html)
+    writer.close()
+    assert writer.open == [into], html
+    return into
+
+
+def parse(html: str) -> Element:
+    return write(html, Element("region"))
+
+
+def make(change: Change, region: Element) -> None:
+    match change:
+        case Append(depth, html):
+            for _ in range(depth):
+                region = region.last_element
+            write(html, region)
+        case ReplaceLast(html):
+            place = region.children.index(region.last_element)
+            region.children[place : place + 1] = parse(html).children
+        case ReplaceAll(html):
+            region.children = parse(html).children

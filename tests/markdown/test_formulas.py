@@ -1,0 +1,79 @@
+"""Formulas become MathML, and money stays money."""
+
+import re
+
+import pytest
+
+from chatapp.markdown import render
+
+from .page import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "display"),
+    [
+        ("$x^2$", "inline"),
+        ("\\(x\\)", "inline"),
+        ("a $$x$$", "block"),
+        ("$$\nx\n$$", "block"),
+        ("\\[\n- x\n= y\n\\]", "block"),
+        ("- $x$", "inline"),
+        ("|a|\n|-|\n|$|x|$|", "inline"),
+    ],
+)
+def test_a_formula_is_mathml(text, display):
+    assert re.findall(r'<math display="(\w+)">', render(text)) == [display]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["$5 and $10", "$5-$10", "US$ and CA$", "$HOME/bin:$PATH", "a $ b $ c", "$x", "$ x$", "$$"],
+)
+def test_prose_with_dollars_stays_prose(text):
+    assert render(text) == f'<div class="block"><p>{text}</p></div>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`$x$`",
+        "```\n$x$ \\(y\\)\n```",
+        "    $x$",
+        "- ```\n  $x$\n  ```",
+        "`` ` $x$ ``",
+        "a `$` b `$`",
+    ],
+)
+def test_code_keeps_its_dollars(text):
+    assert "<math" not in render(text)
+    assert "$" in parse(render(text)).text
+
+
+def test_an_address_keeps_its_dollars():
+    assert 'href="http://a.b/$x$/c"' in render("[a](http://a.b/$x$/c)")
+
+
+@pytest.mark.parametrize(
+    "tex", ["\\frac", "x^", "{", "\\left", "\\begin{a", "{" * 99 + "x" + "}" * 99, "\\sqrt["]
+)
+def test_what_cannot_be_converted_is_shown_as_it_is(tex):
+    assert render(f"$${tex}$$") == f'<div class="block"><p><code>$${tex}$$</code></p></div>'
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        "\\href{javascript:alert(1)}{x}",
+        "\\style{color:red}{x}",
+        "\\class{a}{x}",
+        "\\text{<b>x</b>}",
+    ],
+)
+def test_a_formula_smuggles_nothing_in(tex):
+    html = render(f"${tex}$")
+    assert not re.search(r"href|style=|class=\"a|<b>", html)
+    assert "x" in parse(html).text
+
+
+def test_less_than_is_an_operator():
+    assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in render("$a<b$")

@@ -19,7 +19,7 @@ check: $(VENV)/dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/djlint --check --lint templates --quiet
+	$(BIN)/djlint --lint templates --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
 
 bench: $(VENV)/dev

@@ -1,5 +1,6 @@
 """Administration: review of conversations, read-only; people; upstreams."""
 
+from allauth.account.decorators import secure_admin_login
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -12,6 +13,8 @@ from chatapp.models import Conversation, Upstream, User
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "People, upstreams, conversations"
+# The one sign-in, with its rate limits.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 admin.site.register(User, UserAdmin)
 
 

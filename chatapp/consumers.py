@@ -96,7 +96,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:
             fields = json.loads(text_data or "")
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         if isinstance(fields, dict):
             await self._act(str(fields.get("action")), fields)

@@ -33,7 +33,7 @@ FAILED = {
     ErrorKind.SERVER_ERROR: "The upstream failed. Try again.",
     ErrorKind.STREAM_ERROR: "The upstream broke the reply off. Try again.",
     ErrorKind.NOT_A_STREAM: "The upstream's answer was not a stream. Its address may be wrong.",
-    ErrorKind.REDIRECTED: "The upstream's address redirects elsewhere. An administrator can mend it.",
+    ErrorKind.REDIRECTED: "The upstream's address redirects. An administrator can correct it.",
     ErrorKind.EMPTY: "The upstream sent an empty reply. The conversation may be too long for it.",
     ErrorKind.TOO_LARGE: "The upstream sent more at once than is taken, so the reply was ended.",
     ErrorKind.MALFORMED: "The upstream sent something that could not be read.",

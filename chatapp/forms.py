@@ -12,10 +12,10 @@ class ModelChoice(forms.CharField):
     """An upstream's primary key and one of its models, as `catalogue` joins them: `1/gpt-4o`."""
 
     def to_python(self, value: str | None) -> tuple[int, str] | None:  # type: ignore[override]
-        upstream, _, model = (value or "").partition("/")
-        if not upstream.isdecimal() or not model or len(model) > 200:
-            return None
-        return int(upstream), model
+        upstream, _, model = str(value or "").partition("/")
+        if upstream.isdecimal() and 0 < len(model) <= 200 and model.isprintable():
+            return int(upstream), model
+        return None
 
     def validate(self, value: object) -> None:
         if self.required and value is None:

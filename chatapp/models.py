@@ -38,7 +38,7 @@ def validate_base_url(value: str) -> None:
 class Upstream(models.Model):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     base_url = models.CharField(
         "base URL",
         max_length=500,
@@ -60,10 +60,13 @@ class Upstream(models.Model):
 
     @classmethod
     def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:
-        """Makes the environment's upstream say what the environment says now."""
-        cls.objects.update_or_create(
+        """Makes the environment's upstream of this name the one that is offered of its kind."""
+        mine = cls.objects.filter(from_environment=True)
+        mine.exclude(name=name).update(enabled=False)
+        mine.update_or_create(
             from_environment=True,
-            defaults={"name": name, "base_url": base_url, "api_key": api_key},
+            name=name,
+            defaults={"base_url": base_url, "api_key": api_key, "enabled": True},
         )
 
 

@@ -1,5 +1,6 @@
 """Pages: the chat, its conversations, the help, the setup of the first account, the probes."""
 
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import aget_object_or_404, redirect, render
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -21,7 +23,7 @@ from chatapp.generation import generations
 from chatapp.models import Conversation, Message, User
 
 HELP = Path(__file__).parent / "demo" / "help.md"
-SIDEBAR_LENGTH = 200
+SIDEBAR_PAGE = 60
 SUGGESTIONS = [
     "How do I connect a gateway?",
     "What can you show me?",
@@ -105,15 +107,30 @@ def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
 @never_cache
 @login_required
 def conversations(request: HttpRequest) -> HttpResponse:
-    return render(request, "chat/_conversation_list.html", _sidebar(request))
+    """The sidebar's list; with `before`, the page of it that follows that moment."""
+    context = _sidebar(request)
+    page = "_conversation_page" if "before" in request.GET else "_conversation_list"
+    return render(request, f"chat/{page}.html", context)
 
 
 def _sidebar(request: HttpRequest) -> dict[str, object]:
     assert isinstance(request.user, User)
+    found = request.user.conversations.all()
+    if before := _moment(request.GET.get("before", "")):
+        found = found.filter(updated_at__lt=before)
+    page = list(found[: SIDEBAR_PAGE + 1])
     return {
-        "conversations": request.user.conversations.all()[:SIDEBAR_LENGTH],
+        "conversations": page[:SIDEBAR_PAGE],
+        "older_than": page[SIDEBAR_PAGE - 1].updated_at if len(page) > SIDEBAR_PAGE else None,
         "running": generations().running_conversations(),
     }
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return parse_datetime(text)
+    except ValueError:
+        return None
 
 
 @require_GET

@@ -41,7 +41,8 @@ async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeU
     assert message.ending == "complete"
     assert (message.reasoning, message.content) == ("Rayleigh.", "It scatters.")
     assert message.response_id == "chatcmpl-1"
-    assert message.parent and message.parent.content == "Why is the sky blue?"
+    assert message.parent
+    assert message.parent.content == "Why is the sky blue?"
     assert message.conversation.title == "Why is the sky blue?"
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.usage.total_tokens == 30
@@ -316,7 +317,7 @@ async def test_what_had_arrived_is_kept_whatever_the_ending(
     assert (message.ending, message.content) == (ending, "Half of it")
 
 
-async def test_an_upstream_that_cannot_be_reached_is_told(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_an_upstream_that_cannot_be_reached_is_told(tab: Tab, connected: Upstream) -> None:
     connected.base_url = "http://127.0.0.1:1/v1"
     await connected.asave()
     await tab.ask(model=f"{connected.pk}/any")

@@ -28,6 +28,7 @@ _LINKS_AND_IMAGES = re.compile(
 )
 _HEADING_TAG = re.compile(r"(</?h)([1-6])>")
 _CODE_BLOCK = re.compile(r'<pre><code(?: class="language-([^"]*)")?>(.*?)\n?</code></pre>', re.S)
+_CODE_OR_BREAK = re.compile(r"(<code>.*?</code>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
@@ -116,6 +117,8 @@ def _dressed(html: str, colours: bool) -> str:
     if "<h" in html:
         html = _HEADING_TAG.sub(lambda tag: f"{tag[1]}{min(int(tag[2]) + 2, 6)}>", html)
     if "<table" in html:
+        # The one tag that is meant when it is written: a cell has no other way to break a line.
+        html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
     if "<pre" in html:
         html = _CODE_BLOCK.sub(lambda found: _code_block(found, colours), html)

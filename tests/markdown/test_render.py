@@ -135,6 +135,11 @@ def test_a_table_scrolls_in_a_region_of_its_own():
     ]
 
 
+def test_a_line_break_is_a_tag_in_a_table_alone():
+    assert "<td>b<br>c <code>&lt;br&gt;</code></td>" in render("|a|\n|-|\n|b<br>c `<br>`|")
+    assert "&lt;br&gt;" in render("b<br>c")
+
+
 def test_every_top_level_block_is_a_block():
     first_tags = " ".join(re.match(r"<(\w+)", html)[1] for html in blocks(ANSWER) if html)
     assert first_tags == "h3 p ol ul div div p p blockquote h4 p hr"

@@ -44,9 +44,8 @@ class Command(BaseCommand):
             server_name="chatapp",
         )
         self.reactor: Any = reactor
-        self.reactor.callWhenRunning(self._watch_signals)
         self.server.run()
-        if not self.server.listening_addresses:
+        if self.server.abort_start:
             raise CommandError(
                 f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
                 "it. Set PORT to a free one."
@@ -82,29 +81,33 @@ class Command(BaseCommand):
             Upstream.connect_environment(
                 "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
             )
-        self._greet()
+        greeting = self._greeting()
         connection.close()
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
+        # In the loop, since uvloop takes signals only while it runs.
+        self.reactor.callLater(0, self._begin, greeting)
 
-    def _greet(self) -> None:
+    def _greeting(self) -> str:
         host, port = self.server.listening_addresses[0]
         host = f"[{host}]" if ":" in host else host
         address = f"http://{host}:{port}"
-        self.stdout.write(f"chatapp is at {address}")
+        lines = [f"chatapp is at {address}"]
         if token := setup_token():
             link = address + reverse("setup", args=[token])
-            self.stdout.write(f"Create the first account, an administrator, once: {link}")
+            lines.append(f"Create the first account, an administrator, once: {link}")
         if self.demo_key:
-            self.stdout.write("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
-        self.stdout.flush()
+            lines.append("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
+        return "\n".join(lines)
 
-    def _watch_signals(self) -> None:
+    def _begin(self, greeting: str) -> None:
+        self._stopping: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        self._stopping: asyncio.Task[None] | None = None
+        self.stdout.write(greeting)
+        self.stdout.flush()
 
     def _stop(self) -> None:
         """The first signal drains, a second one does not wait."""

@@ -153,10 +153,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._start(turn, frames.thread_frame(turn.thread))
 
     async def _start(self, turn: Turn, frame: str) -> None:
-        frame += frames.composer_frame(turn.conversation, turn.reply)
-        frame += frames.sidebar_frame(turn.conversation, running=True, first=True)
+        """Shows a turn in every tab of its conversation, and lets it stream."""
+        around = frames.composer_frame(turn.conversation, turn.reply)
+        around += frames.sidebar_frame(turn.conversation, running=True, first=True)
         for tab in generations().tabs_showing(turn.conversation.pk):
-            await tab.show(frame)
+            # Another tab may show another branch.
+            await tab.show((frame if tab is self else frames.thread_frame(turn.thread)) + around)
         generations().start(turn.reply, turn.history, self)
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:

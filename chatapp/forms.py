@@ -68,6 +68,12 @@ class SetupForm(BaseUserCreationForm):  # type: ignore[type-arg]
     class Meta:
         model = User
         fields = ["username", "email"]
+        widgets = {
+            "username": forms.TextInput(
+                attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}
+            ),
+            "email": forms.EmailInput(attrs={"autocomplete": "email"}),
+        }
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit=False)

@@ -103,8 +103,8 @@ def review_html(messages: Iterable[Message]) -> SafeString:
 def turn_frame(prompt: Message, reply: Message) -> str:
     """Shows a new prompt, in place of the one the page drew by itself, and its empty reply."""
     turn = prompt_html(prompt) + reply_html(ReplyView.of(reply))
-    before = f"#m-{prompt.pk},#reply-{reply.pk}"
-    return _swap("delete", before) + _swap("append", "#messages", turn)
+    drawn = _swap("delete", f"#m-{prompt.pk}") + _swap("delete", f"#reply-{reply.pk}")
+    return drawn + _swap("append", "#messages", turn)
 
 
 def thread_frame(messages: Iterable[Message], live: ReplyView | None = None) -> str:

@@ -319,9 +319,9 @@ class Generations:
             for generation in due:
                 generation.is_dirty, generation.saved_at = False, now
             if due:
-                await self._save_partial([(one.message.pk, one.reply) for one in due])
+                await self._save_partial([(one.message, one.reply) for one in due])
 
-    async def _save_partial(self, replies: list[tuple[UUID, Reply]]) -> None:
+    async def _save_partial(self, replies: list[tuple[Message, Reply]]) -> None:
         try:
             await database_sync_to_async(Message.objects.checkpoint)(replies)
         except DatabaseError as error:

@@ -183,11 +183,15 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Ends what was streaming when the process that streamed it died; returns how many."""
         return self.streaming().update(ending=Ending.INTERRUPTED)
 
-    def checkpoint(self, replies: Iterable[tuple[uuid.UUID, Reply]]) -> None:
+    def checkpoint(self, replies: Iterable[tuple["Message", Reply]]) -> None:
         """Saves what has arrived of replies that still stream."""
         with transaction.atomic():
-            for pk, reply in replies:
-                self.filter(pk=pk).streaming().update(**Message.text_of(reply))
+            for message, reply in replies:
+                self.filter(pk=message.pk).streaming().update(
+                    **Message.text_of(reply),
+                    time_to_first_token=message.time_to_first_token,
+                    reasoning_duration=message.reasoning_duration,
+                )
 
 
 class Message(models.Model):

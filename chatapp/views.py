@@ -25,10 +25,10 @@ from chatapp.models import Conversation, Message, User
 HELP = Path(__file__).parent / "demo" / "help.md"
 SIDEBAR_PAGE = 60
 SUGGESTIONS = [
-    "How do I connect a gateway?",
-    "What can you show me?",
-    "Show me a table, code and math",
-    "Which keys can I use?",
+    "What can you do?",
+    "Show me a table of the planets",
+    "Write a short code example in Python",
+    "Explain a theorem, with the math",
 ]
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 from chatapp.generation import shut_down
 from chatapp.models import Upstream, User
 from tests.fake_upstream import FakeUpstream
+from tests.live import site  # noqa: F401 - a fixture
 from tests.tab import Tab
 
 PASSWORD = "correct horse battery"

@@ -1,0 +1,165 @@
+"""What is kept of a conversation: branches, checkpoints, endings, titles, what it cost."""
+
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.upstream.events import AnswerDelta, ReasoningDelta, TokenUsage
+from chatapp.upstream.reply import Ending, Reply
+
+pytestmark = pytest.mark.django_db
+
+MODEL = "google/gemini-3-flash"
+
+
+@pytest.fixture
+def gateway() -> Upstream:
+    return Upstream.objects.create(
+        name="Gateway", base_url="http://gw/v1", api_key="sk-very-secret"
+    )
+
+
+@pytest.fixture
+def conversation() -> Conversation:
+    user = User.objects.create_user("carol")
+    return Conversation.objects.create(user=user, title="Sky")
+
+
+def reply_of(answer: str, thought: str = "") -> Reply:
+    reply = Reply()
+    if thought:
+        reply.apply(ReasoningDelta(thought))
+    reply.apply(AnswerDelta(answer))
+    return reply
+
+
+def ask(
+    conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
+) -> tuple[Message, Message]:
+    return conversation.ask(uuid4(), text, parent, gateway, MODEL)
+
+
+def test_a_prompt_and_its_reply_are_stored_together(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, reply = ask(conversation, gateway, "Why?")
+    assert (prompt.is_prompt, prompt.ending, prompt.parent) == (True, "", None)
+    assert (reply.is_prompt, reply.is_streaming, reply.parent) == (False, True, prompt)
+    assert (reply.upstream, reply.model) == (gateway, MODEL)
+
+
+def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, first = ask(conversation, gateway, "Why?")
+    second = conversation.answer(prompt, gateway, MODEL)
+    assert conversation.thread() == [prompt, second]
+    assert conversation.thread(first.pk) == [prompt, first]
+    assert conversation.thread(uuid4()) == [prompt, second]
+
+
+def test_a_thread_leads_through_the_named_message_to_its_newest_end(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = ask(conversation, gateway, "Why?")
+    after, last = ask(conversation, gateway, "And?", first)
+    second = conversation.answer(prompt, gateway, MODEL)
+    assert conversation.thread(first.pk) == [prompt, first, after, last]
+    assert conversation.thread(second.pk) == [prompt, second]
+
+
+def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, first = ask(conversation, gateway, "Why?")
+    second = conversation.answer(prompt, gateway, MODEL)
+    thread = conversation.thread()
+    assert [message.siblings for message in thread] == [[prompt], [first, second]]
+
+
+def test_a_conversation_without_messages_has_no_thread(conversation: Conversation) -> None:
+    assert conversation.thread() == []
+
+
+def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    Message.objects.checkpoint([(reply.pk, reply_of("Half of", "Hm."))])
+    reply.refresh_from_db()
+    assert (reply.content, reply.reasoning, reply.is_streaming) == ("Half of", "Hm.", True)
+
+
+def test_a_late_checkpoint_overwrites_no_ended_reply(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    usage = Usage.counted(Usage.Provenance.UNKNOWN, None)
+    reply.finish(reply_of("The whole of it"), Ending.COMPLETE, usage)
+    Message.objects.checkpoint([(reply.pk, reply_of("The who"))])
+    reply.refresh_from_db()
+    assert (reply.content, reply.ending) == ("The whole of it", "complete")
+
+
+def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, running = ask(conversation, gateway, "Why?")
+    ended = conversation.answer(prompt, gateway, MODEL)
+    ended.finish(reply_of("So."), Ending.STOPPED, Usage.counted(Usage.Provenance.UNKNOWN, None))
+    Message.objects.checkpoint([(running.pk, reply_of("Half of"))])
+    assert Message.objects.interrupt() == 1
+    for message in (prompt, running, ended):
+        message.refresh_from_db()
+    assert (running.ending, running.content) == ("interrupted", "Half of")
+    assert (ended.ending, prompt.ending) == ("stopped", "")
+
+
+def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    tokens = TokenUsage(prompt_tokens=12, completion_tokens=18, total_tokens=30)
+    reply.finish(
+        reply_of("So.", "Hm."), Ending.LENGTH, Usage.counted(Usage.Provenance.REPORTED, tokens)
+    )
+    saved = Message.objects.select_related("usage").get(pk=reply.pk)
+    assert (saved.content, saved.reasoning, saved.ending) == ("So.", "Hm.", "length")
+    assert (saved.usage.total_tokens, saved.usage.provenance) == (30, "reported")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Why is the sky blue?", "Why is the sky blue?"),
+        ("  Why\n\nis \t it? ", "Why is it?"),
+        ("x" * 200, "x" * 79 + "…"),
+        ("<b>bold</b>", "<b>bold</b>"),
+    ],
+)
+def test_a_title_is_the_start_of_the_prompt(prompt: str, title: str) -> None:
+    assert Conversation.title_of(prompt) == title
+
+
+def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = ask(conversation, gateway, "Why?")
+    replies = [first, *(conversation.answer(prompt, gateway, MODEL) for _ in range(2))]
+    costs = [
+        (Usage.Provenance.REPORTED, TokenUsage(total_tokens=30)),
+        (Usage.Provenance.ESTIMATED, TokenUsage(total_tokens=12)),
+        (Usage.Provenance.UNKNOWN, None),
+    ]
+    for reply, (provenance, tokens) in zip(replies, costs, strict=True):
+        reply.finish(reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
+    found = Conversation.objects.with_usage().get()
+    assert (found.reply_count, found.total_tokens) == (3, 42)
+    assert (found.estimated_tokens, found.unknown_replies) == (12, 1)
+
+
+def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM chatapp_upstream")
+        [(stored,)] = cursor.fetchall()
+    assert "sk-very-secret" not in str(stored)
+    assert Upstream.objects.get().api_key == "sk-very-secret"
+
+
+def test_the_environment_has_one_upstream_that_follows_it() -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+    Upstream.connect_environment("Default", "https://gw/v1", "two")
+    found = Upstream.objects.get()
+    assert (found.name, found.base_url, found.api_key) == ("Default", "https://gw/v1", "two")

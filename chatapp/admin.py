@@ -19,7 +19,9 @@ admin.site.register(User, UserAdmin)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Review changes nothing."""
+    """Review changes nothing, and the chat's own page is its owner's alone."""
+
+    view_on_site = False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

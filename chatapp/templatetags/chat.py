@@ -33,7 +33,9 @@ class Place:
 
 @register.filter
 def seconds(value: float) -> str:
-    """A duration as people say it: 0.4 s, 12 s, 3 min 5 s."""
+    """A duration as people say it: 30 ms, 0.4 s, 12 s, 3 min 5 s."""
+    if value < 0.1:
+        return f"{value * 1000:.0f} ms"
     if value < 9.95:
         return f"{value:.1f} s" if value % 1 and round(value, 1) % 1 else f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)

@@ -1,5 +1,7 @@
 """Administration: review of conversations, read-only; people; upstreams."""
 
+from typing import Any
+
 from allauth.account.decorators import secure_admin_login
 from django import forms
 from django.contrib import admin
@@ -73,28 +75,36 @@ class ConversationAdmin(ReadOnlyAdmin):
 
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The stored key is never shown; an empty field keeps it."""
+    """The key goes in and never comes out: the field is not the model's, so no page can show it."""
 
-    api_key = forms.CharField(
+    new_api_key = forms.CharField(
         label="API key",
         required=False,
-        strip=True,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Stored encrypted and never shown again. Leave empty to keep the stored one.",
+        help_text="Stored encrypted and never shown again. Leave empty to keep what is stored.",
     )
 
     class Meta:
         model = Upstream
-        fields = ["name", "base_url", "api_key", "offered_models", "enabled"]
+        fields = ["name", "base_url", "offered_models", "enabled"]
 
-    def clean_api_key(self) -> str:
-        return self.cleaned_data["api_key"] or self.instance.api_key or ""
+    def clean(self) -> dict[str, Any]:
+        fields = super().clean() or {}
+        if fields.get("new_api_key"):
+            self.instance.api_key = fields["new_api_key"]
+        elif self.instance.api_key and "base_url" in self.changed_data:
+            # Or whoever may change the URL could have the key sent elsewhere.
+            self.add_error(
+                "new_api_key", "The stored key was meant for the old address. Enter a key again."
+            )
+        return fields
 
 
 @admin.register(Upstream)
 class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     form = UpstreamForm
     list_display = ["name", "base_url", "enabled", "from_environment"]
+    fields = ["name", "base_url", "new_api_key", "offered_models", "enabled"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""

@@ -7,6 +7,7 @@ once. Every action asks the database anew who is signed in.
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
@@ -104,7 +105,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.show(frames.problem_frame("This page is out of date. Reload it."))
 
     async def show(self, frame: str) -> None:
-        await self.send(text_data=frame)
+        # Daphne raises where the socket is gone and `disconnect` not here yet.
+        with suppress(RuntimeError):
+            await self.send(text_data=frame)
 
     async def session_ended(self, event: dict[str, Any]) -> None:
         await self.close(code=SIGNED_OUT)

@@ -66,6 +66,7 @@ class Generation:
         self._thinking_since: float | None = None
         self._flushed_at = 0.0
         self._flush_interval = 0.0
+        self._rendering = 0.0  # seconds a flush, smoothed: one block of code is no reason to wait
         self._next_flush: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._stream: asyncio.Task[None] | None = None
@@ -167,7 +168,8 @@ class Generation:
     async def _flush(self, changes: Callable[[], str]) -> None:
         self._flushed_at = time.monotonic()
         frame = changes()
-        self._flush_interval = self._pace.interval(time.monotonic() - self._flushed_at)
+        self._rendering += 0.2 * (time.monotonic() - self._flushed_at - self._rendering)
+        self._flush_interval = self._pace.interval(self._rendering)
         if frame:
             for tab in list(self._shown_by):
                 await tab.show(frame)

@@ -18,7 +18,7 @@ class Pace:
         self.lag = 0.0
 
     def interval(self, rendering: float) -> float:
-        """Seconds until the next flush of a reply whose last one took `rendering` seconds."""
+        """Seconds until the next flush of a reply whose flushes take `rendering` seconds."""
         wanted = max(rendering / RENDERING_SHARE, self.lag * LAG_FACTOR, DISPLAY_FRAME_SECONDS)
         return min(wanted, WIDEST_SECONDS)
 

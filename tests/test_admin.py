@@ -29,7 +29,7 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 def end(reply: Message, text: str, provenance: Usage.Provenance, tokens: int) -> None:
     said = Reply()
     said.apply(AnswerDelta(text))
-    counted = Usage.counted(provenance, TokenUsage(total_tokens=tokens))
+    counted = Usage.counted(provenance, TokenUsage(0, tokens, tokens))
     reply.finish(said, Ending.COMPLETE, counted)
 
 
@@ -107,7 +107,7 @@ def test_a_stored_key_is_never_shown(olives: Client, connected: Upstream) -> Non
 def test_an_empty_key_field_keeps_the_stored_one(
     olives: Client, connected: Upstream, typed: str, kept: str
 ) -> None:
-    form = {"name": "Renamed", "base_url": connected.base_url, "api_key": typed, "enabled": "on"}
+    form = {"name": "Renamed", "base_url": connected.base_url, "new_api_key": typed, "enabled": "on"}
     answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     assert answer.status_code == 302
     connected.refresh_from_db()
@@ -115,7 +115,7 @@ def test_an_empty_key_field_keeps_the_stored_one(
 
 
 def test_a_refused_form_does_not_repeat_the_typed_key(olives: Client, connected: Upstream) -> None:
-    form = {"name": "X", "base_url": "no url", "api_key": "sk-typed", "enabled": "on"}
+    form = {"name": "X", "base_url": "no url", "new_api_key": "sk-typed", "enabled": "on"}
     answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     assert answer.status_code == 200
     assert "sk-typed" not in answer.content.decode()
@@ -125,7 +125,7 @@ def test_a_refused_form_does_not_repeat_the_typed_key(olives: Client, connected:
 
 def test_the_environments_upstream_keeps_its_address(olives: Client, connected: Upstream) -> None:
     Upstream.objects.update(from_environment=True)
-    form = {"name": "X", "base_url": "http://evil/v1", "api_key": "", "enabled": "on"}
+    form = {"name": "X", "base_url": "http://evil/v1", "new_api_key": "", "enabled": "on"}
     olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     connected.refresh_from_db()
     assert (connected.name, connected.base_url.startswith("http://127.0.0.1")) == ("Fake", True)

@@ -111,14 +111,15 @@ class Prose(OpenBlock):
 
     def _expect_words(self, line: str) -> None:
         """Take the short way from here if letters after this line's end could only be text."""
-        word = line[line.rfind(" ") + 1 :]
+        text = line.rstrip(" ")
+        word = text[text.rfind(" ") + 1 :]
         self.takes_words = (
             word[-1:].isalnum()
             and self.body.endswith(word[-1])
             and _LETTER.search(line) is not None
             and _ADDRESS.search(word) is None
         )
-        self._end, self._space = word[-4:], ""
+        self._end, self._space = line[-4:], line[len(text) :]
 
 
 class Verbatim(OpenBlock):

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.urls import reverse
 
+from chatapp import markdown
 from chatapp.accounts import setup_token
 from chatapp.generation import shut_down
 from chatapp.models import Message, Upstream
@@ -83,6 +84,7 @@ class Command(BaseCommand):
             )
         greeting = self._greeting()
         connection.close()
+        markdown.render("```python\npass\n```")  # or the first block of code waits for Pygments
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)

@@ -1,0 +1,176 @@
+"""The driver: plays browser tabs, as a client that knows only the page.
+
+async with Browser.signed_in(server) as browser:
+    tab = await browser.open_tab()
+    tab.ask(Order(browser.next_number(), tokens=500))
+    await tab.reply_ended()
+"""
+
+import asyncio
+import html
+import itertools
+import json
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from bench.answers import STAMP_DIGITS, Order
+from bench.server import PASSWORD, USERNAME, Server
+from bench.websocket import WebSocket, open_websocket
+
+WAIT_SECONDS = 30.0
+REPLY_SECONDS = 600.0
+
+_INPUT = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+_COMPOSER = re.compile(r'<form class="composer".*?</form>', re.S)
+_SOCKET = re.compile(r'hx-ws:connect="([^"]*)"')
+_MODEL = re.compile(r'<option value="([^"]*)" selected')
+_STAMP = re.compile(rb"t(\d{%d})" % STAMP_DIGITS)
+_ENDING = re.compile(rb'data-ending="(?!streaming)(\w+)"')
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the upstream noted of one request, in seconds of the monotonic clock."""
+
+    arrived_at: float
+    closed_at: float | None
+
+
+class Browser:
+    """One person's browser: signed in, opens tabs."""
+
+    def __init__(self, server: Server, client: httpx.AsyncClient) -> None:
+        self.server = server
+        self.client = client
+        self.tabs: list[Tab] = []
+        self._requests: dict[int, Request] = {}
+        self._numbers = itertools.count(1)
+
+    @classmethod
+    @asynccontextmanager
+    async def signed_in(cls, server: Server) -> AsyncIterator["Browser"]:
+        url = f"http://{server.host}"
+        async with httpx.AsyncClient(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as client:
+            page = await client.get("/accounts/login/")
+            fields = dict(_INPUT.findall(page.text)) | {"login": USERNAME, "password": PASSWORD}
+            answer = await client.post("/accounts/login/", data=fields, headers={"Origin": url})
+            if answer.status_code != 302:
+                raise RuntimeError(f"signing in failed: {answer.status_code}")
+            browser = cls(server, client)
+            try:
+                yield browser
+            finally:
+                await browser.close_tabs()
+
+    async def open_tab(self) -> "Tab":
+        """Loads the page of a new chat and opens its socket."""
+        page = (await self.client.get("/")).raise_for_status().text
+        composer, path = _COMPOSER.search(page), _SOCKET.search(page)
+        if not composer or not path:
+            raise RuntimeError("the page has no composer or no socket")
+        fields = _hidden_fields(composer[0])
+        if model := _MODEL.search(page):
+            fields["model"] = html.unescape(model[1])
+        tab = Tab(fields)
+        cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
+        tab.socket = await open_websocket(
+            self.server.host, html.unescape(path[1]), cookie, tab.receive
+        )
+        self.tabs.append(tab)
+        return tab
+
+    async def open_tabs(self, count: int) -> "list[Tab]":
+        return [await self.open_tab() for _ in range(count)]
+
+    async def close_tabs(self) -> None:
+        for tab in self.tabs:
+            if not tab.socket.is_lost.done():
+                tab.socket.close()
+        await asyncio.gather(*(tab.socket.is_lost for tab in self.tabs))
+        self.tabs.clear()
+
+    def next_number(self) -> int:
+        return next(self._numbers)
+
+    async def request_of(self, order: Order, *, closed: bool = False) -> Request:
+        """What the upstream noted of an order's request, once it has come (or was closed)."""
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < give_up_at:
+            found = self._requests.get(order.number)
+            if found and (found.closed_at or not closed):
+                return found
+            await self._fetch_records()
+            await asyncio.sleep(0.05)
+        raise TimeoutError(f"the upstream saw nothing of {order}")
+
+    async def _fetch_records(self) -> None:
+        answer = await self.client.get(f"http://{self.server.upstream}/records")
+        for number, arrived_at, closed_at in answer.json():
+            self._requests[number] = Request(arrived_at, closed_at)
+
+
+class Tab:
+    """One tab: its composer's fields, its socket, and what came over it."""
+
+    socket: WebSocket
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        self._fields = fields
+        self._ended: asyncio.Future[str] | None = None
+        self._first_token: asyncio.Future[None] | None = None
+        self._last_stamp = b""
+        self.payload_bytes = 0
+        self.frames = 0
+        self.latencies: list[float] = []  # seconds from written upstream to read here, per token
+
+    def ask(self, order: Order) -> float:
+        """Sends the composer's form; returns when (monotonic)."""
+        loop = asyncio.get_running_loop()
+        self._ended, self._first_token = loop.create_future(), loop.create_future()
+        return self._send(self._fields | {"message": order.prompt()})
+
+    def stop(self) -> float:
+        """Presses Stop; returns when."""
+        return self._send(self._fields | {"action": "stop", "message": ""})
+
+    async def reply_began(self) -> None:
+        assert self._first_token
+        await asyncio.wait_for(self._first_token, WAIT_SECONDS)
+
+    async def reply_ended(self) -> str:
+        """The ending shown. Raises `TimeoutError` where none comes."""
+        assert self._ended
+        return await asyncio.wait_for(self._ended, REPLY_SECONDS)
+
+    def receive(self, frame: bytes, now: float) -> None:
+        self.payload_bytes += len(frame)
+        self.frames += 1
+        for stamp in _STAMP.findall(frame):
+            if stamp > self._last_stamp:  # a block shown again holds stamps that were counted
+                self._last_stamp = stamp
+                self.latencies.append(now - int(stamp) / 1e6)
+        if self._first_token and not self._first_token.done() and self.latencies:
+            self._first_token.set_result(None)
+        if b"<input" in frame:
+            self._fields |= _hidden_fields(frame.decode())
+        if b'data-ending="' in frame and (ending := _ENDING.search(frame)):
+            self._end(ending[1].decode())
+
+    def _end(self, ending: str) -> None:
+        if self._ended and not self._ended.done():
+            self._ended.set_result(ending)
+
+    def _send(self, fields: dict[str, str]) -> float:
+        payload = json.dumps(fields).encode()
+        now = time.monotonic()
+        self.socket.send(payload)
+        return now
+
+
+def _hidden_fields(fragment: str) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in _INPUT.findall(fragment)}

@@ -1,0 +1,17 @@
+"""The figures, by name: each takes whether to be quick and returns rows of the table."""
+
+from collections.abc import Awaitable, Callable
+
+from bench.figures import closing, cpu, memory, page, prompts, start, streams, traffic
+from bench.table import Row
+
+FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
+    "start": start.measure,
+    "page": page.measure,
+    "closing": closing.measure,
+    "prompts": prompts.measure,
+    "streams": streams.measure,
+    "cpu": cpu.measure,
+    "memory": memory.measure,
+    "traffic": traffic.measure,
+}

@@ -1,0 +1,149 @@
+"""The processes that are measured: `manage.py serve` on its own data directory, and its upstream.
+
+CPU and memory are read from /proc, so the benchmarks need Linux.
+"""
+
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+USERNAME, PASSWORD = "bench", "correct-horse-battery"
+START_SECONDS = 30.0
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app: where it is, and what its process has used."""
+
+    pid: int
+    host: str  # with the port
+    upstream: str  # host with port
+    seconds_to_first_page: float
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all its threads so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICK
+
+    def resident_mib(self) -> float:
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+@contextmanager
+def serving(**settings: str) -> Iterator[Server]:
+    """Runs the app and an upstream; settings are environment variables. Raises `RuntimeError`."""
+    with _upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        data = Path(shutil.copytree(_prepared_data(), Path(folder) / "data"))
+        host = f"127.0.0.1:{_free_port()}"
+        environment = _environment(data) | settings
+        environment |= {"PORT": host.partition(":")[2], "OPENAI_BASE_URL": f"http://{upstream}/v1"}
+        log = data / "log"
+        started_at = time.monotonic()
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=ROOT,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            try:
+                _wait_for_first_page(host, process)
+            except RuntimeError as error:
+                raise RuntimeError(f"{error}:\n{log.read_text()}") from None
+            yield Server(process.pid, host, upstream, time.monotonic() - started_at)
+        finally:
+            _stop(process)
+            _warn_of_errors(log)
+
+
+@contextmanager
+def _upstream() -> Iterator[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench.upstream"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    try:
+        yield f"127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@cache
+def _prepared_data() -> Path:
+    """A data directory with its database migrated, its static files collected and one account."""
+    folder = tempfile.TemporaryDirectory(prefix="bench-")
+    _kept.append(folder)
+    data = Path(folder.name)
+    account = {"USERNAME": USERNAME, "PASSWORD": PASSWORD, "EMAIL": "bench@example.org"}
+    environment = _environment(data)
+    environment |= {f"DJANGO_SUPERUSER_{name}": value for name, value in account.items()}
+    for command in (["migrate"], ["collectstatic", "--noinput"], ["createsuperuser", "--noinput"]):
+        subprocess.run(
+            [sys.executable, "manage.py", *command, "--verbosity", "0"],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+        )
+    return data
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []  # until this process ends
+
+
+def _environment(data: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return kept | {"DATA_DIR": str(data), "OPENAI_API_KEY": "sk-bench"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for_first_page(host: str, process: subprocess.Popen[bytes]) -> None:
+    give_up_at = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up_at and process.poll() is None:
+        connection = http.client.HTTPConnection(host, timeout=START_SECONDS)
+        try:
+            connection.request("GET", "/accounts/login/")
+            if connection.getresponse().status == 200:
+                return
+        except ConnectionError:
+            time.sleep(0.005)
+        finally:
+            connection.close()
+    raise RuntimeError("the app did not start")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _warn_of_errors(log: Path) -> None:
+    lines = [line for line in log.read_text().splitlines() if " ERROR " in line or "Error" in line]
+    for line in lines[:5]:
+        print(f"    server: {line}", file=sys.stderr)

@@ -1,0 +1,46 @@
+"""The table of figures: what was measured, the bar, and whether it was met."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+HEADINGS = ("figure", "measured", "bar", "")
+WIDTHS = (50, 34, 28, 6)
+
+
+@dataclass(frozen=True)
+class Row:
+    figure: str
+    measured: str
+    bar: str
+    ok: bool
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.ok else "MISSED"
+
+
+def at_most(figure: str, value: float, bar: float, unit: str, digits: int = 0) -> Row:
+    """A row whose one value may be as high as the bar."""
+    return Row(figure, f"{value:.{digits}f} {unit}", f"≤ {bar:g} {unit}", value <= bar)
+
+
+def percentile(values: Iterable[float], percent: float) -> float:
+    """The nearest-rank percentile. Raises `ValueError` where there are no values."""
+    ranked = sorted(values)
+    if not ranked:
+        raise ValueError("nothing was measured")
+    return ranked[max(0, math.ceil(len(ranked) * percent / 100) - 1)]
+
+
+def line(cells: Sequence[str]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+    return " ".join(padded).rstrip()
+
+
+def heading() -> str:
+    return line(HEADINGS) + "\n" + line(["-" * width for width in WIDTHS])
+
+
+def formatted(row: Row) -> str:
+    return line((row.figure, row.measured, row.bar, row.verdict))

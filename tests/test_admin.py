@@ -107,7 +107,12 @@ def test_a_stored_key_is_never_shown(olives: Client, connected: Upstream) -> Non
 def test_an_empty_key_field_keeps_the_stored_one(
     olives: Client, connected: Upstream, typed: str, kept: str
 ) -> None:
-    form = {"name": "Renamed", "base_url": connected.base_url, "new_api_key": typed, "enabled": "on"}
+    form = {
+        "name": "Renamed",
+        "base_url": connected.base_url,
+        "new_api_key": typed,
+        "enabled": "on",
+    }
     answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     assert answer.status_code == 302
     connected.refresh_from_db()

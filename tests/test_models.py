@@ -81,9 +81,11 @@ def test_a_conversation_without_messages_has_no_thread(conversation: Conversatio
 
 def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = ask(conversation, gateway, "Why?")
-    Message.objects.checkpoint([(reply.pk, reply_of("Half of", "Hm."))])
+    reply.time_to_first_token = 0.25
+    Message.objects.checkpoint([(reply, reply_of("Half of", "Hm."))])
     reply.refresh_from_db()
     assert (reply.content, reply.reasoning, reply.is_streaming) == ("Half of", "Hm.", True)
+    assert reply.time_to_first_token == 0.25
 
 
 def test_a_late_checkpoint_overwrites_no_ended_reply(
@@ -92,7 +94,7 @@ def test_a_late_checkpoint_overwrites_no_ended_reply(
     _, reply = ask(conversation, gateway, "Why?")
     usage = Usage.counted(Usage.Provenance.UNKNOWN, None)
     reply.finish(reply_of("The whole of it"), Ending.COMPLETE, usage)
-    Message.objects.checkpoint([(reply.pk, reply_of("The who"))])
+    Message.objects.checkpoint([(reply, reply_of("The who"))])
     reply.refresh_from_db()
     assert (reply.content, reply.ending) == ("The whole of it", "complete")
 
@@ -101,7 +103,7 @@ def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: U
     prompt, running = ask(conversation, gateway, "Why?")
     ended = conversation.answer(prompt, gateway, MODEL)
     ended.finish(reply_of("So."), Ending.STOPPED, Usage.counted(Usage.Provenance.UNKNOWN, None))
-    Message.objects.checkpoint([(running.pk, reply_of("Half of"))])
+    Message.objects.checkpoint([(running, reply_of("Half of"))])
     assert Message.objects.interrupt() == 1
     for message in (prompt, running, ended):
         message.refresh_from_db()
@@ -139,8 +141,8 @@ def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
     prompt, first = ask(conversation, gateway, "Why?")
     replies = [first, *(conversation.answer(prompt, gateway, MODEL) for _ in range(2))]
     costs = [
-        (Usage.Provenance.REPORTED, TokenUsage(total_tokens=30)),
-        (Usage.Provenance.ESTIMATED, TokenUsage(total_tokens=12)),
+        (Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
+        (Usage.Provenance.ESTIMATED, TokenUsage(5, 7, 12)),
         (Usage.Provenance.UNKNOWN, None),
     ]
     for reply, (provenance, tokens) in zip(replies, costs, strict=True):
@@ -158,8 +160,21 @@ def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:
     assert Upstream.objects.get().api_key == "sk-very-secret"
 
 
-def test_the_environment_has_one_upstream_that_follows_it() -> None:
+def test_the_environments_upstream_replaces_the_one_of_another_name() -> None:
     Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
-    Upstream.connect_environment("Default", "https://gw/v1", "two")
-    found = Upstream.objects.get()
-    assert (found.name, found.base_url, found.api_key) == ("Default", "https://gw/v1", "two")
+    Upstream.connect_environment("Default", "https://old/v1", "two")
+    Upstream.connect_environment("Default", "https://gw/v1", "three")
+    offered = Upstream.objects.get(enabled=True)
+    assert (offered.name, offered.base_url, offered.api_key) == (
+        "Default",
+        "https://gw/v1",
+        "three",
+    )
+    assert Upstream.objects.get(enabled=False).name == "Demo"
+
+
+def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstream) -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+    gateway.refresh_from_db()
+    assert gateway.enabled
+    assert gateway.base_url == "http://gw/v1"

@@ -1,9 +1,11 @@
 """Pages: who may see them, and what they show."""
 
+from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError, connections
 from django.test import AsyncClient, Client
 
 from chatapp import views
@@ -19,18 +21,25 @@ ANYWHERE = f"/c/{uuid4()}/"
 
 
 @pytest.fixture
-async def alices(alice: User, generations_end: None) -> AsyncClient:
+async def connections_close() -> AsyncIterator[None]:
+    """Django's test client leaves the connection of the views' thread open."""
+    yield
+    await sync_to_async(connections.close_all)()
+
+
+@pytest.fixture
+async def alices(alice: User, generations_end: None, connections_close: None) -> AsyncClient:
     """Alice's browser, on the test's own event loop, as the upstream's client wants it."""
     return await browser(alice)
 
 
 @pytest.fixture
-async def bobs(bob: User, generations_end: None) -> AsyncClient:
+async def bobs(bob: User, generations_end: None, connections_close: None) -> AsyncClient:
     return await browser(bob)
 
 
 @pytest.fixture
-async def olives(olive: User, generations_end: None) -> AsyncClient:
+async def olives(olive: User, generations_end: None, connections_close: None) -> AsyncClient:
     return await browser(olive)
 
 

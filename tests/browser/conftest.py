@@ -1,0 +1,200 @@
+"""A person at a browser: real Chromium, the real server, a scripted upstream.
+
+No test may leave an error in the browser's console, a breach of the content security policy or a
+dialog behind; one that provokes an error says so with `desk.expect_error`.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from tests.fake_upstream import FakeUpstream
+from tests.live import Line, Person, Server, Site
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WAIT_MS = 10_000
+IS_CONNECTED = (
+    "document.getElementById('app')?._htmx?.ws?.connection?.socket?.readyState === WebSocket.OPEN"
+)
+
+expect.set_options(timeout=WAIT_MS)
+
+
+# The package's end ends Playwright's event loop, which other tests' loops could not run beside.
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        told = "no Chromium is installed (looked for " + ", ".join(NAMES) + ")"
+        if os.environ.get("CHATAPP_TEST_REQUIRE_CHROMIUM") == "1":
+            pytest.fail(told)
+        pytest.skip(told)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def package_upstream() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def upstream(package_upstream: FakeUpstream) -> FakeUpstream:
+    """The server's upstream, without what an earlier test left."""
+    package_upstream._scripts = SimpleQueue()
+    package_upstream._arrived = SimpleQueue()
+    package_upstream.requests.clear()
+    return package_upstream
+
+
+@pytest.fixture(scope="package")
+def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
+    """The tests' server, which waits long for a lost tab and a moment for a closed one."""
+    with site.server(
+        OPENAI_BASE_URL=package_upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        CHATAPP_DROP_GRACE="600",
+        CHATAPP_CLOSE_GRACE="5",
+    ) as server:
+        yield server
+
+
+class Tab:
+    """One browser tab, in the words of who uses it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.message = page.get_by_role("textbox", name="Message")
+        self.send = page.get_by_role("button", name="Send")
+        self.stop = page.get_by_role("button", name="Stop")
+        self.sidebar = page.get_by_role("navigation", name="Conversations")
+        self.reply = page.locator("article[data-reply]").last
+        self.problem = page.locator("#problem")
+        self.connection = page.locator("#connection")
+
+    def ask(self, text: str) -> None:
+        self.message.fill(text)
+        self.message.press("Enter")
+
+    def region(self, name: str) -> Locator:
+        return self.reply.locator(f'[data-region="{name}"]')
+
+    @property
+    def answer(self) -> Locator:
+        return self.region("answer")
+
+    def expect_ending(self, ending: str) -> None:
+        expect(self.reply).to_have_attribute("data-ending", ending)
+
+    def reload(self) -> None:
+        self.page.reload()
+        self.until_connected()
+
+    def until_connected(self) -> None:
+        """Asks from outside: Playwright's own polling needs the `eval` that the page forbids."""
+        deadline = time.monotonic() + WAIT_MS / 1000
+        while not self.page.evaluate(IS_CONNECTED):
+            assert time.monotonic() < deadline, "the page's socket does not open"
+            self.page.wait_for_timeout(20)
+
+
+class Desk:
+    """Who sits there, with as many tabs as they open."""
+
+    def __init__(self, context: BrowserContext, url: str, person: Person | None) -> None:
+        self.context = context
+        self.url = url
+        self.person = person
+        self.errors: list[str] = []
+        self._expected: list[str] = []
+        context.on("console", lambda message: self._said(message.type, message.text))
+        context.on("weberror", lambda error: self.errors.append(f"uncaught: {error.error}"))
+        context.on("dialog", self._dialog)
+        if person:
+            context.add_cookies([{"name": "sessionid", "value": person.session, "url": url}])
+
+    def open(self, path: str = "/") -> Tab:
+        tab = Tab(self.context.new_page())
+        tab.page.goto(self.url + path)
+        tab.until_connected()
+        return tab
+
+    def expect_error(self, pattern: str) -> None:
+        """Lets errors through that the test itself provokes."""
+        self._expected.append(pattern)
+
+    def unexpected(self) -> list[str]:
+        return [e for e in self.errors if not any(re.search(p, e) for p in self._expected)]
+
+    def _said(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.errors.append(f"{kind}: {text}")
+
+    def _dialog(self, dialog: object) -> None:
+        self.errors.append(f"dialog: {dialog}")
+        dialog.dismiss()  # type: ignore[attr-defined]
+
+
+SitDown = Callable[..., Desk]
+
+
+@pytest.fixture
+def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
+    """Opens desks: `sit_down(person)`, or `sit_down(url=line.url)`."""
+    desks: list[Desk] = []
+
+    def sit_down(person: Person | None = None, url: str = "", **options: object) -> Desk:
+        context = chromium.new_context(**options)  # type: ignore[arg-type]
+        context.set_default_timeout(WAIT_MS)
+        desks.append(Desk(context, url or server.url, person))
+        return desks[-1]
+
+    yield sit_down
+    for desk in desks:
+        desk.context.close()
+    assert [error for desk in desks for error in desk.unexpected()] == []
+
+
+@pytest.fixture
+def alice(site: Site) -> Person:
+    return site.person()
+
+
+@pytest.fixture
+def bob(site: Site) -> Person:
+    return site.person()
+
+
+@pytest.fixture
+def desk(sit_down: SitDown, alice: Person) -> Desk:
+    """Alice's."""
+    return sit_down(alice)
+
+
+@pytest.fixture
+def tab(desk: Desk) -> Tab:
+    """Alice's, on a new chat."""
+    return desk.open()
+
+
+@pytest.fixture
+def line(server: Server) -> Iterator[Line]:
+    with Line(server) as line:
+        yield line

@@ -1,0 +1,418 @@
+"""The whole app for tests: a real `manage.py serve` in a process of its own.
+
+    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+        ...                                # server.url answers
+        server.wait_for(r"a line of its log")
+    # stopped by SIGTERM; it exited with 0 and its log holds no traceback
+
+A `Site` is prepared once a session: migrated, with people who are signed in, static files
+collected. Every server works on a copy of its own, in SQLite, or on the PostgreSQL server of
+DATABASE_URL where that is set; REDIS_URL is passed through. A `Line` lies between a browser and a
+server, and can be cut.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PASSWORD = "correct horse battery"
+PEOPLE = 120
+WAIT_SECONDS = 20.0  # how long a test waits for what must happen; never reached when it does
+
+MAKE_PEOPLE = """
+import json, django
+django.setup()
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.hashers import make_password
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import transaction
+from chatapp.models import User
+
+password = make_password({password!r})
+people = {{}}
+with transaction.atomic():
+    for name in {names!r}:
+        staff = name == "olive"
+        user = User(username=name, password=password, is_staff=staff, is_superuser=staff)
+        user.save()
+        session = SessionStore()
+        session[SESSION_KEY] = str(user.pk)
+        session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.save()
+        people[name] = session.session_key
+print(json.dumps(people))
+"""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone with an account, and the cookie of a session that is signed in already."""
+
+    username: str
+    session: str
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return {"sessionid": self.session}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
+    site = Site(tmp_path_factory.mktemp("site"), os.environ.get("DATABASE_URL", ""))
+    try:
+        site.prepare()
+        yield site
+    finally:
+        site.drop_databases()
+
+
+class Site:
+    """What servers are copied from; and the people, a new one for whoever asks."""
+
+    def __init__(self, directory: Path, database_url: str) -> None:
+        self._directory = directory
+        self._database_url = database_url
+        self._databases: list[str] = []
+        self._numbers = count(1)
+        self.people: dict[str, Person] = {}
+
+    def prepare(self) -> None:
+        self._empty = self._database("empty")
+        self._run(self._empty, "manage.py", "migrate", "--verbosity", "0")
+        self._run(self._empty, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+        self._peopled = self._database("peopled", self._empty)
+        names = ["olive"] + [f"person{number}" for number in range(PEOPLE)]
+        script = MAKE_PEOPLE.format(password=PASSWORD, names=names)
+        sessions = json.loads(self._run(self._peopled, "-c", script))
+        self.people = {name: Person(name, session) for name, session in sessions.items()}
+        self._strangers = (self.people[name] for name in names[1:])
+
+    @property
+    def olive(self) -> Person:
+        """The operator, who administers."""
+        return self.people["olive"]
+
+    def person(self) -> Person:
+        """Someone who has no conversation yet."""
+        return next(self._strangers)
+
+    def server(self, *, people: bool = True, **environment: str) -> "Server":
+        """A server of its own, not started yet; without people it still wants its first one."""
+        copy = self._database("server", self._peopled if people else self._empty)
+        return Server(copy | environment)
+
+    def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
+        """The environment of a new data directory and database, or of a copy of them."""
+        directory = self._directory / f"{name}{next(self._numbers)}"
+        directory.mkdir()
+        environment = {"DATA_DIR": str(directory)}
+        if template:
+            self._copy_files(Path(template["DATA_DIR"]), directory)
+        if self._database_url:
+            environment["DATABASE_URL"] = self._postgres_database(template)
+        return environment
+
+    def _copy_files(self, source: Path, target: Path) -> None:
+        (target / "static").symlink_to((source / "static").resolve())
+        for path in source.glob("chatapp.sqlite3*"):
+            shutil.copy(path, target)
+        if "peopled" in source.name:  # whose sessions are signed with it
+            shutil.copy(source / "secret_key", target)
+
+    def _postgres_database(self, template: dict[str, str] | None) -> str:
+        name = f"chatapp_live_{uuid4().hex}"
+        of = f" TEMPLATE {urlsplit(template['DATABASE_URL']).path[1:]}" if template else ""
+        self._administer(f"CREATE DATABASE {name}{of}")
+        self._databases.append(name)
+        return urlsplit(self._database_url)._replace(path=f"/{name}").geturl()
+
+    def drop_databases(self) -> None:
+        for name in self._databases:
+            self._administer(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def _administer(self, statement: str) -> None:
+        with closing(psycopg.connect(self._database_url, autocommit=True)) as connection:
+            connection.execute(statement.encode())
+
+    def _run(self, environment: dict[str, str], *arguments: str) -> str:
+        return run(environment, *arguments).stdout
+
+
+def child_environment(environment: dict[str, str]) -> dict[str, str]:
+    """What a child gets: nothing of ours but what is given, and Redis where there is one."""
+    kept = ("PATH", "HOME", "LANG", "TMPDIR", "REDIS_URL")
+    inherited = {name: os.environ[name] for name in kept if name in os.environ}
+    return {**inherited, "DJANGO_SETTINGS_MODULE": "chatapp.settings", **environment}
+
+
+def run(
+    environment: dict[str, str], *arguments: str, check: bool = True
+) -> "subprocess.CompletedProcess[str]":
+    """Runs Python to its end, in the project's directory."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=child_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not check or done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+class Server:
+    """One `manage.py serve`; a context manager, or `start` and `stop` or `kill`."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
+        self.data_dir = Path(environment["DATA_DIR"])
+        self.url = ""  # known once it has started
+        self.lines: list[str] = []
+        self._more = threading.Condition()
+        self._has_ended = False
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.is_running:
+            status = self.stop()
+            assert error or status == 0, self.log
+        assert error or "Traceback" not in self.log, self.log
+
+    @property
+    def log(self) -> str:
+        """What it printed and logged, over all its starts."""
+        return "".join(self.lines)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> Self:
+        """Starts it, on the port it had before where there was one, and waits until it is ready."""
+        port = {"PORT": str(urlsplit(self.url).port)} if self.url else {"PORT": "0"}
+        started_at = len(self.lines)
+        self._has_ended = False
+        self._process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve"],
+            cwd=ROOT,
+            env=child_environment(port | self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, args=[self._process], daemon=True)
+        self._reader.start()
+        self.url = self.wait_for(r"chatapp is at (\S+)", started_at)[1]
+        return self
+
+    def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
+        """Waits until its log, from the line `since` on, holds the pattern."""
+
+        def found() -> re.Match[str] | None:
+            return re.search(pattern, "".join(self.lines[since:]))
+
+        with self._more:
+            self._more.wait_for(lambda: found() or self._has_ended, WAIT_SECONDS)
+        match = found()
+        assert match, f"{pattern!r} is not in its log:\n{self.log}"
+        return match
+
+    def stop(self) -> int:
+        """Ends it by SIGTERM; returns its exit status."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def begin_stop(self) -> None:
+        """Sends SIGTERM and does not wait."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Waits for its end; returns its exit status."""
+        try:
+            status = self._process.wait(WAIT_SECONDS)
+        finally:
+            self._process.kill()
+            self._reader.join(WAIT_SECONDS)
+        return status
+
+    def _end(self, number: signal.Signals) -> int:
+        self._process.send_signal(number)
+        return self.wait()
+
+    def _read(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout
+        with process.stdout:
+            for line in process.stdout:
+                with self._more:
+                    self.lines.append(line)
+                    self._more.notify_all()
+        with self._more:
+            self._has_ended = True
+            self._more.notify_all()
+
+    @contextmanager
+    def visit(self, person: Person | None = None) -> Iterator[httpx.Client]:
+        """A client without scripts, signed in as this person."""
+        cookies = person.cookies if person else None
+        with httpx.Client(base_url=self.url, cookies=cookies, trust_env=False) as client:
+            yield client
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Line:
+    """A line to a server that can be cut: until mended, connections are reset and new ones too.
+
+    `url` is what the browser opens. It runs in a thread of its own.
+    """
+
+    server: Server
+    _connections: set[asyncio.Transport] = field(default_factory=set)
+    _is_cut: bool = False
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._listening: Future[int] = Future()
+        self._thread = threading.Thread(target=self._serve, name="line", daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._listening.result(WAIT_SECONDS)}"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(WAIT_SECONDS)
+
+    def cut(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result(WAIT_SECONDS)
+
+    def mend(self) -> None:
+        self._is_cut = False
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._listen())
+
+    async def _listen(self) -> None:
+        self._stopping = asyncio.Event()
+        server = await self._loop.create_server(lambda: _End(self), "127.0.0.1", 0)
+        self._listening.set_result(server.sockets[0].getsockname()[1])
+        await self._stopping.wait()
+        server.close()
+        await self._cut()
+
+    async def _cut(self) -> None:
+        self._is_cut = True
+        for transport in list(self._connections):
+            reset(transport)
+        while self._connections:  # noqa: ASYNC110 - a turn or two of the loop
+            await asyncio.sleep(0)
+
+
+class _End(asyncio.Protocol):
+    """One end of a relayed connection; the browser's end opens the server's."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, line: Line, other: "_End | None" = None) -> None:
+        self._line = line
+        self._other = other
+        self._early: list[bytes] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._line._connections.add(transport)
+        if self._line._is_cut:
+            reset(transport)
+        elif self._other is None:
+            self._connecting = asyncio.get_running_loop().create_task(self._connect())
+
+    async def _connect(self) -> None:
+        parts = urlsplit(self._line.server.url)
+        assert parts.hostname
+        assert parts.port
+        end = _End(self._line, self)
+        try:
+            await self._line._loop.create_connection(lambda: end, parts.hostname, parts.port)
+        except OSError:
+            reset(self.transport)
+            return
+        self._other = end
+        for data in self._early:
+            end.transport.write(data)
+        if self.transport.is_closing():
+            end.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        if self._other is None:
+            self._early.append(data)
+        elif not self._other.transport.is_closing():
+            self._other.transport.write(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._line._connections.discard(self.transport)
+        if self._other and hasattr(self._other, "transport"):
+            if exc:
+                reset(self._other.transport)
+            else:
+                self._other.transport.close()
+
+
+def reset(transport: asyncio.WriteTransport) -> None:
+    """Aborts a connection, so that the other end sees no close but a reset (RST)."""
+    with suppress(OSError):  # it is closed already
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
+    transport.abort()

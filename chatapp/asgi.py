@@ -4,8 +4,8 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import CookieMiddleware
 from django.core.asgi import get_asgi_application
 from django.urls import path
 
@@ -16,6 +16,6 @@ from chatapp.consumers import ChatConsumer  # noqa: E402 - models load with the 
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AuthMiddlewareStack(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
+        "websocket": CookieMiddleware(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
     }
 )

@@ -72,10 +72,17 @@ class Turn:
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """One browser tab."""
 
+    user_id: int | None = None
+
     async def connect(self) -> None:
-        if not _is_own_origin(self.scope) or not self.scope["user"].is_authenticated:
+        try:
+            user = await database_sync_to_async(self._user)()
+        except Refused:
+            user = None
+        if user is None or not _is_own_origin(self.scope):
             await self.close()
             return
+        self.user_id = user.pk
         await self.channel_layer.group_add(self._session_group, self.channel_name)
         await self.accept()
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
@@ -91,7 +98,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
-        if self.scope["user"].is_authenticated:
+        if self.user_id:
             await self.channel_layer.group_discard(self._session_group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -114,7 +121,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     @property
     def _session_group(self) -> str:
-        return _session_group(self.scope["session"].session_key)
+        return _session_group(self._session_key)
+
+    @property
+    def _session_key(self) -> str:
+        key: str = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
+        return key
 
     async def _act(self, action: str, fields: Mapping[str, Any]) -> None:
         actions = {
@@ -166,7 +178,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:
         running = generations().running(_uuid(fields.get("conversation")))
-        if running and running.message.conversation.user_id == self.scope["user"].pk:
+        if running and running.message.conversation.user_id == self.user_id:
             running.stop(Ending.STOPPED)
 
     async def _watch(self, fields: Mapping[str, Any]) -> None:
@@ -198,7 +210,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _user(self) -> User:
         """Who is signed in on this tab's session now, whatever it was when the tab connected."""
-        session = SessionStore(self.scope["session"].session_key)
+        session = SessionStore(self._session_key)
         user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
         if not isinstance(user, User):
             raise Refused("You are signed out. Sign in again in another tab; your text is kept.")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from typing import cast
 
 import httpx
 
@@ -12,15 +13,22 @@ from chatapp.upstream.unpacking import Unpacker
 WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
 
 
-async def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
+def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
     """Iterate over the body as it is read; unpack it if it was packed against our wish.
 
-    Raises `UpstreamFailed` for what can't or must not be unpacked.
+    Iterating raises `UpstreamFailed` for what can't or must not be unpacked.
     """
-    unpacker = Unpacker(response.headers.get("content-encoding", ""))
-    async for data in response.aiter_raw():
-        for piece in unpacker.receive_data(data):
-            yield piece
+    raw = cast(AsyncGenerator[bytes], response.aiter_raw())
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    return raw if coding in ("", "identity") else _unpacked(raw, coding)
+
+
+async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[bytes]:
+    unpacker = Unpacker(coding)
+    async with aclosing(raw):
+        async for data in raw:
+            for piece in unpacker.receive_data(data):
+                yield piece
 
 
 async def read_at_most(

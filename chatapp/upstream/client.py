@@ -99,8 +99,8 @@ class UpstreamClient:
             return
         try:
             decoder = EventDecoder(endpoint.secret, options.choices)
-            async with aclosing(self._events(response, endpoint, decoder, refused)) as events:
-                yield events
+            async with aclosing(self._events(response, endpoint, decoder)) as events:
+                yield _after(refused, events) if refused else events
         finally:
             await response.aclose()
 
@@ -185,33 +185,17 @@ class UpstreamClient:
             await response.aclose()
         raise UpstreamFailed(_error_of(response, problem, endpoint))
 
-    async def _events(
-        self,
-        response: httpx.Response,
-        endpoint: Endpoint,
-        decoder: EventDecoder,
-        first: list[Event],
+    def _events(
+        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
-        if first:
-            yield first
-        if (kind := media_type(response)) == "text/event-stream":
-            async with aclosing(self._streamed(response, decoder)) as batches:
-                async for events in batches:
-                    yield events
-            return
-        limit = _MAX_COMPLETION_BYTES if kind == "application/json" else _MAX_ERROR_BYTES
-        body = await read_at_most(limit, response, self._idle_seconds)
-        if not body:
-            yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
-        elif len(body) == limit == _MAX_COMPLETION_BYTES:
-            yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
-        else:
-            completion = decoder.receive_completion(body)
-            yield completion or [Failed(_error_of(response, body, endpoint))]
+        if media_type(response) == "text/event-stream":
+            return self._streamed(response, decoder)
+        return self._whole(response, endpoint, decoder)
 
     async def _streamed(
         self, response: httpx.Response, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
+        """Yield the events of an event stream."""
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
         async with aclosing(reads(response)) as body:
             try:
@@ -234,6 +218,21 @@ class UpstreamClient:
                         yield events
         if events := [*decoder.close(), *last]:
             yield events
+
+    async def _whole(
+        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
+    ) -> AsyncGenerator[list[Event]]:
+        """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
+        is_json = media_type(response) == "application/json"
+        limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
+        body = await read_at_most(limit, response, self._idle_seconds)
+        if not body:
+            yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
+        elif is_json and len(body) == limit:
+            yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
+        else:
+            completion = decoder.receive_completion(body) if is_json else None
+            yield completion or [Failed(_error_of(response, body, endpoint))]
 
 
 async def _tail(body: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGenerator[list[Event]]:
@@ -272,3 +271,11 @@ def _transport_error(error: Exception, secret: str) -> UpstreamError:
 
 async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:
     yield events
+
+
+async def _after(
+    first: list[Event], batches: AsyncIterator[list[Event]]
+) -> AsyncIterator[list[Event]]:
+    yield first
+    async for events in batches:
+        yield events

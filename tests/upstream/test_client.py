@@ -442,8 +442,12 @@ async def test_a_packed_stream_is_unpacked(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     packed = gzip.compress(delta("Hello") + finish() + done())
-    upstream.script(packed, headers={"Content-Encoding": "gzip"})
+    upstream.script(packed, headers={"Content-Encoding": " GZip "})
     assert (await reply_to(client, endpoint)).answer == "Hello"
+    upstream.script(delta("Hello"), headers={"Content-Encoding": "identity"})
+    assert (await reply_to(client, endpoint)).answer == "Hello"
+    upstream.script(packed, headers={"Content-Encoding": "br"})
+    assert "packed as br" in (await failure(client, endpoint)).message
     upstream.script(b"not packed at all", headers={"Content-Encoding": "gzip"})
     assert (await failure(client, endpoint)).kind is ErrorKind.MALFORMED
 

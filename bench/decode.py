@@ -149,7 +149,7 @@ async def with_httpx_sse() -> AsyncIterator[Ask]:
     async with httpx.AsyncClient() as client:
 
         async def ask(base_url: str) -> int:
-            parts = []
+            parts: list[str] = []
             url = f"{base_url}/chat/completions"
             async with (
                 aconnect_sse(client, "POST", url, json={}) as source,
@@ -172,7 +172,7 @@ async def with_openai() -> AsyncIterator[Ask]:
     async with AsyncOpenAI(api_key="none") as client:
 
         async def ask(base_url: str) -> int:
-            parts = []
+            parts: list[str] = []
             at = client.with_options(base_url=base_url)
             chunks = await at.chat.completions.create(model="m", messages=PROMPT, stream=True)
             async with chunks:

@@ -19,7 +19,7 @@ from typing import cast
 
 import httpx
 
-from chatapp.upstream.bodies import media_type, read_at_most, reads
+from chatapp.upstream.bodies import WHOLE_BODY_SECONDS, media_type, read_at_most, reads
 from chatapp.upstream.decoder import EventDecoder
 from chatapp.upstream.dialects import NO_OPTIONS, ChatMessage, RequestOptions
 from chatapp.upstream.endpoint import Endpoint
@@ -99,8 +99,9 @@ class UpstreamClient:
             return
         try:
             decoder = EventDecoder(endpoint.secret, options.choices)
-            async with aclosing(self._events(response, endpoint, decoder)) as events:
-                yield _after(refused, events) if refused else events
+            batches = self._events(response, endpoint, decoder)
+            async with aclosing(_after(refused, batches) if refused else batches) as events:
+                yield events
         finally:
             await response.aclose()
 
@@ -225,7 +226,8 @@ class UpstreamClient:
         """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
         is_json = media_type(response) == "application/json"
         limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
-        body = await read_at_most(limit, response, self._idle_seconds)
+        seconds = self._idle_seconds if is_json else WHOLE_BODY_SECONDS
+        body = await read_at_most(limit, response, seconds)
         if not body:
             yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
         elif is_json and len(body) == limit:
@@ -274,8 +276,9 @@ async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:
 
 
 async def _after(
-    first: list[Event], batches: AsyncIterator[list[Event]]
-) -> AsyncIterator[list[Event]]:
-    yield first
-    async for events in batches:
-        yield events
+    first: list[Event], batches: AsyncGenerator[list[Event]]
+) -> AsyncGenerator[list[Event]]:
+    async with aclosing(batches):
+        yield first
+        async for events in batches:
+            yield events

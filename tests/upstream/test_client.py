@@ -142,6 +142,19 @@ async def test_an_upstream_that_knows_no_stream_options_is_asked_again_without(
     assert "stream_options" not in upstream.requests[2].body
 
 
+async def test_leaving_a_request_asked_again_closes_the_upstream(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, {"error": "no stream_options"})
+    upstream.script(delta("Hello"), Stall())
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        async for events in reads:
+            if AnswerDelta("Hello") in events:
+                break
+    await upstream.until_requested()
+    assert (await (await upstream.until_requested()).until_closed()).was_streaming
+
+
 async def test_an_upstream_that_refuses_anything_else_is_not_asked_again(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:

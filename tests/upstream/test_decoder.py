@@ -259,10 +259,11 @@ FRAGMENTS += [
     delta("nk>"),
     b'data: {"choices":[{"logprobs":{"content":[{}]}}]}\n\n',
 ]
+CALLS: list[object] = [{}, {"index": 1, "id": "a"}, {"index": 999}, {"function": {"arguments": {}}}]
 FRAGMENTS += [
     frame({"choices": [{"index": index, "delta": {"tool_calls": [call]}}]})
     for index in (0, 1, 99)
-    for call in ({}, {"index": 1, "id": "a"}, {"index": 999}, {"function": {"arguments": {}}})
+    for call in CALLS
 ]
 SPLINTERS = [
     rb'data: {"choices":[{"delta":{"content":"\ud800"}}]}',

@@ -94,7 +94,8 @@ def test_a_timeout_is_an_error_with_its_seconds() -> None:
 
 
 def test_a_choice_takes_only_what_is_said_of_it() -> None:
-    events = [AnswerDelta("a"), AnswerDelta("b", choice=1), Finished("stop", choice=1)]
+    events: list[Event] = [AnswerDelta("a"), AnswerDelta("b", choice=1)]
+    events.append(Finished("stop", choice=1))
     assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
     assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
 

@@ -2,7 +2,8 @@
 
 Everything may be missing or null, and what is unknown is read over; only JSON that is no chunk
 raises, as `MalformedChunk`, which names the place. The shapes are those of OpenAI's API reference
-("The chat completion chunk object") and of what gateways make of it.
+("The chat completion chunk object") and of what gateways make of it. A `chat.completion`, the
+answer that is no stream, is a chunk whose choices have a `message` in place of a `delta`.
 """
 
 import json
@@ -19,17 +20,52 @@ class MalformedChunk(Exception):
     """The data of an event is no chunk; the message says where it went wrong."""
 
 
+class FunctionPart(msgspec.Struct, gc=False):
+    name: str | None = None
+    arguments: Any = None  # text, but some send the object itself
+
+    def arguments_text(self) -> str:
+        match self.arguments:
+            case None:
+                return ""
+            case str():
+                return self.arguments
+        return msgspec.json.encode(self.arguments).decode()
+
+
+class ToolCallPart(msgspec.Struct, gc=False):
+    index: int | None = None
+    id: str | None = None
+    function: FunctionPart | None = None
+
+
 class Delta(msgspec.Struct, gc=False):
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: Any = None
     refusal: str | None = None
+    tool_calls: list[ToolCallPart] | None = None
+    function_call: FunctionPart | None = None  # deprecated
+
+    def reasoning_text(self) -> str:
+        """The reasoning once, however many of its fields repeat it."""
+        if text := self.reasoning_content or self.reasoning:
+            return text
+        if not isinstance(self.reasoning_details, list):
+            return ""
+        return "".join(map(_reasoning_of_detail, self.reasoning_details))
 
 
 class Choice(msgspec.Struct, gc=False):
     index: int | None = 0
     delta: Delta | None = None
+    message: Delta | None = None
     finish_reason: str | None = None
+    logprobs: Any = None
+
+    def said(self) -> Delta | None:
+        return self.message if self.delta is None else self.delta
 
 
 class PromptDetails(msgspec.Struct, gc=False):
@@ -86,6 +122,9 @@ class Chunk(msgspec.Struct, gc=False):
     choices: list[Choice] | None = None
     usage: Usage | None = None
     error: Any = None
+    service_tier: Any = None
+    system_fingerprint: Any = None
+    moderation: Any = None
 
 
 _decode_strictly = msgspec.json.Decoder(Chunk).decode
@@ -113,6 +152,14 @@ def _decode_leniently(data: str | bytes) -> Chunk:
 
 def _without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _reasoning_of_detail(detail: object) -> str:
+    """OpenRouter's `reasoning.text` has `text`, `reasoning.summary` has `summary`."""
+    if not isinstance(detail, dict):
+        return ""
+    text = detail.get("text") or detail.get("summary")
+    return text if isinstance(text, str) else ""
 
 
 def _count(value: object) -> int | None:

@@ -3,23 +3,26 @@
 What an upstream does wrong becomes an event of the stream (`Failed`, `TimedOut`) or, where there is
 no stream, `UpstreamFailed`; nothing else is raised but the caller's own cancellation, which passes
 through untouched. Whoever cancels does it once and awaits the task: cancelled twice, httpx leaks
-the connection (encode/httpx #3782). Nothing is tried again here, and no redirect is followed,
-since the key would go along.
+the connection (encode/httpx #3782). Nothing is tried again here but a request whose
+`stream_options` the upstream did not take; and no redirect is followed, since the key would go
+along.
 """
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
 
 import httpx
-import msgspec
 
+from chatapp.upstream.bodies import WHOLE_BODY_SECONDS, media_type, read_at_most, reads
 from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.dialects import OPENTOKEN, ChatMessage, Dialect
+from chatapp.upstream.dialects import NO_OPTIONS, ChatMessage, RequestOptions
+from chatapp.upstream.endpoint import Endpoint
 from chatapp.upstream.errors import (
     ErrorKind,
     UpstreamError,
@@ -27,7 +30,11 @@ from chatapp.upstream.errors import (
     clean,
     error_of_response,
 )
-from chatapp.upstream.events import Event, Failed, TimedOut
+from chatapp.upstream.events import Event, Failed, TimedOut, UsageOptionRefused
+from chatapp.upstream.model_list import model_ids
+from chatapp.upstream.recordings import Read, Recording
+
+__all__ = ["Endpoint", "UpstreamClient"]
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
@@ -35,28 +42,11 @@ TAIL_SECONDS = 5.0  # for usage and [DONE], once the model has finished
 LIST_SECONDS = 10.0
 
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
-_WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
 _MAX_ERROR_BYTES = 64 * 1024
+_MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stream
+_MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
-_MAX_MODEL_LENGTH = 200
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """An upstream: its base URL (with `/v1`), its key, its dialect."""
-
-    base_url: str
-    api_key: str = field(default="", repr=False)
-    dialect: Dialect = OPENTOKEN
-
-    def url(self, path: str) -> str:
-        return f"{self.base_url.strip().rstrip('/')}/{path}"
-
-    def headers(self) -> dict[bytes, bytes]:
-        if not (key := self.api_key.strip()):
-            return {}
-        return {b"Authorization": f"Bearer {key}".encode()}
 
 
 class UpstreamClient:
@@ -80,7 +70,11 @@ class UpstreamClient:
 
     @asynccontextmanager
     async def stream(
-        self, endpoint: Endpoint, model: str, messages: Sequence[ChatMessage]
+        self,
+        endpoint: Endpoint,
+        model: str,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions = NO_OPTIONS,
     ) -> AsyncIterator[AsyncIterator[list[Event]]]:
         """Ask for a reply; iterate over what is given for the events, a list for each read.
 
@@ -88,15 +82,25 @@ class UpstreamClient:
         Leaving it, in whatever way, closes the upstream connection at once, unless the response
         has been read to its end.
         """
-        body = endpoint.dialect.request_body(model, messages)
+        refused: list[Event] = []
         try:
-            response = await self._send("POST", endpoint, "chat/completions", body)
+            try:
+                response = await self._ask(endpoint, model, messages, options)
+            except UpstreamFailed as failed:
+                if not (endpoint.asks_for_usage and failed.error.refuses_usage_option):
+                    raise
+                refused = [UsageOptionRefused()]
+                endpoint = replace(endpoint, takes_usage_option=False)
+                response = await self._ask(endpoint, model, messages, options)
         except UpstreamFailed as failed:
             timed_out = failed.error.kind is ErrorKind.TIMED_OUT
-            yield _only(TimedOut(self._idle_seconds) if timed_out else Failed(failed.error))
+            event = TimedOut(self._idle_seconds) if timed_out else Failed(failed.error)
+            yield _only([*refused, event])
             return
         try:
-            async with aclosing(self._events(response, endpoint)) as events:
+            decoder = EventDecoder(endpoint.secret, options.choices)
+            batches = self._events(response, endpoint, decoder)
+            async with aclosing(_after(refused, batches) if refused else batches) as events:
                 yield events
         finally:
             await response.aclose()
@@ -107,7 +111,7 @@ class UpstreamClient:
             async with asyncio.timeout(LIST_SECONDS):
                 response = await self._send("GET", endpoint, "models")
                 try:
-                    body = await _read_at_most(_MAX_LIST_BYTES, response)
+                    body = await read_at_most(_MAX_LIST_BYTES, response)
                 finally:
                     await response.aclose()
         except TimeoutError as error:
@@ -115,7 +119,39 @@ class UpstreamClient:
             raise UpstreamFailed(UpstreamError(ErrorKind.TIMED_OUT, message)) from error
         if response.status_code != 200:
             raise UpstreamFailed(_error_of(response, body, endpoint))
-        return _model_ids(body)
+        return model_ids(body)
+
+    async def record(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions = NO_OPTIONS,
+    ) -> Recording:
+        """Ask for a reply and keep the response as it comes. Raises `UpstreamFailed`.
+
+        What an upstream answers instead of a stream is recorded too, and so is a cut.
+        """
+        body = endpoint.request_body(model, messages, options)
+        started = time.monotonic()
+        response = await self._send("POST", endpoint, "chat/completions", body)
+        came: list[Read] = []
+        size, is_cut = 0, False
+        try:
+            async with aclosing(cast(AsyncGenerator[bytes], response.aiter_raw())) as raw:
+                async for data in raw:
+                    came.append(Read(time.monotonic() - started, data))
+                    size += len(data)
+                    if size > _MAX_RECORDING_BYTES:
+                        break
+        except httpx.TransportError:
+            is_cut = True
+        finally:
+            await response.aclose()
+        status, headers = response.status_code, response.headers
+        return Recording.of_response(
+            endpoint.dialect.name, model, status, headers, came, is_cut, endpoint.secret
+        )
 
     async def _send(
         self, method: str, endpoint: Endpoint, path: str, body: dict[str, object] | None = None
@@ -130,20 +166,41 @@ class UpstreamClient:
             request = self._http.build_request(method, url, headers=headers, content=content)
             return await self._http.send(request, stream=True)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
-            raise UpstreamFailed(_transport_error(error, endpoint)) from error
+            raise UpstreamFailed(_transport_error(error, endpoint.secret)) from error
 
-    async def _events(
-        self, response: httpx.Response, endpoint: Endpoint
+    async def _ask(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+    ) -> httpx.Response:
+        """Ask for a reply and return the response if it succeeded. Raises `UpstreamFailed`."""
+        body = endpoint.request_body(model, messages, options)
+        response = await self._send("POST", endpoint, "chat/completions", body)
+        if response.is_success:
+            return response
+        try:
+            problem = await read_at_most(_MAX_ERROR_BYTES, response)
+        finally:
+            await response.aclose()
+        raise UpstreamFailed(_error_of(response, problem, endpoint))
+
+    def _events(
+        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
-        if not _is_event_stream(response):
-            body = await _read_at_most(_MAX_ERROR_BYTES, response)
-            yield [Failed(_error_of(response, body, endpoint))]
-            return
-        decoder = EventDecoder(endpoint.api_key.strip())
+        if media_type(response) == "text/event-stream":
+            return self._streamed(response, decoder)
+        return self._whole(response, endpoint, decoder)
+
+    async def _streamed(
+        self, response: httpx.Response, decoder: EventDecoder
+    ) -> AsyncGenerator[list[Event]]:
+        """Yield the events of an event stream."""
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
-        async with aclosing(_reads(response)) as reads:
+        async with aclosing(reads(response)) as body:
             try:
-                async for data in reads:
+                async for data in body:
                     last = []
                     if events := decoder.receive_data(data):
                         yield events
@@ -151,65 +208,57 @@ class UpstreamClient:
                             break
             except httpx.ReadTimeout:
                 last = [TimedOut(self._idle_seconds)]
-            except httpx.DecodingError as error:
-                last = [Failed(UpstreamError(ErrorKind.MALFORMED, clean(str(error))))]
-            except httpx.TransportError:
-                last = []  # cut off, which shows in what has not come
+            except UpstreamFailed as failed:
+                last = decoder.fail(failed.error)
+            except httpx.TransportError as error:
+                # after the first byte it is cut off, which shows in what has not come
+                last = [Failed(_transport_error(error, decoder.secret))] if last else []
             else:
-                async with aclosing(_tail(reads, decoder)) as tail:
+                async with aclosing(_tail(body, decoder)) as tail:
                     async for events in tail:
                         yield events
         if events := [*decoder.close(), *last]:
             yield events
 
+    async def _whole(
+        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
+    ) -> AsyncGenerator[list[Event]]:
+        """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
+        is_json = media_type(response) == "application/json"
+        limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
+        seconds = self._idle_seconds if is_json else WHOLE_BODY_SECONDS
+        body = await read_at_most(limit, response, seconds)
+        if not body:
+            yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
+        elif is_json and len(body) == limit:
+            yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
+        else:
+            completion = decoder.receive_completion(body) if is_json else None
+            yield completion or [Failed(_error_of(response, body, endpoint))]
 
-async def _tail(reads: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGenerator[list[Event]]:
+
+async def _tail(body: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGenerator[list[Event]]:
     """Yield what follows the finish, but don't wait long for it: the reply is complete."""
-    with suppress(TimeoutError, httpx.RequestError):
+    with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
+        deadline = asyncio.get_running_loop().time() + TAIL_SECONDS
         while not decoder.is_over:
-            async with asyncio.timeout(TAIL_SECONDS):
-                data = await anext(reads, b"")
+            async with asyncio.timeout_at(deadline):
+                data = await anext(body, b"")
             if not data:
                 return
             if events := decoder.receive_data(data):
                 yield events
         async with asyncio.timeout(_END_OF_BODY_SECONDS):
-            async for _ in reads:
+            async for _ in body:
                 pass
 
 
-def _reads(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Iterate over the body as it is read; unpack it if it was packed against our wish."""
-    if "content-encoding" in response.headers:
-        return cast(AsyncGenerator[bytes], response.aiter_bytes())
-    return cast(AsyncGenerator[bytes], response.aiter_raw())
-
-
-async def _read_at_most(limit: int, response: httpx.Response) -> bytes:
-    """Return the beginning of a body, as much of it as came."""
-    body = bytearray()
-    with suppress(TimeoutError, httpx.RequestError):
-        async with asyncio.timeout(_WHOLE_BODY_SECONDS), aclosing(_reads(response)) as reads:
-            async for data in reads:
-                body += data
-                if len(body) >= limit:
-                    break
-    return bytes(body[:limit])
-
-
-def _is_event_stream(response: httpx.Response) -> bool:
-    content_type = response.headers.get("content-type", "text/event-stream")
-    media_type = content_type.partition(";")[0].strip().lower()
-    return response.is_success and media_type == "text/event-stream"
-
-
 def _error_of(response: httpx.Response, body: bytes, endpoint: Endpoint) -> UpstreamError:
-    key = endpoint.api_key.strip()
-    return error_of_response(response.status_code, response.headers, body, key)
+    return error_of_response(response.status_code, response.headers, body, endpoint.secret)
 
 
-def _transport_error(error: Exception, endpoint: Endpoint) -> UpstreamError:
-    """Describe a request that got no response at all."""
+def _transport_error(error: Exception, secret: str) -> UpstreamError:
+    """Describe a request that got no response, or not one byte of it."""
     match error:
         case httpx.ReadTimeout():
             kind, message = ErrorKind.TIMED_OUT, "no answer came"
@@ -219,25 +268,17 @@ def _transport_error(error: Exception, endpoint: Endpoint) -> UpstreamError:
             kind, message = ErrorKind.BAD_REQUEST, "the API key has characters no key can have"
         case _:
             kind, message = ErrorKind.UNREACHABLE, str(error) or type(error).__name__
-    return UpstreamError(kind, clean(message, secret=endpoint.api_key.strip()))
+    return UpstreamError(kind, clean(message, secret=secret))
 
 
-async def _only(event: Event) -> AsyncIterator[list[Event]]:
-    yield [event]
+async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:
+    yield events
 
 
-class _Model(msgspec.Struct):
-    id: str
-
-
-class _ModelList(msgspec.Struct):
-    data: list[_Model]
-
-
-def _model_ids(body: bytes) -> list[str]:
-    try:
-        listing = msgspec.json.decode(body, type=_ModelList)
-    except (ValueError, RecursionError) as error:
-        message = clean(f"not a list of models: {error}")
-        raise UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message)) from error
-    return list(dict.fromkeys(clean(model.id, _MAX_MODEL_LENGTH) for model in listing.data))
+async def _after(
+    first: list[Event], batches: AsyncGenerator[list[Event]]
+) -> AsyncGenerator[list[Event]]:
+    async with aclosing(batches):
+        yield first
+        async for events in batches:
+            yield events

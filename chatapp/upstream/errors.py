@@ -16,7 +16,8 @@ from typing import Any
 
 MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
-_MIN_SECRET_LENGTH = 8  # a placeholder such as "none" is no secret, and is a word in messages
+_NEVER_PASSES = frozenset({"insufficient_quota"})  # a 429 that waiting does not mend
+MIN_SECRET_LENGTH = 8  # a placeholder such as "none" is no secret, and is a word in messages
 
 
 class ErrorKind(StrEnum):
@@ -34,6 +35,7 @@ class ErrorKind(StrEnum):
     NOT_A_STREAM = "not_a_stream"  # status 200 with something else than an event stream
     EMPTY = "empty"  # status 200 and not one byte: often a prompt that is too long
     TOO_LARGE = "too_large"
+    OUT_OF_RANGE = "out_of_range"  # the index of a choice or a tool call
     TIMED_OUT = "timed_out"
 
 
@@ -46,7 +48,28 @@ class UpstreamError:
     status: int | None = None
     type: str = ""
     code: str = ""
+    param: str = ""  # what in the request was wrong
     retry_after: float | None = None  # seconds
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later; to be tried again before the first delta
+        only, `retry_after` seconds from now where it is given.
+        """
+        if _NEVER_PASSES & {self.type, self.code}:
+            return False
+        if self.kind is ErrorKind.UNREACHABLE:
+            return True
+        status = self.status
+        if self.kind is ErrorKind.STREAM_ERROR and re.fullmatch("[45][0-9][0-9]", self.code):
+            status = int(self.code)
+        return status is not None and (status in (408, 409, 429) or 500 <= status < 600)
+
+    @property
+    def refuses_usage_option(self) -> bool:
+        """Whether `stream_options` is what the upstream did not take."""
+        said = f"{self.message} {self.param} {self.code}"
+        return self.status in (400, 422) and bool(re.search("stream_options|include_usage", said))
 
 
 class UpstreamFailed(Exception):
@@ -96,7 +119,7 @@ def retry_after_seconds(value: str, now: datetime) -> float | None:
 
 def clean(text: str, limit: int = _MAX_NAME_LENGTH, secret: str = "") -> str:
     """Make a text from outside short, storable, and free of the key."""
-    if len(secret) >= _MIN_SECRET_LENGTH:
+    if len(secret) >= MIN_SECRET_LENGTH:
         text = text.replace(secret, "***")
     text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -131,12 +154,13 @@ def _upstream_error(
         status=status,
         type=clean(_text(details.get("type")), secret=secret),
         code=clean(_text(details.get("code")), secret=secret),
+        param=clean(_text(details.get("param")), secret=secret),
         retry_after=retry_after,
     )
 
 
 def _details(content: object) -> dict[str, Any]:
-    """Find `message`, `type` and `code` in any of the shapes that gateways use."""
+    """Find `message`, `type`, `code` and `param` in any of the shapes that gateways use."""
     if isinstance(content, list) and content:
         content = content[0]
     if not isinstance(content, dict):

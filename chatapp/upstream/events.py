@@ -2,25 +2,36 @@
 
 Take them apart with `match` and close it with `assert_never`. Texts hold no NUL and no lone
 surrogate, so that any of them can be stored and encoded; they are to be escaped where shown.
+
+What is said of one of several choices (`n > 1`) is a `ChoiceEvent` and carries the choice's index.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.moderation import ModerationFailure, ModerationResults
 
 __all__ = [
     "AnswerDelta",
+    "AnswerWasReasoning",
+    "ChoiceEvent",
     "ErrorKind",
     "Event",
     "Failed",
     "Finished",
+    "LogprobsDelta",
+    "Moderated",
     "ReasoningDelta",
     "RefusalDelta",
     "ResponseStarted",
+    "ServiceNamed",
     "StreamDone",
     "TimedOut",
+    "TokenLogprob",
     "TokenUsage",
+    "ToolCallDelta",
     "UpstreamError",
+    "UsageOptionRefused",
     "UsageReported",
 ]
 
@@ -45,6 +56,26 @@ class TokenUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One token as the model chose it; `top` are the likeliest ones at its place.
+
+    `utf8` are the token's own bytes, None where not given: it may be a part of a character.
+    """
+
+    token: str
+    logprob: float  # -9999.0 for very unlikely
+    utf8: bytes | None = None
+    top: tuple["TokenLogprob", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceEvent:
+    """Something is said of one choice."""
+
+    choice: int = field(default=0, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class ResponseStarted:
     """The first chunk that names the response: its `id` and the model that really answers."""
 
@@ -53,25 +84,69 @@ class ResponseStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ServiceNamed:
+    """How the response is served, as far as is known by now; empty where it is not."""
+
+    service_tier: str
+    system_fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta(ChoiceEvent):
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerDelta:
+class AnswerDelta(ChoiceEvent):
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class RefusalDelta:
+class AnswerWasReasoning(ChoiceEvent):
+    """A closing think tag came without an opening one: the whole answer so far was reasoning.
+
+    Shown live, the answer's text so far moves into the reasoning; the answer begins anew.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalDelta(ChoiceEvent):
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ToolCallDelta(ChoiceEvent):
+    """A fragment of the tool call at `index`: `arguments` append; `id` and `name`, where not
+    empty, replace what was known.
+    """
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogprobsDelta(ChoiceEvent):
+    """How likely the tokens were that came last, in the content (tags and all) and the refusal."""
+
+    content: tuple[TokenLogprob, ...] = ()
+    refusal: tuple[TokenLogprob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(ChoiceEvent):
     """The model stopped writing, and why; usage may follow."""
 
     finish_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moderated:
+    """The upstream's moderation of what was asked and answered; None where it did not say."""
+
+    input: ModerationResults | ModerationFailure | None = None
+    output: ModerationResults | ModerationFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +154,13 @@ class UsageReported:
     """The upstream's own count so far: it replaces an earlier one, it does not add to it."""
 
     usage: TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class UsageOptionRefused:
+    """The upstream knows no `stream_options`: it was asked again without, which is to be
+    remembered for it (`Endpoint.takes_usage_option`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +184,17 @@ class TimedOut:
 
 Event = (
     ResponseStarted
+    | ServiceNamed
     | ReasoningDelta
     | AnswerDelta
+    | AnswerWasReasoning
     | RefusalDelta
+    | ToolCallDelta
+    | LogprobsDelta
     | Finished
+    | Moderated
     | UsageReported
+    | UsageOptionRefused
     | StreamDone
     | Failed
     | TimedOut

@@ -6,14 +6,22 @@ import socket
 import statistics
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
 from chatapp.upstream import client as client_module
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.dialects import Dialect
+from chatapp.upstream.dialects import OPENTOKEN, RequestOptions
 from chatapp.upstream.errors import ErrorKind, UpstreamError, UpstreamFailed
-from chatapp.upstream.events import AnswerDelta, Event, Failed, TimedOut
+from chatapp.upstream.events import (
+    AnswerDelta,
+    Event,
+    Failed,
+    Finished,
+    TimedOut,
+    UsageOptionRefused,
+)
 from chatapp.upstream.reply import Ending, Reply
 from tests.fake_upstream import (
     Abort,
@@ -22,12 +30,15 @@ from tests.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,
+    chunk,
     delta,
     done,
     error,
     finish,
+    paced,
     usage,
 )
+from tests.upstream import folded
 
 KEY = "sk-a-secret-key"
 MESSAGES = [{"role": "user", "content": "Größe? \ud800"}]
@@ -57,10 +68,7 @@ async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:
 
 
 async def reply_to(client: UpstreamClient, endpoint: Endpoint) -> Reply:
-    reply = Reply()
-    for event in await ask(client, endpoint):
-        reply.apply(event)
-    return reply
+    return folded(await ask(client, endpoint))
 
 
 async def failure(client: UpstreamClient, endpoint: Endpoint) -> UpstreamError:
@@ -80,7 +88,12 @@ async def test_a_reply_streams_in(
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["accept-encoding"] == "identity"
-    assert request.body == {"model": "m", "messages": MESSAGES, "stream": True}
+    assert request.body == {
+        "model": "m",
+        "messages": MESSAGES,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
 
 
 async def test_events_come_as_they_are_written(
@@ -94,13 +107,66 @@ async def test_events_come_as_they_are_written(
         assert AnswerDelta("!") in await anext(reads)
 
 
-async def test_usage_is_asked_for_and_no_key_means_no_header(
+async def test_a_request_carries_its_options_and_without_a_key_no_header(
     client: UpstreamClient, upstream: FakeUpstream
 ) -> None:
-    await ask(client, Endpoint(upstream.base_url, dialect=Dialect("another")))
+    endpoint = Endpoint(upstream.base_url, dialect=OPENTOKEN)
+    tool = {"type": "function", "function": {"name": "now"}}
+    options = RequestOptions([tool], {"temperature": 0})
+    async with client.stream(endpoint, "m", MESSAGES, options):
+        pass
     request = upstream.wait_for_request()
-    assert request.body["stream_options"] == {"include_usage": True}
+    assert (request.body["tools"], request.body["temperature"]) == ([tool], 0)
+    assert "stream_options" not in request.body
     assert "authorization" not in request.headers
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, {"error": {"message": "Unknown parameter", "param": "stream_options"}}),
+        (422, {"detail": "Unexpected keys in the request: {'stream_options'}"}),
+        (400, {"message": "include_usage is not supported"}),
+    ],
+)
+async def test_an_upstream_that_knows_no_stream_options_is_asked_again_without(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, status: int, body: object
+) -> None:
+    upstream.fail(status, body)
+    events = await ask(client, endpoint)
+    assert events[0] == UsageOptionRefused()
+    assert folded(events).ending is Ending.COMPLETE
+    first, second = upstream.requests
+    assert first.body == second.body | {"stream_options": {"include_usage": True}}
+    await ask(client, replace(endpoint, takes_usage_option=False))
+    assert "stream_options" not in upstream.requests[2].body
+
+
+async def test_leaving_a_request_asked_again_closes_the_upstream(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, {"error": "no stream_options"})
+    upstream.script(delta("Hello"), Stall())
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        async for events in reads:
+            if AnswerDelta("Hello") in events:
+                break
+    await upstream.until_requested()
+    assert (await (await upstream.until_requested()).until_closed()).was_streaming
+
+
+async def test_an_upstream_that_refuses_anything_else_is_not_asked_again(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "no such model", "param": "model"}})
+    assert (await failure(client, endpoint)).param == "model"
+    upstream.fail(400, {"error": "no stream_options"})
+    upstream.fail(400, {"error": "still no stream_options"})
+    refused, failed = await ask(client, endpoint)
+    assert refused == UsageOptionRefused()
+    assert isinstance(failed, Failed)
+    assert failed.error.message == "still no stream_options"
+    assert len(upstream.requests) == 3
 
 
 async def test_a_connection_is_used_again_and_keeps_no_cookie(
@@ -212,6 +278,29 @@ async def test_a_response_that_is_no_stream_fails_with_what_it_says(
     assert error.retry_after == retry_after
 
 
+async def test_an_answer_that_is_json_is_taken_as_the_whole_reply(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    message = {"role": "assistant", "content": "Größe", "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "length"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 2}
+    upstream.fail(200, {"id": "1", "choices": [choice], "usage": usage})
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending, reply.response_id) == ("Größe", Ending.LENGTH, "1")
+    assert reply.usage
+
+
+async def test_an_answer_that_is_json_and_too_large_fails(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_module, "_MAX_COMPLETION_BYTES", 1000)
+    upstream.fail(200, {"choices": [{"message": {"content": "x" * 1000}}]})
+    assert (await failure(client, endpoint)).kind is ErrorKind.TOO_LARGE
+
+
 async def test_a_redirect_is_not_followed(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
@@ -249,11 +338,25 @@ async def test_a_connection_cut_in_the_middle_is_cut_off(
     assert (reply.answer, reply.ending) == ("Packets ", Ending.CUT_OFF)
 
 
-async def test_an_empty_response_fails(
-    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "application/json"}])
+async def test_an_empty_body_fails_as_empty(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, headers: dict[str, str]
 ) -> None:
-    upstream.script()
-    assert (await failure(client, endpoint)).kind is ErrorKind.EMPTY
+    upstream.script(headers=headers)
+    error = await failure(client, endpoint)
+    assert error.kind is ErrorKind.EMPTY
+    assert not error.may_pass
+
+
+@pytest.mark.parametrize("step", [Abort(), Close()], ids=["reset", "closed"])
+async def test_a_connection_lost_before_the_first_byte_may_be_tried_again(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, step: Abort | Close
+) -> None:
+    upstream.script(Delay(0.05), step)
+    error = await failure(client, endpoint)
+    assert error.kind is ErrorKind.UNREACHABLE
+    assert error.message
+    assert error.may_pass
 
 
 @pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
@@ -294,6 +397,32 @@ async def test_a_finished_reply_waits_for_usage_but_not_long(
     await (await upstream.until_requested()).until_closed()
 
 
+async def test_pings_after_the_finish_hold_nothing_up(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_module, "TAIL_SECONDS", 0.05)
+    upstream.script(delta("x"), finish(), *paced([b": ping\n\n"] * 1000, 0.01), Stall())
+    assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
+    assert (await (await upstream.until_requested()).until_closed()).was_streaming
+
+
+async def test_all_choices_are_waited_for(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    late = chunk([{"index": 1, "delta": {"content": "late"}, "finish_reason": "stop"}])
+    upstream.script(delta("x"), finish(), Delay(0.05), late, Stall())
+    seen = []
+    async with client.stream(endpoint, "m", MESSAGES, RequestOptions(parameters={"n": 2})) as reads:
+        async for events in reads:
+            seen += events
+            if Finished("stop", choice=1) in events:
+                break
+    assert folded(seen, choice=1).answer == "late"
+
+
 async def test_an_upstream_that_leaves_the_body_open_after_done_is_closed(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
@@ -326,10 +455,39 @@ async def test_a_packed_stream_is_unpacked(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     packed = gzip.compress(delta("Hello") + finish() + done())
-    upstream.script(packed, headers={"Content-Encoding": "gzip"})
+    upstream.script(packed, headers={"Content-Encoding": " GZip "})
     assert (await reply_to(client, endpoint)).answer == "Hello"
+    upstream.script(delta("Hello"), headers={"Content-Encoding": "identity"})
+    assert (await reply_to(client, endpoint)).answer == "Hello"
+    upstream.script(packed, headers={"Content-Encoding": "br"})
+    assert "packed as br" in (await failure(client, endpoint)).message
     upstream.script(b"not packed at all", headers={"Content-Encoding": "gzip"})
     assert (await failure(client, endpoint)).kind is ErrorKind.MALFORMED
+
+
+async def test_a_bomb_ends_the_reply_and_keeps_what_came_before(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    bomb = gzip.compress(delta("Hello") + b": ping\n\n" * 4_000_000)
+    upstream.script(bomb, headers={"Content-Encoding": "gzip"})
+    reply = await reply_to(client, endpoint)
+    assert reply.answer == "Hello"
+    assert reply.error
+    assert reply.error.kind is ErrorKind.TOO_LARGE
+
+
+async def test_a_response_is_recorded_as_it_came(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("bad " + KEY), Delay(0.05), finish(), Abort())
+    recording = await client.record(endpoint, "m", MESSAGES)
+    assert (recording.dialect, recording.model, recording.status) == ("auto", "m", 200)
+    assert recording.headers == {"content-type": "text/event-stream"}
+    assert recording.is_cut
+    assert recording.body == delta("bad " + "*" * len(KEY)) + finish()
+    assert recording.reads[-1].at >= 0.05
+    upstream.fail(500, "no")
+    assert (await client.record(endpoint, "m", MESSAGES)).body == b"no"
 
 
 async def test_models_are_listed_in_order_and_once(

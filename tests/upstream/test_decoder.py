@@ -1,11 +1,12 @@
-"""The whole pure path, from bytes to a reply, over the recordings and over anything at all."""
+"""The whole pure path, from bytes to events, over what upstreams send and over anything at all."""
 
-from pathlib import Path
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatapp.upstream import decoder as decoder_module
 from chatapp.upstream.decoder import EventDecoder
 from chatapp.upstream.errors import ErrorKind
 from chatapp.upstream.events import (
@@ -16,56 +17,14 @@ from chatapp.upstream.events import (
     ReasoningDelta,
     RefusalDelta,
     ResponseStarted,
+    ServiceNamed,
     StreamDone,
     TokenUsage,
     UsageReported,
 )
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.reply import Ending
 from tests.fake_upstream import chunk, delta, done, error, finish, frame, reasoning, refusal, usage
-
-RECORDINGS = Path(__file__).parent.parent / "recordings"
-USAGE = TokenUsage(12, 18, 30, cached_tokens=4, reasoning_tokens=6)
-
-
-def events_of(*reads: bytes, secret: str = "") -> list[Event]:
-    decoder = EventDecoder(secret)
-    return [event for data in reads for event in decoder.receive_data(data)] + decoder.close()
-
-
-def reply_of(*reads: bytes) -> Reply:
-    reply = Reply()
-    for event in events_of(*reads):
-        reply.apply(event)
-    return reply
-
-
-@pytest.mark.parametrize(
-    ("name", "reasoning", "answer", "ending", "usage"),
-    [
-        ("opentoken", "", "Packets in flight", Ending.COMPLETE, USAGE),
-        (
-            "opentoken_reasoning",
-            "Zählen: 数 🤔 eins,\u2028zwei.",
-            "Größe \u2028🚀 fertig\n",
-            Ending.LENGTH,
-            USAGE,
-        ),
-        ("opentoken_think_tags", "Hm, a < b", "Write <think> to start.", Ending.COMPLETE, USAGE),
-        ("opentoken_error", "", "Packets ", Ending.FAILED, None),
-    ],
-)
-def test_a_recording_gives_the_same_events_at_every_split(
-    name: str, reasoning: str, answer: str, ending: Ending, usage: TokenUsage | None
-) -> None:
-    stream = (RECORDINGS / f"{name}.sse").read_bytes()
-    events = events_of(stream)
-    reply = reply_of(stream)
-    assert (reply.reasoning, reply.answer) == (reasoning, answer)
-    assert (reply.ending, reply.usage) == (ending, usage)
-    assert (reply.response_id, reply.model) == ("chatcmpl-1", "google/gemini-3-flash")
-    for i in range(len(stream)):
-        assert events_of(stream[:i], stream[i:]) == events
-    assert events_of(*(stream[i : i + 1] for i in range(len(stream)))) == events
+from tests.upstream import events_of, folded, reply_of
 
 
 def test_the_events_of_a_reply_come_in_order() -> None:
@@ -84,7 +43,20 @@ def test_the_events_of_a_reply_come_in_order() -> None:
     [
         ({"choices": [{"delta": {"content": "x"}}]}, [AnswerDelta("x")]),
         ({"choices": [{"index": None, "delta": {"content": "x"}}]}, [AnswerDelta("x")]),
-        ({"choices": [{"index": 1, "delta": {"content": "x"}}]}, []),
+        ({"choices": [{"index": 1, "delta": {"content": "x"}}]}, [AnswerDelta("x", choice=1)]),
+        ({"choices": [{"message": {"content": "x"}}]}, [AnswerDelta("x")]),
+        (
+            {"choices": [{"delta": {"content": "x"}, "message": {"content": "x"}}]},
+            [AnswerDelta("x")],
+        ),
+        (
+            {"choices": [{"delta": {"reasoning_details": [{"text": "x"}, 5, {"text": 5}]}}]},
+            [ReasoningDelta("x")],
+        ),
+        ({"choices": [{"delta": {"reasoning_details": "x"}}]}, []),
+        ({"service_tier": "flex", "system_fingerprint": 5}, [ServiceNamed("flex", "")]),
+        ({"moderation": {"input": None}}, []),
+        ({"moderation": "flagged"}, []),
         ({"choices": [{"delta": {"reasoning": "x"}}]}, [ReasoningDelta("x")]),
         (
             {"choices": [{"delta": {"reasoning": "x", "reasoning_content": "x"}}]},
@@ -120,7 +92,7 @@ def test_the_events_of_a_reply_come_in_order() -> None:
         ({"choices": [{"delta": {"content": "a\0b"}}]}, [AnswerDelta("a\ufffdb")]),
         ({"error": None}, []),
         ({"id": "", "model": "", "choices": []}, []),
-        ({"choices": [{"index": 10**9, "delta": {"content": "x"}}] * 10_000}, []),
+        ({"choices": [{"index": 0, "delta": {}}] * 10_000}, []),
     ],
 )
 def test_a_chunk_of_any_shape_gives_its_events(content: object, events: list[Event]) -> None:
@@ -199,7 +171,100 @@ def test_names_of_any_length_are_cut_to_what_can_be_stored() -> None:
     assert len(finished.finish_reason) == 100
 
 
+def test_a_service_that_gets_better_known_is_named_again() -> None:
+    stream = frame({"service_tier": "flex"}) * 2 + frame({"system_fingerprint": "fp_1"})
+    assert events_of(stream) == [ServiceNamed("flex", ""), ServiceNamed("flex", "fp_1")]
+
+
+def test_a_stream_has_finished_when_all_its_choices_have() -> None:
+    decoder = EventDecoder(asked_choices=2)
+    decoder.receive_data(finish())
+    assert not decoder.has_finished
+    decoder.receive_data(chunk([{"index": 1, "delta": {}, "finish_reason": "stop"}]))
+    assert decoder.has_finished
+
+
+@pytest.mark.parametrize("index", [-1, 16, 10**9])
+def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index: int) -> None:
+    stray = chunk([{"index": index, "delta": {"content": "lost"}}])
+    reply = reply_of(delta("kept") + stray + delta("lost"))
+    assert reply.answer == "kept"
+    assert reply.error
+    assert reply.error.kind is ErrorKind.OUT_OF_RANGE
+    assert f"index {index}; 16 choices" in reply.error.message
+
+
+def test_a_reply_without_an_end_fails_and_keeps_what_came_before() -> None:
+    pages = [delta("x" * 1_000_000)] * 8 + [delta("y" * 1_000_000)]
+    reply = reply_of(*pages)
+    assert reply.answer == "x" * 8_000_000
+    assert reply.error
+    assert reply.error.kind is ErrorKind.TOO_LARGE
+    assert "8388608 characters" in reply.error.message
+
+
+def test_a_stream_that_says_nothing_for_ever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_module, "MAX_BODY_BYTES", 1000)
+    (failed,) = events_of(*[b": ping\n\n"] * 200)
+    assert isinstance(failed, Failed)
+    assert failed.error.kind is ErrorKind.TOO_LARGE
+    assert "1000 bytes" in failed.error.message
+
+
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "reasoning_content": "Hm.",
+                "content": "Hi",
+                "tool_calls": [
+                    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                    {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+                ],
+            },
+            "finish_reason": "tool_calls",
+        },
+        {"index": 1, "message": {"content": "<think>Hm.</think>Ho"}, "finish_reason": "stop"},
+    ],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+}
+
+
+def test_an_answer_that_is_json_is_a_whole_reply() -> None:
+    events = EventDecoder().receive_completion(json.dumps(COMPLETION).encode())
+    assert events
+    first, second = folded(events), folded(events, choice=1)
+    assert (first.reasoning, first.answer, first.ending) == ("Hm.", "Hi", Ending.COMPLETE)
+    assert [call.name for call in first.tool_calls] == ["f", "g"]
+    assert (second.reasoning, second.answer) == ("Hm.", "Ho")
+    assert (first.response_id, first.usage) == ("chatcmpl-1", TokenUsage(1, 2, 3))
+    assert first.is_done
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b'{"choices": []}', b'{"choices": [{}]}', b"<html>", b'{"error": "x"}']
+)
+def test_json_without_a_choice_is_no_reply(body: bytes) -> None:
+    assert EventDecoder().receive_completion(body) is None
+
+
 FRAGMENTS = [delta("a"), delta("<think>"), reasoning("r"), finish(), usage(), done(), error()]
+FRAGMENTS += [
+    delta("a</thi"),
+    delta("nk>"),
+    b'data: {"choices":[{"logprobs":{"content":[{}]}}]}\n\n',
+]
+CALLS: list[object] = [{}, {"index": 1, "id": "a"}, {"index": 999}, {"function": {"arguments": {}}}]
+FRAGMENTS += [
+    frame({"choices": [{"index": index, "delta": {"tool_calls": [call]}}]})
+    for index in (0, 1, 99)
+    for call in CALLS
+]
 SPLINTERS = [
     rb'data: {"choices":[{"delta":{"content":"\ud800"}}]}',
     b"\n\n",

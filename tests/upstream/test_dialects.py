@@ -2,13 +2,22 @@
 
 import pytest
 
-from chatapp.upstream.dialects import DIALECTS, OPENTOKEN, ChatMessage, Dialect
+from chatapp.upstream.dialects import (
+    AIGATEWAY,
+    AUTO,
+    DIALECTS,
+    OPENAI,
+    OPENTOKEN,
+    ChatMessage,
+    Dialect,
+    RequestOptions,
+)
 
 MESSAGES: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 
 
 def test_every_dialect_is_found_by_its_name() -> None:
-    assert DIALECTS["opentoken"] is OPENTOKEN
+    assert list(DIALECTS) == ["auto", "opentoken", "openai", "aivene", "aigateway"]
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
 
 
@@ -18,7 +27,31 @@ def test_every_dialect_asks_for_a_stream(dialect: Dialect) -> None:
     assert (body["model"], body["messages"], body["stream"]) == ("m", MESSAGES, True)
 
 
-def test_usage_is_asked_for_only_where_it_does_not_come_anyway() -> None:
-    assert "stream_options" not in OPENTOKEN.request_body("m", MESSAGES)
-    body = Dialect("another").request_body("m", MESSAGES)
-    assert body["stream_options"] == {"include_usage": True}
+@pytest.mark.parametrize("dialect", [AUTO, OPENAI])
+def test_usage_is_asked_for_where_it_does_not_come_anyway(dialect: Dialect) -> None:
+    assert dialect.request_body("m", MESSAGES)["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in dialect.request_body("m", [], takes_usage_option=False)
+
+
+@pytest.mark.parametrize("dialect", [OPENTOKEN, AIGATEWAY])
+def test_usage_that_always_comes_is_not_asked_for(dialect: Dialect) -> None:
+    assert "stream_options" not in dialect.request_body("m", MESSAGES)
+
+
+def test_parameters_and_tools_go_into_the_request_but_replace_nothing_of_ours() -> None:
+    tool = {"type": "function", "function": {"name": "now"}}
+    parameters = {"temperature": 0, "n": 2, "stream": False, "model": "x", "messages": []}
+    body = OPENTOKEN.request_body("m", MESSAGES, RequestOptions([tool], parameters))
+    assert body == {
+        "model": "m",
+        "messages": MESSAGES,
+        "stream": True,
+        "temperature": 0,
+        "n": 2,
+        "tools": [tool],
+    }
+
+
+@pytest.mark.parametrize(("n", "choices"), [(None, 1), (3, 3), (0, 1), ("many", 1)])
+def test_one_choice_is_asked_for_unless_there_are_more(n: object, choices: int) -> None:
+    assert RequestOptions(parameters={"n": n}).choices == choices

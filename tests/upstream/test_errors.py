@@ -93,6 +93,29 @@ def test_a_json_error_with_status_200_is_the_streams_error() -> None:
     assert (error.kind, error.message, error.code) == (ErrorKind.STREAM_ERROR, "m", "7")
 
 
+@pytest.mark.parametrize(
+    ("error", "may_pass"),
+    [
+        (UpstreamError(ErrorKind.UNREACHABLE), True),
+        *[(UpstreamError(ErrorKind.SERVER_ERROR, status=status), True) for status in (500, 529)],
+        *[(UpstreamError(ErrorKind.BAD_REQUEST, status=status), True) for status in (408, 409)],
+        (UpstreamError(ErrorKind.RATE_LIMITED, status=429, retry_after=7.0), True),
+        (UpstreamError(ErrorKind.RATE_LIMITED, status=429, code="insufficient_quota"), False),
+        *[(UpstreamError(ErrorKind.BAD_REQUEST, status=status), False) for status in (400, 422)],
+        (UpstreamError(ErrorKind.UNAUTHORIZED, status=401), False),
+        (UpstreamError(ErrorKind.NOT_A_STREAM, status=200), False),
+        (UpstreamError(ErrorKind.EMPTY, status=200), False),
+        (UpstreamError(ErrorKind.TIMED_OUT), False),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="500"), True),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="400"), False),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="stream_error"), False),
+        (UpstreamError(ErrorKind.TOO_LARGE), False),
+    ],
+)
+def test_what_may_pass_may_be_tried_again(error: UpstreamError, may_pass: bool) -> None:
+    assert error.may_pass is may_pass
+
+
 def test_the_key_is_never_in_a_message_not_even_where_it_is_cut() -> None:
     text = "x" * (MAX_MESSAGE_LENGTH - 8) + "sk-a-secret-key"
     for body in (text, json.dumps({"error": {"message": text, "type": text, "code": text}})):

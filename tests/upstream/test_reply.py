@@ -5,29 +5,37 @@ import pytest
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
     AnswerDelta,
+    AnswerWasReasoning,
     Event,
     Failed,
     Finished,
+    LogprobsDelta,
+    Moderated,
     ReasoningDelta,
     RefusalDelta,
     ResponseStarted,
+    ServiceNamed,
     StreamDone,
     TimedOut,
+    TokenLogprob,
     TokenUsage,
+    ToolCallDelta,
+    UsageOptionRefused,
     UsageReported,
 )
+from chatapp.upstream.moderation import ModerationFailure
 from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.tool_calls import ToolCall, message_with_calls
+from tests.upstream import folded
 
 
 def reply_of(*events: Event) -> Reply:
-    reply = Reply()
-    for event in events:
-        reply.apply(event)
-    return reply
+    return folded(events)
 
 
 def test_every_event_has_its_place() -> None:
     error = UpstreamError(ErrorKind.STREAM_ERROR, "stream interrupted")
+    token = TokenLogprob("Hel", -0.5)
     reply = reply_of(
         ResponseStarted("chatcmpl-1", "m"),
         ReasoningDelta("Hm, "),
@@ -40,7 +48,15 @@ def test_every_event_has_its_place() -> None:
         Finished("stop"),
         Failed(error),
         StreamDone(),
+        ServiceNamed("flex", "fp_1"),
+        LogprobsDelta((token,), (token, token)),
+        Moderated(input=ModerationFailure("c", "m")),
+        Moderated(output=ModerationFailure("d", "n")),
+        UsageOptionRefused(),
     )
+    assert (reply.service_tier, reply.system_fingerprint) == ("flex", "fp_1")
+    assert (reply.logprobs, reply.refusal_logprobs) == ([token], [token, token])
+    assert reply.moderation == Moderated(ModerationFailure("c", "m"), ModerationFailure("d", "n"))
     assert (reply.response_id, reply.model) == ("chatcmpl-1", "m")
     assert (reply.reasoning, reply.answer, reply.refusal) == ("Hm, hm.", "Hello", "No.")
     assert reply.usage == TokenUsage(1, 2, 3)
@@ -64,10 +80,12 @@ def test_every_event_has_its_place() -> None:
         ([AnswerDelta("x"), Failed(UpstreamError(ErrorKind.MALFORMED))], Ending.FAILED),
         ([AnswerDelta("x"), TimedOut(120)], Ending.TIMED_OUT),
         ([Failed(UpstreamError(ErrorKind.TIMED_OUT))], Ending.TIMED_OUT),
+        ([Finished("stop"), TimedOut(120)], Ending.COMPLETE),
+        ([Finished("stop", choice=1), TimedOut(120)], Ending.TIMED_OUT),
     ],
 )
 def test_the_ending_is_what_the_stream_says(events: list[Event], ending: Ending) -> None:
-    assert reply_of(*events).ending is ending
+    assert folded(events).ending is ending
 
 
 def test_a_timeout_is_an_error_with_its_seconds() -> None:
@@ -75,9 +93,86 @@ def test_a_timeout_is_an_error_with_its_seconds() -> None:
     assert error == UpstreamError(ErrorKind.TIMED_OUT, "nothing came for 120 seconds")
 
 
+def test_a_choice_takes_only_what_is_said_of_it() -> None:
+    events: list[Event] = [AnswerDelta("a"), AnswerDelta("b", choice=1)]
+    events.append(Finished("stop", choice=1))
+    assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
+    assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
+
+
+def test_an_answer_that_was_reasoning_becomes_reasoning() -> None:
+    reply = reply_of(
+        AnswerDelta("Hm, "), AnswerDelta("hm."), AnswerWasReasoning(), AnswerDelta("Hi")
+    )
+    assert (reply.reasoning, reply.answer) == ("Hm, hm.", "Hi")
+
+
+CALL = [
+    ToolCallDelta(1, "call_b", "now"),
+    ToolCallDelta(0, "call_a", "get_weather"),
+    ToolCallDelta(0, arguments='{"city":'),
+    ToolCallDelta(0, name="get_weather", arguments='"Tokyo"}'),
+]
+
+
+def test_arguments_are_parsed_only_after_the_finish() -> None:
+    arguments = '{"city":"Tokyo"}'
+    assert reply_of(*CALL).tool_calls[0] == ToolCall(0, "call_a", "get_weather", arguments)
+    weather, now = reply_of(*CALL, Finished("tool_calls")).tool_calls
+    assert (weather.parsed, weather.problem) == ({"city": "Tokyo"}, "")
+    assert (now.id, now.name, now.arguments, now.parsed) == ("call_b", "now", "", {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ('{"city":', "truncated"),
+        ("[1]", "Expected `object`"),
+        ('{"a":' * 5000, "recursion"),
+        ('{"a": "\\ud800"}', "truncated"),
+        ("{'a': 1}", "malformed"),
+    ],
+)
+def test_arguments_that_do_not_parse_are_kept_and_say_why(arguments: str, problem: str) -> None:
+    (call,) = reply_of(ToolCallDelta(0, arguments=arguments), Finished("tool_calls")).tool_calls
+    assert (call.id, call.arguments, call.parsed) == ("call_0", arguments, None)
+    assert problem in call.problem
+
+
+@pytest.mark.parametrize(
+    ("events", "wants_tools"),
+    [
+        ([*CALL, Finished("tool_calls")], True),
+        ([*CALL, Finished("function_call"), StreamDone()], True),
+        ([*CALL, Finished("stop")], True),
+        ([*CALL], False),
+        ([*CALL, StreamDone()], False),
+        ([*CALL, Finished("length")], False),
+        ([*CALL, Finished("tool_calls"), Failed(UpstreamError(ErrorKind.STREAM_ERROR))], False),
+        ([Finished("tool_calls")], False),
+    ],
+)
+def test_tools_are_wanted_when_whole_calls_were_made(
+    events: list[Event], wants_tools: bool
+) -> None:
+    assert reply_of(*events).wants_tools is wants_tools
+
+
+def test_calls_go_back_with_their_results() -> None:
+    (call,) = reply_of(ToolCallDelta(0, "a", "f", "{"), Finished("tool_calls")).tool_calls
+    function = {"name": "f", "arguments": "{"}
+    assert message_with_calls("", [call]) == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "a", "type": "function", "function": function}],
+    }
+    assert call.result_message("r") == {"role": "tool", "tool_call_id": "a", "content": "r"}
+
+
 def test_usage_is_estimated_at_four_bytes_a_token_rounded_up() -> None:
     reply = reply_of(ReasoningDelta("12345"), AnswerDelta("Größe"), AnswerDelta("12"))
     messages = [{"role": "system", "content": "1234"}, {"role": "user", "content": "12345"}]
     estimated = TokenUsage(3, 5, 8, reasoning_tokens=2)
     assert reply.estimated_usage(messages) == estimated
+    assert reply_of(*CALL).estimated_usage([]).completion_tokens == 4
     assert Reply().estimated_usage([{"role": "user", "content": None}]).total_tokens == 0

@@ -1,22 +1,24 @@
-"""Think tags at the start of the content, split anywhere; elsewhere they are text."""
+"""Think tags at the start of the content, split anywhere, and closing ones that come alone."""
 
 import itertools
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.events import ReasoningDelta
+from chatapp.upstream.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
 from chatapp.upstream.think_tags import Splitter
+from tests.upstream import folded
 
 
 def split(*deltas: str) -> tuple[str, str]:
     splitter = Splitter()
     parts = [part for text in deltas if text for part in splitter.receive_text(text)]
-    parts += splitter.close()
-    assert all(part.text for part in parts)
-    reasoning = "".join(part.text for part in parts if isinstance(part, ReasoningDelta))
-    return reasoning, "".join(part.text for part in parts if not isinstance(part, ReasoningDelta))
+    reply = folded([*parts, *splitter.close()])
+    assert all(reply.reasoning_parts)
+    assert all(reply.answer_parts)
+    return reply.reasoning, reply.answer
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,13 @@ def split(*deltas: str) -> tuple[str, str]:
         ("<thi", "", "<thi"),
         ("<think>never closed </thi", "never closed </thi", ""),
         ("  ", "", "  "),
+        ("Hm.</think>Hello", "Hm.", "Hello"),
+        ("Hm.\n</think>\n\nHello</think>", "Hm.\n", "Hello</think>"),
+        ("a < b, c</thi </thinking> Hello", "a < b, c</thi ", "Hello"),
+        ("</think>Hello", "", "Hello"),
+        ("Hm.</think>", "Hm.", ""),
+        ("Hm. <think> and </think> Hello", "", "Hm. <think> and </think> Hello"),
+        ("Close it with `</think>`: </think>", "", "Close it with `</think>`: </think>"),
         (" " * 100 + "<think>x", "", " " * 100 + "<think>x"),
     ],
 )
@@ -53,10 +62,17 @@ def test_only_what_may_be_a_tag_is_held_back() -> None:
     assert len(Splitter().receive_text("<b")) == 1
 
 
-@given(st.lists(st.text(st.sampled_from("<think/g> \nx"), max_size=12), max_size=6))
+def test_an_answer_that_was_reasoning_is_shown_until_that_is_known() -> None:
+    splitter = Splitter(choice=1)
+    assert splitter.receive_text("Hm. </th") == [AnswerDelta("Hm. ", choice=1)]
+    assert splitter.receive_text("ink>\n") == [AnswerWasReasoning(choice=1)]
+    assert splitter.receive_text("\nHello") == [AnswerDelta("Hello", choice=1)]
+
+
+@given(st.lists(st.text(st.sampled_from("<think/g> `\nx"), max_size=12), max_size=6))
 def test_the_split_never_matters_and_no_text_is_lost(deltas: list[str]) -> None:
     content = "".join(deltas)
     reasoning, answer = split(*deltas)
     assert (reasoning, answer) == split(content)
-    if not content.lstrip().startswith(("<think>", "<thinking>")):
+    if not re.search("</?think(ing)?>", content):
         assert (reasoning, answer) == ("", content)

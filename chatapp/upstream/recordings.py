@@ -1,0 +1,153 @@
+r"""Recordings: a response's bytes with their timing, as a file that can be sent and replayed.
+
+A recording is JSON lines. The first says where it comes from and how the response began:
+
+    {"recording": 1, "dialect": "auto", "model": "m", "status": 200,
+     "headers": {"content-type": "text/event-stream"}, "is_cut": false}
+
+Then there is one line for each read, with the seconds since the request was sent and the bytes: as
+`text` where they are UTF-8, else as `base64`.
+
+    {"at": 0.412, "text": "data: {\"choices\":[]}\n\n"}
+
+Never in it: what was sent (so no key and no prompt), headers that could name a person, and the key
+where a response repeats it. Pure: text in, values out. A file of bare SSE bytes (`.sse`) is what
+the reads are, put together.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from chatapp.upstream.errors import MIN_SECRET_LENGTH
+
+VERSION = 1
+
+_KEPT_HEADERS = ("content-type", "content-encoding", "retry-after", "server", "via")
+
+
+class MalformedRecording(ValueError):
+    """A text is no recording; the message says in which line and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Bytes that came in one piece."""
+
+    at: float  # seconds since the request
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One response."""
+
+    dialect: str
+    model: str
+    reads: tuple[Read, ...] = ()
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False  # the connection was lost before the response's end
+
+    @classmethod
+    def of_response(
+        cls,
+        dialect: str,
+        model: str,
+        status: int,
+        headers: Mapping[str, str],
+        reads: Iterable[Read],
+        is_cut: bool,
+        secret: str,
+    ) -> Self:
+        """Keep a response without its `secret`. `headers` must ignore case, as httpx's do."""
+        kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
+        if len(secret) >= MIN_SECRET_LENGTH:
+            kept = {name: value.replace(secret, "***") for name, value in kept.items()}
+            reads = _without(secret.encode(), list(reads))
+        return cls(dialect, model, tuple(reads), status, kept, is_cut)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `dump` wrote. Raises `MalformedRecording`."""
+        first, *lines = text.split("\n")
+        head = _line_of(first, 1, _Head)
+        if head.recording != VERSION:
+            raise MalformedRecording(f"version {head.recording}; this app reads {VERSION}")
+        numbered = ((line, number) for number, line in enumerate(lines, start=2) if line.strip())
+        reads = [_line_of(line, number, _Line).read() for line, number in numbered]
+        return cls(head.dialect, head.model, tuple(reads), head.status, head.headers, head.is_cut)
+
+    def dump(self) -> str:
+        """Write the recording as a file's text."""
+        head = {
+            "recording": VERSION,
+            "dialect": self.dialect,
+            "model": self.model,
+            "status": self.status,
+            "headers": dict(self.headers),
+            "is_cut": self.is_cut,
+        }
+        lines = [head, *({"at": round(r.at, 6), **_written(r.data)} for r in self.reads)]
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(read.data for read in self.reads)
+
+    def replay(self, speed: float = 1.0) -> Iterator[tuple[float, bytes]]:
+        """Yield each read with the seconds to wait before it; twice the `speed` waits half."""
+        before = 0.0
+        for read in self.reads:
+            yield max(0.0, read.at - before) / speed, read.data
+            before = max(before, read.at)
+
+
+class _Head(msgspec.Struct):
+    recording: int
+    dialect: str
+    model: str
+    status: int = 200
+    headers: dict[str, str] = {}
+    is_cut: bool = False
+
+
+class _Line(msgspec.Struct):
+    at: float
+    text: str = ""
+    base64: bytes = b""  # msgspec reads bytes from base64
+
+    def read(self) -> Read:
+        return Read(self.at, self.text.encode() or self.base64)
+
+
+_Kind = TypeVar("_Kind", _Head, _Line)
+
+
+def _line_of(line: str, number: int, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRecording(f"line {number}: {error}") from error
+
+
+def _written(data: bytes) -> dict[str, Any]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:  # cut inside a character, or packed
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _without(secret: bytes, reads: list[Read]) -> list[Read]:
+    """Blot the secret out, also where it is split over reads; every read keeps its length."""
+    body = b"".join(read.data for read in reads).replace(secret, b"*" * len(secret))
+    blotted, start = [], 0
+    for read in reads:
+        end = start + len(read.data)
+        blotted.append(Read(read.at, body[start:end]))
+        start = end
+    return blotted

@@ -1,0 +1,153 @@
+"""Looks for bytes that the decoder can't take: `python -m tests.fuzz --seconds 60 [--seed N]`.
+
+Recordings are mutated and cut at random. The decoder must raise nothing, its events must not
+depend on the cuts, must be storable, and must fold into a reply that has an ending. What breaks
+one of these is written to a file and the exit status is 1.
+"""
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from chatapp.upstream.decoder import EventDecoder
+from chatapp.upstream.events import Event
+from chatapp.upstream.logprobs import shown_tokens
+from chatapp.upstream.reply import Ending, Reply
+
+RECORDINGS = Path(__file__).parent / "recordings"
+SPLINTERS = [
+    *[
+        b"\n",
+        b"\r",
+        b"\n\n",
+        b"data: ",
+        b"data: [DONE]\n\n",
+        b"event: x\n",
+        b": ping\n",
+        b"\xff",
+        b"\0",
+    ],
+    *[b"null", b"{}", b"[]", b"-1", b"1e999", b"99999999999999999999", b"true", b'""', b"NaN"],
+    *[b"<think>", b"</think>", b"`</think>", b"\\ud800", b"\\u0000", b"[" * 2000, b'{"a":' * 2000],
+    *[b'"index":17', b'"content":null', b'"tool_calls":[{}]', b'"choices":[null]', b'"error":"x"'],
+]
+
+
+class Wrong(Exception):
+    """The decoder broke a promise."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=time.time_ns())
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    chance = random.Random(options.seed)  # noqa: S311 - no secret
+    seeds = [path.read_bytes() for path in sorted(RECORDINGS.glob("*.sse"))]
+    end, count = time.monotonic() + options.seconds, 0
+    while time.monotonic() < end:
+        data = mutated(chance, seeds)
+        step = chance.choice((1, 7, 500))
+        places = list(range(chance.randrange(step), len(data), step))
+        try:
+            check(data, places)
+        except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
+            traceback.print_exc()
+            path = Path(f"fuzz-{hashlib.sha256(data).hexdigest()[:12]}.sse")
+            path.write_bytes(data)
+            print(f"after {count} inputs, cut every {step} bytes: {path}\n{data[:2000]!r}")
+            return 1
+        count += 1
+    print(f"{count} inputs, nothing wrong")
+    return 0
+
+
+def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
+    """A recording, or the ends of two, with a few places changed."""
+    data = bytearray(chance.choice(seeds))
+    if chance.random() < 0.3:
+        other = chance.choice(seeds)
+        data[chance.randrange(len(data)) :] = other[chance.randrange(len(other)) :]
+    for _ in range(chance.randrange(1, 8)):
+        start = chance.randrange(len(data) + 1)
+        end = start + chance.choice((0, 0, 1, 4, 40))
+        match chance.randrange(4):
+            case 0:
+                data[start:end] = chance.choice(SPLINTERS)
+            case 1:
+                data[start:end] = chance.randbytes(chance.randrange(4))
+            case 2:
+                data[start:end] = data[start:end] * chance.randrange(4)
+            case 3:
+                del data[start:end]
+    return bytes(data)
+
+
+def check(data: bytes, places: list[int]) -> None:
+    """Raise `Wrong`, or what the decoder raises, where it breaks a promise."""
+    events = _events(data, [])
+    if _events(data, places) != events:
+        raise Wrong("the events depend on where the bytes are cut")
+    text = repr(events)
+    text.encode()  # no lone surrogate
+    for choice in range(2):
+        reply = Reply(choice)
+        for event in events:
+            reply.apply(event)
+        if any("\0" in text for text in (reply.answer, reply.reasoning, reply.refusal)):
+            raise Wrong("there is a NUL in a text")
+        assert reply.ending in Ending
+        assert not reply.wants_tools or reply.tool_calls
+        reply.estimated_usage([])
+        shown_tokens(reply.logprobs)
+
+
+def _events(data: bytes, places: list[int]) -> list[Event]:
+    decoder, start, events = EventDecoder(), 0, []
+    for place in places:
+        events += decoder.receive_data(data[start:place])
+        start = place
+    return [*events, *decoder.receive_data(data[start:]), *decoder.close()]
+
+
+def adversarial(size: int) -> dict[str, bytes]:
+    """Streams of about `size` bytes, each written to be slow to read."""
+
+    def repeated(piece: bytes) -> bytes:
+        return piece * (size // len(piece) + 1)
+
+    def content(text: str) -> bytes:
+        chunk = {"choices": [{"index": 0, "delta": {"content": text}}]}
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+    def call(index: int, arguments: str) -> bytes:
+        part = {"index": index, "function": {"arguments": arguments}}
+        chunk = {"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]}
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+    return {
+        "comments": repeated(b":\n"),
+        "empty data": repeated(b"data\n\n"),
+        "one endless line": b"data: " + b"x" * size,
+        "one event of endless lines": repeated(b"data: x\n"),
+        "carriage returns": repeated(b"\r"),
+        "nesting": b"data: " + b"[" * size + b"\n\n",
+        "small deltas": repeated(content("x")),
+        "half tags": repeated(content("</thin")),
+        "half tags in reasoning": content("<think>") + repeated(content("</thin")),
+        "white space after a tag": content("<think>") + repeated(content(" ")),
+        "arguments": repeated(call(0, "[")),
+        "tool calls": repeated(b"".join(call(index, "{") for index in range(128))),
+        "choices": b'data: {"choices":[' + b'{"index":1},' * (size // 12) + b"{}]}\n\n",
+        "surrogates": b'data: {"id":"' + rb"\ud800" * (size // 6) + b'"}\n\n',
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

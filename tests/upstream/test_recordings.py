@@ -1,0 +1,220 @@
+"""Every recording, at every byte split, gives the reply that stands next to its name."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.dialects import DIALECTS
+from chatapp.upstream.errors import ErrorKind
+from chatapp.upstream.events import TokenUsage
+from chatapp.upstream.recordings import MalformedRecording, Read, Recording
+from chatapp.upstream.reply import Ending, Reply
+from tests.upstream import RECORDINGS, events_of, folded
+
+USAGE = TokenUsage(12, 18, 30)
+OPENTOKEN_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, reasoning_tokens=6)
+OPENAI_USAGE = TokenUsage(12, 18, 30, 4, None, 6, 0, 0, 0, 0)
+AIVENE_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, cache_write_tokens=2)
+AIGATEWAY_USAGE = TokenUsage(12, 37, 49)
+WEATHER = ("get_weather", {"city": "Tokyo"})
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a recording's first choice comes to."""
+
+    answer: str = ""
+    ending: Ending = Ending.COMPLETE
+    usage: TokenUsage | None = None
+    reasoning: str = ""
+    refusal: str = ""
+    calls: tuple[tuple[str, Any], ...] = ()  # name and parsed arguments
+    error: ErrorKind | None = None
+
+    @classmethod
+    def by(cls, reply: Reply) -> "Said":
+        return cls(
+            reply.answer,
+            reply.ending,
+            reply.usage,
+            reply.reasoning,
+            reply.refusal,
+            tuple((call.name, call.parsed) for call in reply.tool_calls),
+            reply.error.kind if reply.error else None,
+        )
+
+
+FLIGHT = "Packets in flight"
+FAILED, CUT_OFF, STREAM_ERROR = Ending.FAILED, Ending.CUT_OFF, ErrorKind.STREAM_ERROR
+OUT_OF_RANGE, MALFORMED = ErrorKind.OUT_OF_RANGE, ErrorKind.MALFORMED
+
+REPLIES = {
+    "opentoken": Said(FLIGHT, usage=OPENTOKEN_USAGE),
+    "opentoken_reasoning": Said(
+        "Größe \u2028🚀 fertig\n",
+        Ending.LENGTH,
+        OPENTOKEN_USAGE,
+        reasoning="Zählen: 数 🤔 eins,\u2028zwei.",
+    ),
+    "opentoken_think_tags": Said(
+        "Write <think> to start.", usage=OPENTOKEN_USAGE, reasoning="Hm, a < b"
+    ),
+    "opentoken_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "openai": Said(FLIGHT, usage=OPENAI_USAGE),
+    "openai_tools": Said(usage=OPENAI_USAGE, calls=(WEATHER, ("now", None))),
+    "openai_function_call": Said(usage=OPENAI_USAGE, calls=(WEATHER,)),
+    "openai_refusal": Said(
+        ending=Ending.REFUSED, usage=OPENAI_USAGE, refusal="I can't help with that."
+    ),
+    "openai_logprobs": Said("Go 🚀", usage=OPENAI_USAGE),
+    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),
+    "openai_moderation": Said("Packets", usage=OPENAI_USAGE),
+    "aivene": Said(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
+    "aivene_tools": Said(calls=(WEATHER,)),
+    "aivene_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "aigateway": Said("Hello there", usage=AIGATEWAY_USAGE, reasoning="Count syllables. "),
+    "aigateway_tools": Said(usage=AIGATEWAY_USAGE, calls=(WEATHER,)),
+    "vllm": Said("In flight", usage=USAGE, reasoning="Count packets."),
+    "openrouter": Said(
+        "In flight", usage=TokenUsage(12, 18, 30, cached_tokens=0), reasoning="Count packets."
+    ),
+    "openrouter_details": Said("In flight", reasoning="Counting."),
+    "groq": Said("In flight", usage=USAGE, reasoning="Count."),
+    "ollama": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "ollama_no_opening_tag": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "litellm": Said(FLIGHT, usage=USAGE),
+    "litellm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers": Said(FLIGHT, usage=USAGE),
+    "transformers_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers_tools": Said(usage=USAGE, calls=(WEATHER,)),
+    "llama_cpp": Said("Nul \ufffd, bell \x07."),
+    "llama_cpp_tools": Said(calls=(WEATHER,)),
+    "llama_cpp_interrupted": Said("Packets "),
+    "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
+    "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
+    "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
+    "proxy_crlf": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_cr": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_bom": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_space": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_named_events": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_line_separator": Said("one\u2028two\u2029three\x85four"),
+    "proxy_after_done": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_done": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_blank_line": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_cut": Said("Packets ", CUT_OFF),
+    "proxy_cut_in_character": Said("Packets ", CUT_OFF),
+    "hostile_html": Said(
+        "<img src=x onerror=alert(1)>", reasoning="<script>alert(1)</script>", refusal="<b>no</b>"
+    ),
+    "hostile_surrogates": Said("a\ufffdb\ufffdc"),
+    "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_tool_index": Said("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_nesting": Said("kept", FAILED, error=MALFORMED),
+    "hostile_arguments": Said(calls=(("f", None),)),
+}
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDINGS / f"{name}.sse").read_bytes()
+
+
+def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None:
+    assert {path.stem for path in RECORDINGS.glob("*.sse")} == set(REPLIES)
+    assert set(DIALECTS) - {"auto"} <= set(REPLIES)
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
+    stream = recorded(name)
+    events = events_of(stream)
+    assert Said.by(folded(events)) == REPLIES[name]
+    for i in range(len(stream)):
+        assert events_of(stream[:i], stream[i:]) == events
+    assert events_of(*(stream[i : i + 1] for i in range(len(stream)))) == events
+
+
+@pytest.mark.parametrize(
+    ("name", "response_id", "model", "service_tier", "fingerprint"),
+    [
+        ("opentoken", "chatcmpl-1", "google/gemini-3-flash", "", ""),
+        (
+            "openai",
+            "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG",
+            "gpt-4o-2024-08-06",
+            "default",
+            "fp_44709d6fcb",
+        ),
+        ("aivene", "ilbs_ccb8", "gpt-4o", "", ""),
+        ("aigateway", "chatcmpl-7", "", "", ""),
+        ("azure", "chatcmpl-azure", "gpt-4o-2024-11-20", "", "fp_ee1d74bde0"),
+    ],
+)
+def test_the_response_is_named(
+    name: str, response_id: str, model: str, service_tier: str, fingerprint: str
+) -> None:
+    reply = folded(events_of(recorded(name)))
+    assert (reply.response_id, reply.model) == (response_id, model)
+    assert (reply.service_tier, reply.system_fingerprint) == (service_tier, fingerprint)
+
+
+def test_each_choice_is_a_reply_with_what_all_share() -> None:
+    events = events_of(recorded("openai_choices"))
+    first, second, third = (folded(events, choice) for choice in range(3))
+    assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
+    assert (second.answer, second.ending) == ("Tails or", Ending.LENGTH)
+    assert third.answer == ""
+    assert first.usage == second.usage == OPENAI_USAGE
+    assert first.response_id == second.response_id
+
+
+def test_a_moderation_is_kept_with_its_failure() -> None:
+    moderation = folded(events_of(recorded("openai_moderation"))).moderation
+    assert moderation
+    assert moderation.input
+    assert moderation.input.categories == ["violence"]  # type: ignore[union-attr]
+    assert moderation.output
+    assert moderation.output.message == "moderation is not available"  # type: ignore[union-attr]
+
+
+TIMED = Recording.parse((RECORDINGS / "aigateway_timed.jsonl").read_text())
+
+
+def test_a_recording_with_timing_replays_what_was_read_when() -> None:
+    assert (TIMED.dialect, TIMED.model, TIMED.status) == ("aigateway", "demo", 200)
+    delays = [round(delay, 3) for delay, _ in TIMED.replay()]
+    assert delays == [0.41, 0.02, 0.01, 0.03]
+    assert sum(delay for delay, _ in TIMED.replay(speed=10)) == pytest.approx(0.047)
+    reply = folded(events_of(*(data for _, data in TIMED.replay())))
+    assert (reply.answer, reply.usage) == ("Größe there", AIGATEWAY_USAGE)
+
+
+def test_what_is_dumped_is_what_was_recorded() -> None:
+    odd = Recording("auto", "m", (Read(0.5, b"\xff\r\n"), Read(1.25, "\u2028\0".encode())), 502)
+    assert TIMED.body.count(b"data: ") == 5
+    for recording in (TIMED, odd):
+        assert Recording.parse(recording.dump()) == recording
+
+
+def test_a_recording_never_has_the_key_nor_a_cookie() -> None:
+    headers = {"content-type": "text/sk-a-secret-key", "set-cookie": "who=alice"}
+    reads = [Read(0.1, b"bad key sk-a-"), Read(0.2, b"secret-key!")]
+    recording = Recording.of_response("auto", "m", 401, headers, reads, False, "sk-a-secret-key")
+    assert recording.headers == {"content-type": "text/***"}
+    assert recording.reads == (Read(0.1, b"bad key *****"), Read(0.2, b"**********!"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: "),
+        ("data: {}\n\n", "line 1: "),
+        ('{"recording": 2, "dialect": "", "model": ""}', "version 2; this app reads 1"),
+        ('{"recording": 1, "dialect": "", "model": ""}\n\n{"text": "x"}', "line 3: .*`at`"),
+        ('{"recording": 1, "dialect": "", "model": ""}\n{"at": 1, "base64": "?"}', "line 2: "),
+    ],
+)
+def test_what_is_no_recording_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(MalformedRecording, match=message):
+        Recording.parse(text)

@@ -55,6 +55,7 @@ class McpServer:
         self._settings = settings
         self._connection: Connection | None = None
         self._busy = 0
+        self._is_closed = False
 
     async def list_tools(self) -> list[OfferedTool]:
         """Raises `ServerFailed`."""
@@ -91,11 +92,15 @@ class McpServer:
         )
 
     async def aclose(self) -> None:
+        """Ends running calls and the connection, for good."""
+        self._is_closed = True
         connection, self._connection = self._connection, None
         if connection:
             await connection.aclose()
 
     async def _client(self) -> Client:
+        if self._is_closed:
+            raise ConnectionFailed("it was removed or its settings were changed")
         if self._connection is None or not self._connection.is_usable:
             self._connection = Connection(self._settings)
         return await self._connection.client()

@@ -39,6 +39,7 @@ class Shelf:
         self._listed_at = 0.0
         self._renewal: asyncio.Task[None] | None = None
         self._server: McpServer | None = None
+        self._is_closed = False
 
     def renew(self) -> "asyncio.Task[None] | None":
         """Lists the tools again where the listing is old; returns the task that does."""
@@ -48,15 +49,17 @@ class Shelf:
         return self._renewal
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        from chatapp.tools.servers import ServerFailed  # listed, so it is imported
+        server = await self._open()
+        from chatapp.tools.servers import ServerFailed
 
         try:
-            return await (await self._open()).call(name, arguments)
+            return await server.call(name, arguments)
         except ServerFailed as failed:
             return ToolResult(str(failed), is_error=True)
 
     async def aclose(self) -> None:
         """Ends what runs on the server, and the server where it is a command of ours."""
+        self._is_closed = True
         if self._renewal and self._renewal.cancel():
             await asyncio.wait([self._renewal])
         if self._server:
@@ -86,4 +89,6 @@ class Shelf:
             from chatapp.tools.servers import McpServer
 
             self._server = self._server or McpServer(self.settings)
+            if self._is_closed:  # meanwhile: a call that waited here must start nothing
+                await self._server.aclose()
         return self._server

@@ -104,7 +104,7 @@ def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
             own_name=tool.name,
             source=server.name,
             description=tool.description,
-            parameters={"properties": {}} | tool.parameters,
+            parameters={"properties": {}} | tool.parameters | {"type": "object"},
             asks_first=server.asks_before(tool.name),
         )
         for tool in listing.tools

@@ -159,6 +159,7 @@ async def test_closing_ends_running_calls(
     await witness.until("running d")
     await server.aclose()
     assert "broke off" in await failure_of(call)
+    assert "its settings were changed" in await failure_of(server.call("echo", {}))
 
 
 async def test_a_command_that_dies_is_told_with_its_last_words_and_started_again(

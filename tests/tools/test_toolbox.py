@@ -10,6 +10,8 @@ import pytest
 from chatapp.models import ToolServer
 from chatapp.tools import Toolbox, close_shared_toolbox, shared_toolbox
 from chatapp.tools.clock import CLOCK
+from chatapp.tools.settings import ServerSettings
+from chatapp.tools.shelf import Shelf
 from tests.tools.witness import COMMAND, ROOT, STDIO
 
 ALL = {"echo", "add", "slow", "meet", "fail", "die", "big", "mixed", "environment"}
@@ -160,6 +162,16 @@ async def test_a_command_that_dies_is_a_result_and_is_started_again(
     assert died.is_error
     assert died.text.startswith("The tool server files broke off (Segmentation fault")
     assert (await box.call("files__echo", {"text": "back"})).text == "back"
+
+
+async def test_a_call_that_a_change_overtakes_starts_nothing(
+    box: Toolbox, files: ToolServer
+) -> None:
+    shelf = Shelf(ServerSettings.of(files))
+    call = asyncio.create_task(shelf.call("echo", {"text": "hello"}))
+    await asyncio.sleep(0)  # it waits for the import, in a thread
+    await shelf.aclose()
+    assert "its settings were changed" in (await call).text
 
 
 async def test_a_changed_server_is_connected_anew(box: Toolbox, files: ToolServer) -> None:

@@ -28,7 +28,7 @@ from chatapp.tools.connection import Connection, ConnectionFailed
 from chatapp.tools.settings import ServerSettings
 from chatapp.tools.tool import ToolResult, brief
 
-LIST_SECONDS = 10.0
+LIST_SECONDS = 30.0  # nobody waits so long: listings are renewed in the background
 TOOLS_LIMIT = 128  # as many as OpenAI takes in a request
 SCHEMA_LIMIT = 32_000  # bytes of JSON
 # Of a call: where the server was not reached, and where it was but its answer is missing.

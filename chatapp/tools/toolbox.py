@@ -15,7 +15,8 @@ from chatapp.tools.tool import (
     name_for_model,
 )
 
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 3.0  # a prompt waits no longer for a server's first listing
+CHECK_SECONDS = 15.0  # an administrator who looks at a server does
 TOOLS_LIMIT = 128
 
 
@@ -120,8 +121,9 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
     try:
         renewal = shelf.renew()
         assert renewal
-        await asyncio.wait([renewal], timeout=PATIENCE_SECONDS)
-        listing = shelf.listing or Listing(problem=f"{server.name} has not answered yet.")
+        await asyncio.wait([renewal], timeout=CHECK_SECONDS)
+        late = f"The tool server {server.name} did not answer within {CHECK_SECONDS:g} seconds."
+        listing = shelf.listing or Listing(problem=late)
     finally:
         await shelf.aclose()
     return _tools_of(server, listing), listing.problem

@@ -15,6 +15,11 @@ from tests.tools.witness import ROOT, STDIO
 ADD = "/admin/chatapp/toolserver/add/"
 
 
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatapp.tools.toolbox.CHECK_SECONDS", 60.0)
+
+
 @pytest.fixture
 def stan(transactional_db: None) -> User:
     stan = User.objects.create_user("stan", is_staff=True)

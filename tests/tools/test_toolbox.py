@@ -39,7 +39,9 @@ async def until(server: subprocess.Popen[str], line: str) -> None:
 
 
 @pytest.fixture
-async def box(transactional_db: None) -> AsyncIterator[Toolbox]:
+async def box(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
+    """Waits for first listings however busy the machine is."""
+    monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 30.0)
     box = Toolbox()
     yield box
     await box.aclose()

@@ -1,17 +1,22 @@
-"""Administration: review of conversations, read-only; people; upstreams."""
+"""Administration: review of conversations, read-only; people; upstreams; tool servers."""
+
+from typing import Any
 
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
+from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from chatapp import frames
-from chatapp.models import Conversation, Upstream, User
+from chatapp import frames, tools
+from chatapp.models import Conversation, ToolServer, Upstream, User
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "People, upstreams, conversations"
@@ -109,3 +114,116 @@ class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""
         return ["name", "base_url"] if obj and obj.from_environment else []
+
+
+class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Secrets go in and never come out: the field is not the model's, so no page can show it."""
+
+    may_run_commands = False  # set for each request
+
+    new_secrets = forms.CharField(
+        label="Headers or environment",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        help_text="One a line: <code>Authorization: Bearer key</code> for a URL, "
+        "<code>NAME=value</code> for a command. Stored encrypted and never shown again. Leave "
+        "empty to keep what is stored.",
+    )
+    forget_secrets = forms.BooleanField(
+        label="Forget the stored headers or environment", required=False
+    )
+
+    class Meta:
+        model = ToolServer
+        fields = [
+            "name",
+            "transport",
+            "url",
+            "command",
+            "enabled",
+            "asks_first",
+            "unasked_tools",
+            "timeout_seconds",
+            "result_limit_kb",
+        ]
+
+    def clean_transport(self) -> str:
+        transport: str = self.cleaned_data["transport"]
+        if transport == ToolServer.Transport.STDIO and not self.may_run_commands:
+            raise ValidationError(
+                "A command runs on this machine, so only a superuser may set one. Ask one, or use "
+                "streamable HTTP."
+            )
+        return transport
+
+    def clean(self) -> dict[str, Any]:
+        fields = super().clean() or {}
+        if fields.get("new_secrets"):
+            self.instance.secrets = fields["new_secrets"]
+        elif fields.get("forget_secrets"):
+            self.instance.secrets = None
+        elif self.instance.secrets and {"transport", "url", "command"} & set(self.changed_data):
+            # Or whoever may change the URL could have the secrets sent to himself.
+            self.add_error(
+                "new_secrets",
+                "What is stored was meant for the old address. Enter it again, or forget it.",
+            )
+        return fields
+
+
+@admin.register(ToolServer)
+class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = ToolServerForm
+    list_display = ["name", "transport", "enabled", "asks_first"]
+    fields = [
+        "name",
+        "enabled",
+        "transport",
+        "url",
+        "command",
+        "new_secrets",
+        "forget_secrets",
+        "asks_first",
+        "unasked_tools",
+        "timeout_seconds",
+        "result_limit_kb",
+        "tools",
+    ]
+    readonly_fields = ["tools"]
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: ToolServer | None = None,
+        change: bool = False,
+        **options: Any,
+    ) -> Any:
+        form: Any = super().get_form(request, obj, change, **options)
+        form.may_run_commands = _is_superuser(request)  # a class of this request's own
+        return form
+
+    def has_change_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
+        """A command is any program at all, so it is a superuser's to set and to change."""
+        is_command = obj is not None and obj.transport == ToolServer.Transport.STDIO
+        if is_command and not _is_superuser(request):
+            return False
+        return super().has_change_permission(request, obj)
+
+    @admin.display(description="Tools")
+    def tools(self, server: ToolServer) -> str:
+        """What the server offers now, or why it offers nothing."""
+        if server.pk is None:
+            return "Save to see what it offers."
+        offered, problem = async_to_sync(tools.offered_by)(server)
+        if problem:
+            return problem
+        rows = (
+            (tool.own_name, "asks first" if tool.asks_first else "runs", tool.description)
+            for tool in offered
+        )
+        listed = format_html_join("", "<li><b>{}</b> ({}): {}</li>", rows)
+        return format_html("<ul>{}</ul>", listed) if offered else "It offers no tools."
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and getattr(request.user, "is_superuser", False))

@@ -1,0 +1,166 @@
+"""One MCP server as the app uses it: its tools, and calls of them, over one kept connection.
+
+A connection that has ended is replaced by the next request. A call is sent once: where it is not
+known whether the tool ran, nobody but the person or the model may try again.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from mcp import Client, MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+from chatapp.tools.connection import Connection, ConnectionFailed
+from chatapp.tools.settings import ServerSettings
+from chatapp.tools.tool import ToolResult, brief
+
+LIST_SECONDS = 30.0  # nobody waits so long: listings are renewed in the background
+TOOLS_LIMIT = 128  # as many as OpenAI takes in a request
+SCHEMA_LIMIT = 32_000  # bytes of JSON
+# Of a call: where the server was not reached, and where it was but its answer is missing.
+CONSEQUENCES = ("The tool did not run.", "Whether the tool did its work is not known.")
+
+
+class ServerFailed(Exception):
+    """Why a server did not do what it was asked, as a sentence."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool as its server describes it, within bounds."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class McpServer:
+    """Every method may be called from any task of the loop, several at once."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._connection: Connection | None = None
+        self._busy = 0
+        self._is_closed = False
+
+    async def list_tools(self) -> list[OfferedTool]:
+        """Raises `ServerFailed`."""
+        tools: list[OfferedTool] = []
+        cursor = None
+        async with self._asking(LIST_SECONDS):
+            client = await self._client()
+            while len(tools) < TOOLS_LIMIT:
+                page = await client.list_tools(cursor=cursor)
+                tools += [
+                    OfferedTool(tool.name, brief(tool.description or ""), tool.input_schema)
+                    for tool in page.tools
+                    if len(json.dumps(tool.input_schema)) <= SCHEMA_LIMIT
+                ]
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+        return tools[:TOOLS_LIMIT]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Raises `ServerFailed`. Cancelling it cancels the call at the server."""
+        async with self._asking(self._settings.timeout_seconds, *CONSEQUENCES):
+            client = await self._client()
+            connection = self._connection
+            try:
+                result = await client.call_tool(name, arguments)
+            except MCPError:
+                if connection is None or not connection.is_forgotten:
+                    raise
+                await connection.aclose()
+                result = await (await self._client()).call_tool(name, arguments)
+        return ToolResult.bounded(
+            _text_of(result), self._settings.result_limit, is_error=bool(result.is_error)
+        )
+
+    async def aclose(self) -> None:
+        """Ends running calls and the connection, for good."""
+        self._is_closed = True
+        connection, self._connection = self._connection, None
+        if connection:
+            await connection.aclose()
+
+    async def _client(self) -> Client:
+        if self._is_closed:
+            raise ConnectionFailed("it was removed or its settings were changed")
+        if self._connection is None or not self._connection.is_usable:
+            self._connection = Connection(self._settings)
+        return await self._connection.client()
+
+    @asynccontextmanager
+    async def _asking(
+        self, seconds: float, unsent: str = "", unknown: str = ""
+    ) -> AsyncIterator[None]:
+        """Turns all that can go wrong within into `ServerFailed`."""
+        self._busy += 1
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            was_sent = self._connection is not None and self._connection.is_open
+            outcome = unknown if was_sent else unsent
+            raise self._failed(f"did not answer within {seconds:g} seconds", outcome) from None
+        except ConnectionFailed as failed:
+            raise self._failed(f"can't be reached ({failed})", unsent) from None
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                reason = await self._reason_of_end() or error.message
+                raise self._failed(f"broke off ({brief(reason, 300)})", unknown) from None
+            raise self._failed(f"refused ({brief(error.message, 300)})", "") from None
+        except (ValueError, RuntimeError) as error:  # what the SDK raises for a strange answer
+            reason = brief(str(error), 300)
+            raise self._failed(f"gave an answer that can't be read ({reason})", unknown) from None
+        finally:
+            self._busy -= 1
+
+    async def _reason_of_end(self) -> str:
+        """Why the connection broke; it is closed unless other calls may still be running on it."""
+        connection = self._connection
+        if connection is None or (self._busy > 1 and connection.is_usable):
+            return ""
+        await connection.aclose()
+        return connection.reason
+
+    def _failed(self, what: str, consequence: str) -> ServerFailed:
+        return ServerFailed(f"The tool server {self._settings.name} {what}. {consequence}".strip())
+
+
+def _text_of(result: CallToolResult) -> str:
+    parts = [_part_of(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    return "\n\n".join(parts) or "The tool returned nothing."
+
+
+def _part_of(block: ContentBlock) -> str:
+    match block:
+        case TextContent():
+            return block.text
+        case ImageContent() | AudioContent():
+            return f"[{block.mime_type}, which can't be shown here]"
+        case ResourceLink():
+            return f"{block.title or block.name}: {block.uri}"
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return resource.text
+        case EmbeddedResource(resource=resource):
+            return f"[{resource.uri}, which can't be shown here]"
+        case _:
+            assert_never(block)

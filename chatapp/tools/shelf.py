@@ -1,0 +1,94 @@
+"""What one configured server offers: its last listing, renewed in the background.
+
+Chatting never waits for a renewal, and only a short while for a server's first listing.
+"""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from chatapp.tools.settings import ServerSettings
+from chatapp.tools.tool import ToolResult
+
+if TYPE_CHECKING:
+    from chatapp.tools.servers import McpServer, OfferedTool
+
+logger = logging.getLogger(__name__)
+
+FRESH_SECONDS = 60.0
+RETRY_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A server's tools, or the sentence that says why there are none."""
+
+    tools: "tuple[OfferedTool, ...]" = ()
+    problem: str = ""
+
+
+class Shelf:
+    """One server under one configuration; a changed configuration makes a new shelf."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self.listing: Listing | None = None
+        self._listed_at = 0.0
+        self._renewal: asyncio.Task[None] | None = None
+        self._server: McpServer | None = None
+        self._is_closed = False
+
+    def renew(self) -> "asyncio.Task[None] | None":
+        """Lists the tools again where the listing is old; returns the task that does."""
+        is_running = self._renewal is not None and not self._renewal.done()
+        if not is_running and not self._is_fresh():
+            self._renewal = asyncio.create_task(self._renew())
+        return self._renewal
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        server = await self._open()
+        from chatapp.tools.servers import ServerFailed
+
+        try:
+            return await server.call(name, arguments)
+        except ServerFailed as failed:
+            return ToolResult(str(failed), is_error=True)
+
+    async def aclose(self) -> None:
+        """Ends what runs on the server, and the server where it is a command of ours."""
+        self._is_closed = True
+        if self._renewal and self._renewal.cancel():
+            await asyncio.wait([self._renewal])
+        if self._server:
+            await self._server.aclose()
+
+    def _is_fresh(self) -> bool:
+        if self.listing is None:
+            return False
+        fresh = RETRY_SECONDS if self.listing.problem else FRESH_SECONDS
+        return time.monotonic() - self._listed_at < fresh
+
+    async def _renew(self) -> None:
+        server = await self._open()
+        from chatapp.tools.servers import ServerFailed
+
+        try:
+            self.listing = Listing(tuple(await server.list_tools()))
+        except ServerFailed as failed:
+            self.listing = Listing(problem=str(failed))
+            logger.warning("%s", failed)
+        self._listed_at = time.monotonic()
+
+    async def _open(self) -> "McpServer":
+        if self._server is None:
+            # In a thread, since the SDK's import would hold up every stream for most of a second.
+            await asyncio.to_thread(import_module, "chatapp.tools.servers")
+            from chatapp.tools.servers import McpServer
+
+            self._server = self._server or McpServer(self.settings)
+            if self._is_closed:  # meanwhile: a call that waited here must start nothing
+                await self._server.aclose()
+        return self._server

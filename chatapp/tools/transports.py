@@ -1,0 +1,138 @@
+"""How an MCP server is reached, with bounds that the SDK leaves out.
+
+Over HTTP no answer is longer than `ANSWER_LIMIT`, and none comes compressed, since a few bytes
+could unpack to any number. A command inherits none of this server's environment but PATH, HOME and
+the like, what it writes to stderr is logged, and its end is noticed at once. How much a command
+sends is not bounded: it already runs here as we do.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.abc
+import httpx2
+from mcp.client import Transport
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from chatapp.tools.settings import Command, HttpEndpoint
+
+logger = logging.getLogger(__name__)
+
+ANSWER_LIMIT = 16 * 1024 * 1024  # bytes of one JSON answer or one event
+REACH_SECONDS = 10.0
+STDERR_KEPT = 2000  # characters
+
+
+class Noted:
+    """What a transport has seen that explains a failure better than the SDK's error does."""
+
+    def __init__(self) -> None:
+        self.is_forgotten = False  # the server does not know our session any more
+        self.refusal = ""  # the last HTTP error status
+        self.stderr = ""  # the end of what the command wrote to stderr
+
+    def __str__(self) -> str:
+        lines = self.stderr.strip().splitlines()
+        return self.refusal or (lines[-1][:300] if lines else "")
+
+
+@asynccontextmanager
+async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[Transport]:
+    async def look_at(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            noted.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
+            # Such a request did not run: modelcontextprotocol.io, transports, session management.
+            noted.is_forgotten |= response.request.method == "POST"
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx2.RemoteProtocolError("it compressed its answer, though it was asked not to")
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        if not is_stream:  # the SDK bounds an event, and nothing else
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Bounded(response.stream)
+
+    async with httpx2.AsyncClient(
+        headers=[*endpoint.headers, ("accept-encoding", "identity")],
+        timeout=httpx2.Timeout(REACH_SECONDS, read=None),  # a call has a timeout of its own
+        event_hooks={"response": [look_at]},
+    ) as client:
+        yield streamable_http_client(
+            endpoint.url, http_client=client, max_sse_event_size=ANSWER_LIMIT
+        )
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > ANSWER_LIMIT:
+                raise httpx2.StreamError(f"the answer is longer than {ANSWER_LIMIT:,} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@asynccontextmanager
+async def over_stdio(
+    command: Command, name: str, noted: Noted, when_ended: Callable[[], None]
+) -> AsyncIterator[Transport]:
+    """`when_ended` is called when the command closes its stdout."""
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as stderr:
+        log, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: _Stderr(name, noted), os.fdopen(read_end, "rb")
+        )
+        parameters = StdioServerParameters(
+            command=command.words[0],
+            args=list(command.words[1:]),
+            env=dict(command.environment),
+        )
+
+        @asynccontextmanager
+        async def noticed() -> AsyncIterator[Any]:  # the SDK keeps the type to itself
+            async with stdio_client(parameters, stderr) as (incoming, outgoing):
+                yield _EndNoticed(incoming, when_ended), outgoing
+
+        try:
+            yield noticed()
+        finally:
+            log.close()
+
+
+class _EndNoticed(anyio.abc.ObjectReceiveStream[SessionMessage | Exception]):
+    def __init__(self, stream: Any, when_ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._when_ended = when_ended
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            message: SessionMessage | Exception = await self._stream.receive()
+        except anyio.EndOfStream:
+            self._when_ended()
+            raise
+        return message
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Stderr(asyncio.Protocol):
+    def __init__(self, name: str, noted: Noted) -> None:
+        self._name = name
+        self._noted = noted
+
+    def data_received(self, data: bytes) -> None:
+        text = data.decode(errors="replace")
+        self._noted.stderr = (self._noted.stderr + text)[-STDERR_KEPT:]
+        logger.debug("%s: %s", self._name, text.rstrip())

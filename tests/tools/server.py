@@ -1,0 +1,138 @@
+"""A real MCP server for tests: `python -m tests.tools.server stdio|http|legacy-http`.
+
+What happens in it is told, a line each: `ready URL`, `started`, `running NAME`, `cancelled NAME`;
+to the unix socket that WITNESS names, or to stdout where that is free. The test's side is
+`tests.tools.witness`.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent
+
+server = MCPServer("test", log_level="ERROR")
+witness = socket.socket(socket.AF_UNIX) if "WITNESS" in os.environ else None
+if witness:
+    witness.connect(os.environ["WITNESS"])
+
+
+def tell(line: str) -> None:
+    if witness:
+        witness.sendall(line.encode() + b"\n")
+    elif sys.argv[1] != "stdio":
+        print(line, flush=True)
+
+
+@server.tool()
+async def echo(text: str) -> CallToolResult:
+    """Gives back what it is given."""
+    return CallToolResult(content=[TextContent(text=text)])
+
+
+@server.tool()
+async def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@server.tool()
+async def slow(name: str) -> str:
+    """Runs until it is cancelled."""
+    tell(f"running {name}")
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        tell(f"cancelled {name}")
+        raise
+    return "never"
+
+
+meeting = asyncio.Event()
+
+
+@server.tool()
+async def meet(name: str) -> str:
+    """Returns when a second call of it runs."""
+    if name == "first":
+        tell("running first")
+        await asyncio.wait_for(meeting.wait(), 15)
+    meeting.set()
+    return f"{name} met the other"
+
+
+@server.tool()
+async def fail() -> str:
+    """Fails."""
+    raise ValueError("the disk is full")
+
+
+@server.tool()
+async def die() -> str:
+    """Takes the server down with it."""
+    print("Segmentation fault, more or less", file=sys.stderr, flush=True)
+    os._exit(11)
+
+
+@server.tool()
+async def pid() -> int:
+    """Tells the number of its process."""
+    return os.getpid()
+
+
+@server.tool()
+async def big(size: int) -> CallToolResult:
+    """Gives as many bytes as it is asked for."""
+    return CallToolResult(content=[TextContent(text="ü" * (size // 2))])
+
+
+@server.tool()
+async def mixed() -> CallToolResult:
+    """Gives what is not text."""
+    return CallToolResult(
+        content=[
+            TextContent(text="<script>alert(1)</script>\0"),
+            ImageContent(data="aGk=", mime_type="image/png"),
+            ResourceLink(uri="file:///a.txt", name="a.txt"),
+        ]
+    )
+
+
+@server.tool()
+async def environment() -> list[str]:
+    """The names of what it finds in its environment."""
+    return sorted(os.environ)
+
+
+@server.tool(name="rm -rf / <b>ü</b>", description="<img src=x>" + "long " * 10_000)
+async def strange() -> str:
+    return "ran"
+
+
+def serve_http(forgets_new_protocol: bool) -> None:
+    listener = socket.create_server(("127.0.0.1", int(os.environ.get("WITNESS_PORT", "0"))))
+    app = server.streamable_http_app()
+
+    async def as_before_2026(scope: Any, receive: Any, send: Any) -> None:
+        """A server that knows nothing of the protocol that needs no session."""
+        if (b"mcp-method", b"server/discover") in scope.get("headers", []):
+            scope = {**scope, "path": "/nothing-here"}
+        await app(scope, receive, send)
+
+    config = uvicorn.Config(
+        as_before_2026 if forgets_new_protocol else app, log_level="error", lifespan="on"
+    )
+    tell(f"ready http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        tell("started")
+        server.run("stdio")
+    else:
+        serve_http(sys.argv[1] == "legacy-http")

@@ -1,0 +1,148 @@
+"""The administration of tool servers. Olive is a superuser; Stan is staff who may edit them."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test import Client
+
+from chatapp.models import ToolServer, User
+from tests.conftest import signed_in
+from tests.tools.witness import ROOT, STDIO
+
+ADD = "/admin/chatapp/toolserver/add/"
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatapp.tools.toolbox.CHECK_SECONDS", 60.0)
+
+
+@pytest.fixture
+def stan(transactional_db: None) -> User:
+    stan = User.objects.create_user("stan", is_staff=True)
+    stan.user_permissions.set(Permission.objects.filter(content_type__model="toolserver"))
+    return stan
+
+
+@pytest.fixture
+def stans(stan: User) -> Client:
+    return signed_in(stan)
+
+
+@pytest.fixture
+def wiki(transactional_db: None) -> ToolServer:
+    return ToolServer.objects.create(
+        name="wiki", url="http://127.0.0.1:1/mcp", secrets="Authorization: Bearer sk-very-secret"
+    )
+
+
+def change(server: ToolServer) -> str:
+    return f"/admin/chatapp/toolserver/{server.pk}/change/"
+
+
+def fields(**more: Any) -> dict[str, Any]:
+    common = {"name": "wiki", "transport": "http", "url": "http://127.0.0.1:1/mcp", "enabled": "on"}
+    return {**common, "asks_first": "on", "timeout_seconds": 30, "result_limit_kb": 100, **more}
+
+
+def test_a_tool_server_asks_first_by_default(olives: Client) -> None:
+    assert olives.get(ADD).context["adminform"].form["asks_first"].value()
+
+
+def test_headers_are_stored_encrypted_and_never_shown(olives: Client, wiki: ToolServer) -> None:
+    olives.post(change(wiki), fields(new_secrets="X-Key: sk-other-secret"))
+    wiki.refresh_from_db()
+    assert wiki.secret_pairs() == {"X-Key": "sk-other-secret"}
+    assert "sk-other-secret" not in olives.get(change(wiki)).content.decode()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secrets FROM chatapp_toolserver")
+        assert "sk-other-secret" not in cursor.fetchone()[0]
+
+
+def test_who_may_only_look_sees_no_headers(stan: User, stans: Client, wiki: ToolServer) -> None:
+    stan.user_permissions.set(Permission.objects.filter(codename="view_toolserver"))
+    page = stans.get(change(wiki)).content.decode()
+    assert "http://127.0.0.1:1/mcp" in page
+    assert "sk-very-secret" not in page
+
+
+def test_an_empty_field_keeps_the_headers_and_a_tick_forgets_them(
+    olives: Client, wiki: ToolServer
+) -> None:
+    olives.post(change(wiki), fields(timeout_seconds=5))
+    wiki.refresh_from_db()
+    assert (wiki.timeout_seconds, len(wiki.secret_pairs())) == (5, 1)
+    olives.post(change(wiki), fields(forget_secrets="on"))
+    wiki.refresh_from_db()
+    assert wiki.secret_pairs() == {}
+
+
+def test_headers_do_not_follow_to_another_address(stans: Client, wiki: ToolServer) -> None:
+    page = stans.post(change(wiki), fields(url="https://elsewhere.test/mcp"))
+    assert "What is stored was meant for the old address" in page.content.decode()
+    wiki.refresh_from_db()
+    assert wiki.url == "http://127.0.0.1:1/mcp"
+
+
+def test_only_a_superuser_may_set_a_command(olives: Client, stans: Client) -> None:
+    command = fields(transport="stdio", url="", command="true")
+    page = stans.post(ADD, command)
+    assert "only a superuser may set one" in page.content.decode()
+    assert not ToolServer.objects.exists()
+    olives.post(ADD, command)
+    assert ToolServer.objects.get().command == "true"
+
+
+def test_only_a_superuser_may_change_a_command(stans: Client, wiki: ToolServer) -> None:
+    ToolServer.objects.update(transport="stdio", command="true")
+    assert stans.post(change(wiki), fields(name="mine")).status_code == 403
+    assert ToolServer.objects.get().name == "wiki"
+
+
+def test_the_page_tells_the_problem_of_a_server(olives: Client, wiki: ToolServer) -> None:
+    page = olives.get(change(wiki)).content.decode()
+    assert "The tool server wiki can&#x27;t be reached (All connection attempts failed)." in page
+
+
+def test_the_page_shows_the_tools_of_a_server(olives: Client, wiki: ToolServer) -> None:
+    ToolServer.objects.update(
+        transport="stdio", command=STDIO, secrets=f"PYTHONPATH={ROOT}", unasked_tools="echo"
+    )
+    page = olives.get(change(wiki)).content.decode()
+    assert "<b>echo</b> (runs): Gives back what it is given." in page
+    assert "<b>slow</b> (asks first): Runs until it is cancelled." in page
+    assert "&lt;img src=x&gt;long" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"name": "My Wiki"}, "Use lower-case letters, digits and single hyphens"),
+        ({"name": "a--b"}, "Use lower-case letters, digits and single hyphens"),
+        ({"url": ""}, "Give the URL of the server"),
+        ({"url": "ftp://host/mcp"}, "This is no URL of a tool server"),
+        ({"url": "https://me:secret@host/mcp"}, "put the password in a header"),
+        ({"transport": "stdio", "command": " "}, "Give the command"),
+        ({"transport": "stdio", "command": "run 'it"}, "no closing quotation"),
+        ({"secrets": "sk-very-secret"}, "Line 1 does not read like Authorization"),
+        ({"secrets": "A: b\n\nBad Name: x"}, "Line 3 does not read like"),
+        ({"transport": "stdio", "command": "x", "secrets": "A: b"}, "like NAME=value"),
+        ({"timeout_seconds": 0}, "greater than or equal to 1"),
+        ({"result_limit_kb": 10_001}, "less than or equal to 10000"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_a_sentence(more: dict[str, Any], sentence: str) -> None:
+    server = ToolServer(**{"name": "wiki", "url": "https://host/mcp", **more})
+    with pytest.raises(ValidationError) as refused:
+        server.full_clean(validate_unique=False, validate_constraints=False)
+    assert sentence in str(refused.value)
+    assert "sk-very-secret" not in str(refused.value)
+
+
+def test_secrets_are_pairs() -> None:
+    assert ToolServer(secrets="A: b: c \n\nX-D:").secret_pairs() == {"A": "b: c", "X-D": ""}
+    server = ToolServer(transport=ToolServer.Transport.STDIO, secrets="A=b=ü \nB=")
+    assert server.secret_pairs() == {"A": "b=ü", "B": ""}

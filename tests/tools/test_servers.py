@@ -1,0 +1,294 @@
+"""Real MCP servers: a command over stdio, and HTTP with the protocol of 2026 and the one before.
+
+The servers are shared by the tests of this module where a test does not kill its own.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from chatapp.tools.servers import McpServer, ServerFailed
+from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
+from tests.tools.witness import COMMAND, HttpServer, Witness, listening
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LIMIT = 1000
+
+
+def settings_of(reached_by: HttpEndpoint | Command, seconds: float = 30) -> ServerSettings:
+    return ServerSettings("files", reached_by, seconds, LIMIT)
+
+
+def endpoint_of(server: HttpServer) -> ServerSettings:
+    return settings_of(HttpEndpoint(server.url))
+
+
+def command(witness: Witness) -> Command:
+    return Command((*COMMAND, "stdio"), tuple(witness.environment.items()))
+
+
+@asynccontextmanager
+async def connected(settings: ServerSettings) -> AsyncIterator[McpServer]:
+    server = McpServer(settings)
+    try:
+        yield server
+    finally:
+        await server.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def witness() -> AsyncIterator[Witness]:
+    async with listening() as witness:
+        yield witness
+
+
+@pytest_asyncio.fixture(
+    scope="module", loop_scope="module", params=["stdio", "http", "legacy-http"]
+)
+async def reached_by(
+    request: pytest.FixtureRequest, witness: Witness
+) -> AsyncIterator[HttpEndpoint | Command]:
+    async with AsyncExitStack() as stack:
+        if request.param == "stdio":
+            yield command(witness)
+        else:
+            yield HttpEndpoint(
+                (await stack.enter_async_context(witness.http_server(request.param))).url
+            )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(reached_by: HttpEndpoint | Command) -> AsyncIterator[McpServer]:
+    async with connected(settings_of(reached_by)) as server:
+        yield server
+
+
+async def failure_of(awaitable: Any) -> str:
+    with pytest.raises(ServerFailed) as failed:
+        await awaitable
+    return str(failed.value)
+
+
+async def test_tools_are_listed_with_bounded_descriptions(server: McpServer) -> None:
+    tools = {tool.name: tool for tool in await server.list_tools()}
+    assert tools["add"].parameters["required"] == ["a", "b"]
+    assert tools["echo"].description == "Gives back what it is given."
+    strange = tools["rm -rf / <b>ü</b>"]
+    assert strange.description.startswith("<img src=x>long")
+    assert len(strange.description) <= 1024
+
+
+async def test_a_call_gives_its_text(server: McpServer) -> None:
+    result = await server.call("echo", {"text": "Grüße 🦊 \u2028 <b>"})
+    assert (result.text, result.is_error) == ("Grüße 🦊 \u2028 <b>", False)
+
+
+async def test_a_tool_of_any_name_can_be_called(server: McpServer) -> None:
+    assert (await server.call("rm -rf / <b>ü</b>", {})).text == "ran"
+
+
+async def test_what_is_not_text_is_named(server: McpServer) -> None:
+    assert (await server.call("mixed", {})).text.split("\n\n") == [
+        "<script>alert(1)</script>\N{REPLACEMENT CHARACTER}",
+        "[image/png, which can't be shown here]",
+        "a.txt: file:///a.txt",
+    ]
+
+
+@pytest.mark.parametrize("call", [("fail", {}), ("add", {"a": "one"}), ("no-such-tool", {})])
+async def test_a_tool_that_fails_gives_an_error(
+    server: McpServer, call: tuple[str, dict[str, Any]]
+) -> None:
+    assert (await server.call(*call)).is_error
+
+
+async def test_a_long_result_is_cut(server: McpServer) -> None:
+    result = await server.call("big", {"size": 300_000})
+    assert result.text.endswith("[The result was cut: it has 300,000 bytes, the limit is 1,000.]")
+    assert len(result.text.encode()) < LIMIT + 100
+
+
+async def test_two_calls_run_at_once(server: McpServer, witness: Witness) -> None:
+    first = asyncio.create_task(server.call("meet", {"name": "first"}))
+    await witness.until("running first")
+    assert (await server.call("meet", {"name": "second"})).text == "second met the other"
+    assert (await first).text == "first met the other"
+
+
+async def test_cancelling_a_call_cancels_it_at_the_server_and_no_other(
+    server: McpServer, witness: Witness
+) -> None:
+    calls = [asyncio.create_task(server.call("slow", {"name": name})) for name in ("a", "b")]
+    await witness.until("running a")
+    await witness.until("running b")
+    calls[0].cancel()
+    await witness.until("cancelled a")
+    assert (await server.call("echo", {"text": "still here"})).text == "still here"
+    assert not calls[1].done()
+    calls[1].cancel()
+    await witness.until("cancelled b")
+    await asyncio.wait(calls)
+    assert all(call.cancelled() for call in calls)
+
+
+async def test_a_call_that_takes_too_long_is_cancelled_at_the_server(
+    reached_by: HttpEndpoint | Command, witness: Witness
+) -> None:
+    async with connected(settings_of(reached_by)) as server:
+        await server.call("echo", {"text": "connected"})
+        server._settings = settings_of(reached_by, seconds=0.5)
+        failure = await failure_of(server.call("slow", {"name": "c"}))
+        await witness.until("cancelled c")
+    assert "did not answer within 0.5 seconds" in failure
+    assert "Whether the tool did its work is not known." in failure
+
+
+async def test_closing_ends_running_calls(
+    reached_by: HttpEndpoint | Command, witness: Witness
+) -> None:
+    server = McpServer(settings_of(reached_by))
+    call = asyncio.create_task(server.call("slow", {"name": "d"}))
+    await witness.until("running d")
+    await server.aclose()
+    assert "broke off" in await failure_of(call)
+    assert "its settings were changed" in await failure_of(server.call("echo", {}))
+
+
+async def test_a_command_that_dies_is_told_with_its_last_words_and_started_again(
+    witness: Witness,
+) -> None:
+    async with connected(settings_of(command(witness))) as server:
+        failure = await failure_of(server.call("die", {}))
+        assert "broke off (Segmentation fault, more or less)" in failure
+        assert (await server.call("echo", {"text": "back"})).text == "back"
+
+
+async def test_a_command_that_ends_between_calls_is_started_again(witness: Witness) -> None:
+    async with connected(settings_of(command(witness))) as server:
+        await server.call("echo", {"text": "hello"})
+        connection = server._connection
+        assert connection
+        os.kill(int((await server.call("pid", {})).text), signal.SIGKILL)
+        await asyncio.wait([connection._task])
+        assert (await server.call("echo", {"text": "back"})).text == "back"
+
+
+async def test_a_command_does_not_see_the_environment_of_the_app(
+    witness: Witness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    async with connected(settings_of(command(witness))) as server:
+        names = (await server.call("environment", {})).text.split()
+    assert "WITNESS" in names
+    assert "OPENAI_API_KEY" not in names
+
+
+@pytest.mark.parametrize("kind", ["http", "legacy-http"])
+async def test_a_server_killed_during_a_call_is_used_again_once_it_is_back(
+    witness: Witness, kind: str
+) -> None:
+    async with witness.http_server(kind) as first, connected(endpoint_of(first)) as server:
+        call = asyncio.create_task(server.call("slow", {"name": "e"}))
+        await witness.until("running e")
+        await first.kill()
+        assert "broke off" in await failure_of(call)
+        failure = await failure_of(server.call("echo", {"text": "anyone?"}))
+        assert "can't be reached" in failure
+        assert failure.endswith("The tool did not run.")
+        async with witness.http_server(kind, port_of(first)):
+            assert (await server.call("echo", {"text": "back"})).text == "back"
+
+
+async def test_a_session_that_the_server_forgot_is_opened_again(witness: Witness) -> None:
+    async with witness.http_server("legacy-http") as first, connected(endpoint_of(first)) as server:
+        await server.call("echo", {"text": "hello"})
+        await first.kill()
+        async with witness.http_server("legacy-http", port_of(first)):
+            calls = [server.call("echo", {"text": text}) for text in ("one", "two")]
+            assert [result.text for result in await asyncio.gather(*calls)] == ["one", "two"]
+
+
+def port_of(server: HttpServer) -> int:
+    return int(server.url.rsplit(":", 1)[1].split("/")[0])
+
+
+async def test_a_command_that_is_not_there_is_named() -> None:
+    async with connected(settings_of(Command(("/no/such/program",)))) as server:
+        failure = await failure_of(server.list_tools())
+    assert "'/no/such/program' can't be run (No such file or directory)" in failure
+
+
+async def test_a_command_that_is_no_server_is_told_with_its_last_words() -> None:
+    script = "raise SystemExit('no module named wiki')"
+    async with connected(settings_of(Command((sys.executable, "-c", script)))) as server:
+        assert "no module named wiki" in await failure_of(server.list_tools())
+
+
+async def test_a_command_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatapp.tools.connection.CONNECT_SECONDS", 0.3)
+    silent = Command((sys.executable, "-c", "import sys; sys.stdin.read()"))
+    async with connected(settings_of(silent)) as server:
+        failure = await failure_of(server.call("echo", {}))
+    assert "can't be reached (it did not answer within 0" in failure
+
+
+Answer = Callable[[asyncio.StreamWriter], None]
+
+
+@asynccontextmanager
+async def answering(head: str, body: bytes = b"") -> AsyncIterator[str]:
+    """A server that answers every request so; its URL."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 {head}\r\ncontent-length: {len(body)}\r\n".encode())
+        writer.write(b"connection: close\r\n\r\n" + body)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "told"),
+    [
+        ("401 Unauthorized", b"", "HTTP 401 Unauthorized"),
+        ("502 Bad Gateway", b"<html>", "HTTP 502 Bad Gateway"),
+        ("200 OK\r\ncontent-type: text/html", b"<h1>Hi", "Unexpected content type: text/html"),
+        ("200 OK\r\ncontent-type: application/json", b"{", "Failed to parse JSON"),
+        ("200 OK\r\ncontent-type: application/json", b"[" * 2**16, "Failed to parse JSON"),
+        ("200 OK\r\ncontent-encoding: gzip", b"", "compressed"),
+        ("307 Elsewhere\r\nlocation: http://elsewhere.test/", b"", "Redirect to http://elsewhere"),
+        (
+            "200 OK\r\ncontent-type: application/json",
+            b" " * (16 * 2**20 + 1),
+            "longer than 16,777,216 bytes",
+        ),
+    ],
+)
+async def test_what_is_no_tool_server_is_told(head: str, body: bytes, told: str) -> None:
+    async with answering(head, body) as url, connected(settings_of(HttpEndpoint(url))) as server:
+        assert told in await failure_of(server.list_tools())
+
+
+async def test_headers_are_sent() -> None:
+    seen: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.put_nowait(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp"
+        endpoint = HttpEndpoint(url, (("Authorization", "Bearer key"),))
+        async with connected(settings_of(endpoint)) as server:
+            await failure_of(server.list_tools())
+    assert b"\r\nauthorization: bearer key\r\n" in (await seen.get()).lower()

@@ -1,0 +1,72 @@
+"""Names, results and arguments, without any server."""
+
+import re
+
+import pytest
+
+from chatapp.tools import Tool, ToolResult
+from chatapp.tools.tool import InvalidArguments, brief, check_arguments, name_for_model
+
+ACCEPTED = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def nested(depth: int) -> dict[str, object]:
+    return {"deeper": nested(depth - 1)} if depth else {}
+
+
+@pytest.mark.parametrize(
+    "own_name", ["rm -rf / <b>ü</b>", "", "a" * 200, "\0", "🦊", "\udc00", "a.b", "line\nbreak"]
+)
+def test_every_name_becomes_one_that_upstreams_accept(own_name: str) -> None:
+    assert ACCEPTED.fullmatch(name_for_model("wiki", own_name))
+
+
+def test_a_fitting_name_stays_readable() -> None:
+    assert name_for_model("wiki", "search_pages") == "wiki__search_pages"
+
+
+def test_names_that_look_alike_once_changed_stay_apart() -> None:
+    names = {name_for_model("wiki", own) for own in ("a.b", "a b", "a_b", "x" * 90, "x" * 91)}
+    assert len(names) == 5
+
+
+def test_a_tool_reads_as_the_request_wants_it() -> None:
+    tool = Tool("wiki__search", "search", "wiki", "Searches.", {"type": "object"}, True)
+    assert tool.as_request() == {
+        "type": "function",
+        "function": {
+            "name": "wiki__search",
+            "description": "Searches.",
+            "parameters": {"type": "object"},
+        },
+    }
+
+
+def test_a_result_within_the_limit_is_whole() -> None:
+    assert ToolResult.bounded("über", 5) == ToolResult("über")
+
+
+def test_a_longer_result_is_cut_between_characters_and_says_so() -> None:
+    result = ToolResult.bounded("üüü", 3)
+    assert result.text == "ü\n\n[The result was cut: it has 6 bytes, the limit is 3.]"
+
+
+def test_a_result_holds_nothing_that_a_database_refuses() -> None:
+    assert ToolResult.bounded("a\0b\udc00", 100).text == "a\N{REPLACEMENT CHARACTER}b?"
+
+
+def test_a_long_description_is_cut() -> None:
+    assert brief("long " * 1000, 11) == "long long…"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [nested(65), {"a": float("nan")}, {"a": [float("inf")]}, {"a": "\ud800"}, {"\ud800": 1}],
+)
+def test_arguments_that_json_cannot_carry_are_refused(arguments: dict[str, object]) -> None:
+    with pytest.raises(InvalidArguments):
+        check_arguments(arguments)
+
+
+def test_arguments_that_json_can_carry_pass() -> None:
+    check_arguments({"a": [1, 2.5, None, "ü\0"], "b": nested(60)})

@@ -1,0 +1,210 @@
+"""The toolbox over the database: what is offered, where a call goes, what a failure becomes."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from chatapp.models import ToolServer
+from chatapp.tools import Toolbox, close_shared_toolbox, shared_toolbox
+from chatapp.tools.clock import CLOCK
+from chatapp.tools.settings import ServerSettings
+from chatapp.tools.shelf import Shelf
+from tests.tools.witness import COMMAND, ROOT, STDIO
+
+ALL = {"echo", "add", "slow", "meet", "fail", "die", "big", "mixed", "environment"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[subprocess.Popen[str]]:
+    """A server for all tests here, which tells on its stdout what happens in it."""
+    with subprocess.Popen([*COMMAND, "http"], stdout=subprocess.PIPE, text=True) as server:
+        yield server
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def url(server: subprocess.Popen[str]) -> str:
+    assert server.stdout
+    return server.stdout.readline().removeprefix("ready").strip()
+
+
+async def until(server: subprocess.Popen[str], line: str) -> None:
+    assert server.stdout
+    async with asyncio.timeout(30):
+        while (await asyncio.to_thread(server.stdout.readline)).strip() != line:
+            pass
+
+
+@pytest.fixture
+async def box(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
+    """Waits for first listings however busy the machine is."""
+    monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 30.0)
+    box = Toolbox()
+    yield box
+    await box.aclose()
+
+
+@pytest.fixture
+async def files(transactional_db: None, url: str) -> ToolServer:
+    return await ToolServer.objects.acreate(
+        name="files", url=url, unasked_tools="echo\n add \n", result_limit_kb=1
+    )
+
+
+async def test_without_servers_there_is_the_clock(box: Toolbox) -> None:
+    assert await box.tools() == [CLOCK]
+    assert (await box.call(CLOCK.name, {})).text.startswith("It is ")
+
+
+async def test_the_tools_of_a_server_are_offered_under_its_name(
+    box: Toolbox, files: ToolServer
+) -> None:
+    tools = await box.tools()
+    assert {f"files__{name}" for name in ALL} < {tool.name for tool in tools}
+    assert not await box.problems()
+    echo = await box.find("files__echo")
+    assert echo
+    assert (echo.source, echo.own_name, echo.asks_first) == ("files", "echo", False)
+    assert echo.as_request()["function"]["parameters"]["type"] == "object"
+
+
+async def test_a_person_is_asked_first_unless_a_tool_is_excepted(
+    box: Toolbox, files: ToolServer
+) -> None:
+    asking = {tool.own_name for tool in await box.tools() if tool.asks_first}
+    assert asking & {*ALL} == ALL - {"echo", "add"}
+    files.unasked_tools, files.asks_first = "", False
+    await files.asave()
+    assert not any(tool.asks_first for tool in await box.tools())
+
+
+async def test_a_call_goes_to_the_tools_server(box: Toolbox, files: ToolServer) -> None:
+    assert (await box.call("files__echo", {"text": "hello"})).text == "hello"
+
+
+async def test_a_result_is_cut_at_the_servers_limit(box: Toolbox, files: ToolServer) -> None:
+    assert "the limit is 1,000" in (await box.call("files__big", {"size": 2000})).text
+
+
+async def test_failures_are_results(box: Toolbox, files: ToolServer) -> None:
+    results = [
+        await box.call("files__nothing", {}),
+        await box.call("files__echo", {"text": float("nan")}),
+        await box.call("files__add", {"a": "one"}),
+        await box.call("files__fail", {}),
+    ]
+    assert all(result.is_error and result.text for result in results)
+    assert results[0].text == "There is no tool named 'files__nothing'."
+    assert results[1].text.startswith("The tool did not run: the arguments can't be sent as JSON")
+
+
+async def test_a_server_that_fails_is_told_and_leaves_the_others(
+    box: Toolbox, files: ToolServer
+) -> None:
+    await ToolServer.objects.acreate(name="gone", url="http://127.0.0.1:1/mcp")
+    assert {"current_date_and_time", "files__echo"} <= {tool.name for tool in await box.tools()}
+    assert await box.problems() == [
+        "The tool server gone can't be reached (All connection attempts failed)."
+    ]
+
+
+async def test_a_slow_server_does_not_hold_up_the_chat(
+    box: Toolbox, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 0.05)
+    await ToolServer.objects.acreate(
+        name="silent",
+        transport=ToolServer.Transport.STDIO,
+        command=f"{sys.executable} -c 'import sys; sys.stdin.read()'",
+    )
+    assert await box.tools() == [CLOCK]
+    assert await box.problems() == ["The tool server silent has not told its tools yet."]
+
+
+async def test_an_old_listing_is_renewed_behind_the_chat(
+    box: Toolbox, files: ToolServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await box.tools()
+    shelf = box._shelves[files.pk]
+    before = shelf.listing
+    monkeypatch.setattr("chatapp.tools.shelf.FRESH_SECONDS", 0.0)
+    await box.tools()
+    renewal = shelf.renew()
+    assert renewal
+    await renewal
+    assert shelf.listing is not before
+    assert shelf.listing == before
+
+
+async def test_a_disabled_server_is_closed_and_its_tools_are_gone(
+    box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
+) -> None:
+    call = asyncio.create_task(box.call("files__slow", {"name": "a"}))
+    await until(server, "running a")
+    files.enabled = False
+    await files.asave()
+    assert await box.tools() == [CLOCK]
+    assert (await call).is_error
+    assert (await box.call("files__echo", {"text": "hello"})).is_error
+
+
+async def test_a_command_that_dies_is_a_result_and_is_started_again(
+    box: Toolbox, transactional_db: None
+) -> None:
+    await ToolServer.objects.acreate(
+        name="files",
+        transport=ToolServer.Transport.STDIO,
+        command=STDIO,
+        secrets=f"PYTHONPATH={ROOT}",
+    )
+    died = await box.call("files__die", {})
+    assert died.is_error
+    assert died.text.startswith("The tool server files broke off (Segmentation fault")
+    assert (await box.call("files__echo", {"text": "back"})).text == "back"
+
+
+async def test_a_call_that_a_change_overtakes_starts_nothing(
+    box: Toolbox, files: ToolServer
+) -> None:
+    shelf = Shelf(ServerSettings.of(files))
+    call = asyncio.create_task(shelf.call("echo", {"text": "hello"}))
+    await asyncio.sleep(0)  # it waits for the import, in a thread
+    await shelf.aclose()
+    assert "its settings were changed" in (await call).text
+
+
+async def test_a_changed_server_is_connected_anew(box: Toolbox, files: ToolServer) -> None:
+    await box.tools()
+    files.name = "documents"
+    await files.asave()
+    assert (await box.call("documents__echo", {"text": "hello"})).text == "hello"
+
+
+async def test_cancelling_a_call_reaches_the_server(
+    box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
+) -> None:
+    call = asyncio.create_task(box.call("files__slow", {"name": "a"}))
+    await until(server, "running a")
+    call.cancel()
+    await until(server, "cancelled a")
+    await asyncio.wait([call])
+    assert call.cancelled()
+
+
+async def test_the_process_has_one_toolbox(transactional_db: None) -> None:
+    first = shared_toolbox()
+    assert shared_toolbox() is first
+    await close_shared_toolbox()
+    assert shared_toolbox() is not first
+    await close_shared_toolbox()
+
+
+def test_the_sdk_is_not_imported_without_servers() -> None:
+    script = (
+        "import django, sys; django.setup(); import chatapp.urls, chatapp.tools;"
+        "sys.exit(bool({'mcp', 'pydantic', 'httpx2'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from typing import Any
-
 from allauth.account.decorators import secure_admin_login
 from asgiref.sync import async_to_sync
 from django import forms
@@ -44,8 +42,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class ConversationAdmin(ReadOnlyAdmin):
     """Who talked about what, when, and what it cost."""
 
-    list_display = ["title", "user", "updated_at", "replies", "tokens"]
-    list_filter = ["updated_at", "messages__model", "messages__ending"]
+    list_display = ["title", "user", "updated_at", "replies", "tokens", "flagged"]
+    list_filter = ["updated_at", "messages__is_flagged", "messages__model", "messages__ending"]
     list_select_related = ["user"]
     search_fields = ["title", "user__username", "messages__content", "messages__response_id"]
     search_help_text = "Titles, people, the text of messages, and upstreams' response ids."
@@ -73,6 +71,11 @@ class ConversationAdmin(ReadOnlyAdmin):
             parts.append(f"{conversation.unknown_replies} replies of unknown usage")
         return ", ".join(parts)
 
+    @admin.display(boolean=True, ordering="has_flagged")
+    def flagged(self, conversation: Conversation) -> bool:
+        """By an upstream's moderation; the messages say in which categories."""
+        return conversation.has_flagged
+
     @admin.display(description="Messages")
     def thread(self, conversation: Conversation) -> SafeString:
         """Every message of every branch, oldest first."""
@@ -91,7 +94,16 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Upstream
-        fields = ["name", "base_url", "offered_models", "enabled"]
+        fields = [
+            "name",
+            "base_url",
+            "offered_models",
+            "enabled",
+            "dialect",
+            "parameters",
+            "offers_tools",
+            "drains_stopped",
+        ]
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -109,7 +121,10 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     form = UpstreamForm
     list_display = ["name", "base_url", "enabled", "from_environment"]
-    fields = ["name", "base_url", "new_api_key", "offered_models", "enabled"]
+    fieldsets = [
+        (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
+        ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
+    ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chatapp.models import Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.dialects import OPENTOKEN
+from chatapp.upstream.dialects import AUTO, DIALECTS
 from chatapp.upstream.errors import UpstreamFailed
 
 FRESH_SECONDS = 60.0
@@ -28,7 +28,12 @@ class Offer:
 
 
 def endpoint_of(upstream: Upstream) -> Endpoint:
-    return Endpoint(upstream.base_url.rstrip("/"), upstream.api_key or "", OPENTOKEN)
+    return Endpoint(
+        upstream.base_url,
+        upstream.api_key or "",
+        DIALECTS.get(upstream.dialect, AUTO),
+        upstream.takes_usage_option,
+    )
 
 
 class Catalogue:

@@ -30,8 +30,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from chatapp import frames
-from chatapp.forms import PromptForm, RetryForm, WatchForm
-from chatapp.generation import generations
+from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
+from chatapp.generation import Generation, generations
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.upstream.reply import Ending
 
@@ -66,7 +66,7 @@ class Turn:
 
     @property
     def history(self) -> list[Mapping[str, object]]:
-        return [message.as_chat_message() for message in self.thread[:-1] if message.content]
+        return [one for message in self.thread[:-1] for one in message.as_chat_messages()]
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -133,6 +133,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             "prompt": self._prompt,
             "retry": self._retry,
             "stop": self._stop,
+            "allow": self._allow,
+            "deny": self._deny,
             "watch": self._watch,
         }
         try:
@@ -177,9 +179,25 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         generations().start(turn.reply, turn.history, self)
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:
-        running = generations().running(_uuid(fields.get("conversation")))
-        if running and running.message.conversation.user_id == self.user_id:
+        if running := self._running(fields):
             running.stop(Ending.STOPPED)
+
+    async def _allow(self, fields: Mapping[str, Any]) -> None:
+        self._decide(fields, allowed=True)
+
+    async def _deny(self, fields: Mapping[str, Any]) -> None:
+        self._decide(fields, allowed=False)
+
+    def _decide(self, fields: Mapping[str, Any], *, allowed: bool) -> None:
+        running, decision = self._running(fields), _cleaned(DecisionForm(fields))
+        if running:
+            running.writer.decide(decision["round"], decision["call"], allowed)
+
+    def _running(self, fields: Mapping[str, Any]) -> Generation | None:
+        """The reply that runs in a conversation of this person's."""
+        running = generations().running(_uuid(fields.get("conversation")))
+        is_own = running and running.message.conversation.user_id == self.user_id
+        return running if is_own else None
 
     async def _watch(self, fields: Mapping[str, Any]) -> None:
         """Shows a conversation in this tab, and brings the page up to date where it is behind."""

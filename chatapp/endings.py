@@ -1,6 +1,7 @@
 """What a person is told about how a reply ended: what happened, and what to do."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from chatapp.models import Message
 from chatapp.upstream.events import ErrorKind, UpstreamError
@@ -14,6 +15,13 @@ class Notice:
     text: str
     detail: str = ""
     is_error: bool = False
+
+
+def flagged_categories(moderation: dict[str, Any] | None) -> list[str]:
+    """The categories that an upstream's moderation flagged, in a prompt or in its reply."""
+    sides = [side for side in (moderation or {}).values() if side]
+    results = [result for side in sides for result in side.get("results", ())]
+    return list(dict.fromkeys(name for result in results for name in result["categories"]))
 
 
 CALM = {
@@ -37,6 +45,7 @@ FAILED = {
     ErrorKind.EMPTY: "The upstream sent an empty reply. The conversation may be too long for it.",
     ErrorKind.TOO_LARGE: "The upstream sent more at once than is taken, so the reply was ended.",
     ErrorKind.MALFORMED: "The upstream sent something that could not be read.",
+    ErrorKind.OUT_OF_RANGE: "The reply went beyond what this app takes, so it was ended.",
 }
 
 
@@ -56,6 +65,12 @@ def notice_of(message: Message) -> Notice | None:
     if ending is Ending.TIMED_OUT:
         return Notice("The upstream fell silent, so the reply was ended." + kept, is_error=True)
     return _failed(message.upstream_error, kept)
+
+
+def retry_text(error: UpstreamError, seconds: float, number: int) -> str:
+    """What a person reads while the app waits before its try number `number`."""
+    reason = FAILED[error.kind].partition(".")[0]
+    return f"{reason}. Trying again in {_duration(seconds)} (try {number})…"
 
 
 def _failed(error: UpstreamError | None, kept: str) -> Notice:

@@ -54,6 +54,13 @@ class RetryForm(forms.Form):
     model = ModelChoice(required=False)
 
 
+class DecisionForm(forms.Form):
+    """Which tool call of a reply's round a person allows or denies."""
+
+    round = forms.IntegerField(min_value=0)
+    call = forms.IntegerField(min_value=0)
+
+
 class WatchForm(forms.Form):
     """What a tab shows: a conversation, and its newest message with its ending."""
 

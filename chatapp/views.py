@@ -10,7 +10,7 @@ from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import aget_object_or_404, redirect, render
+from django.shortcuts import aget_object_or_404, get_object_or_404, redirect, render
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
@@ -124,6 +124,23 @@ def _sidebar(request: HttpRequest) -> dict[str, object]:
         "older_than": page[SIDEBAR_PAGE - 1].updated_at if len(page) > SIDEBAR_PAGE else None,
         "running": generations().running_conversations(),
     }
+
+
+@require_GET
+@login_required
+def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A reply's tokens, each with the probability that the model gave it."""
+    reply = get_object_or_404(Message, pk=pk, conversation__user=request.user)
+    tokens = [_confidence_of(*token) for token in reply.logprobs or ()]
+    return render(request, "chat/_confidence.html", {"tokens": tokens})
+
+
+def _confidence_of(
+    text: str, probability: float, top: list[tuple[str, float]]
+) -> dict[str, object]:
+    others = ", ".join(f"{other!r} {share:.1%}" for other, share in top)
+    title = f"{probability:.1%}" + (f"; likeliest: {others}" if others else "")
+    return {"text": text, "title": title, "band": min(9, int(probability * 10))}
 
 
 def _moment(text: str) -> datetime | None:

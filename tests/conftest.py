@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from django.test import Client
+from tenacity import wait_none
 
-from chatapp.generation import shut_down
+from chatapp.generation import asking, shut_down
 from chatapp.models import Upstream, User
 from tests.fake_upstream import FakeUpstream
 from tests.live import site  # noqa: F401 - a fixture
@@ -63,6 +64,12 @@ def signed_in(user: User) -> Client:
     client = Client(headers={"host": "localhost"})
     client.force_login(user)
     return client
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upstreams are asked again at once, where they do not say how long to wait."""
+    monkeypatch.setattr(asking, "backoff", wait_none())
 
 
 @pytest.fixture

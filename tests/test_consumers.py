@@ -6,7 +6,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatapp.generation import generations
+from chatapp.generation import asking, generations
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from tests.fake_upstream import (
     Abort,
@@ -259,7 +259,8 @@ async def test_moving_to_another_conversation_keeps_the_reply_going(
 
 
 async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: FakeUpstream) -> None:
-    upstream.fail(500, {"error": {"message": "boom"}})
+    for _ in range(asking.TRIES):
+        upstream.fail(500, {"error": {"message": "boom"}})
     failed = await tab.ask()
     frame = await tab.until_ended()
     assert "boom" in frame
@@ -275,7 +276,7 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
     ("status", "headers", "told"),
     [
         (401, {}, "refused the key"),
-        (429, {"retry-after": "20"}, "Try again in 20 s"),
+        (429, {"retry-after": "80"}, "Try again in 80 s"),
         (500, {}, "The upstream failed"),
         (404, {}, "does not know this model"),
     ],
@@ -283,7 +284,8 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
 async def test_a_refusal_of_the_upstream_is_told_in_a_sentence(
     tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
 ) -> None:
-    upstream.fail(status, {"error": {"message": "its own words <b>"}}, headers)
+    for _ in range(asking.TRIES):
+        upstream.fail(status, {"error": {"message": "its own words <b>"}}, headers)
     reply = await tab.ask()
     frame = await tab.until_ended()
     assert told in frame

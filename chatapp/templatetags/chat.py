@@ -1,10 +1,12 @@
 """Filters of the chat's templates."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django import template
 
 from chatapp.models import Message, Usage
+from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.reply import Ending
 
 register = template.Library()
@@ -55,6 +57,28 @@ def usage_details(usage: Usage) -> str:
     if usage.provenance == Usage.Provenance.ESTIMATED:
         counts.append("estimated from the length of the text, since the reply ended early")
     return ", ".join(counts)
+
+
+@register.filter
+def round_usage(record: dict[str, Any]) -> str:
+    """What one round of a reply cost, of its record in `Message.earlier_rounds`."""
+    return f"{usage_details(Usage(**record))} ({record['provenance']})"
+
+
+STATE_WORDS = {
+    RunState.WRITING: "is being called",
+    RunState.ASKING: "waits for your permission",
+    RunState.RUNNING: "is running…",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.DENIED: "not allowed",
+    RunState.CANCELLED: "cancelled",
+}
+
+
+@register.filter
+def state_words(run: ToolRun) -> str:
+    return STATE_WORDS[run.state]
 
 
 @register.filter

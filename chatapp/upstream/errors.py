@@ -71,6 +71,11 @@ class UpstreamError:
         said = f"{self.message} {self.param} {self.code}"
         return self.status in (400, 422) and bool(re.search("stream_options|include_usage", said))
 
+    @property
+    def refuses_tools(self) -> bool:
+        """Whether tools are what the upstream, or the model, did not take."""
+        return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
+
 
 class UpstreamFailed(Exception):
     """Raised where a failure can't be an event, as in listing models."""

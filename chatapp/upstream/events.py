@@ -148,6 +148,11 @@ class Moderated:
     input: ModerationResults | ModerationFailure | None = None
     output: ModerationResults | ModerationFailure | None = None
 
+    @property
+    def is_flagged(self) -> bool:
+        sides = (self.input, self.output)
+        return any(isinstance(one, ModerationResults) and one.is_flagged for one in sides)
+
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:

@@ -58,6 +58,11 @@ class ShownToken:
     probability: float
     top: tuple[TokenLogprob, ...] = ()
 
+    def as_record(self) -> list[object]:
+        """The token as JSON keeps it: text, probability, and the likeliest ones at its place."""
+        top = [[one.token, round(_probability(one.logprob), 4)] for one in self.top]
+        return [self.text, round(self.probability, 4), top]
+
 
 def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:
     """Join tokens whose bytes are parts of one character; their probabilities multiply.
@@ -80,8 +85,12 @@ def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:
 
 
 def _joined(parts: list[TokenLogprob], data: bytes) -> ShownToken:
-    probability = math.exp(sum(part.logprob for part in parts))
+    probability = _probability(sum(part.logprob for part in parts))
     return ShownToken(data.decode("utf-8", "replace"), probability, parts[0].top)
+
+
+def _probability(logprob: float) -> float:
+    return math.exp(min(0.0, logprob))
 
 
 def _own_bytes(token: TokenLogprob) -> bytes:

@@ -4,9 +4,10 @@ Nothing is raised: what can't be read is None, since a strange verdict must not 
 OpenAI's API reference has the shape ("The chat completion chunk object", `moderation`).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -67,13 +68,17 @@ class _Result(msgspec.Struct):
         return ModerationResult(
             flagged=bool(flagged) if self.flagged is None else self.flagged,
             categories=flagged,
-            scores={clean(name): score for name, score in scores if score is not None},
+            scores={clean(name): score for name, score in scores if _is_number(score)},
             applied_input_types={
                 clean(name): tuple(clean(kind) for kind in (kinds or ())[:_MAX_CATEGORIES])
                 for name, kinds in applied
             },
             model=clean(self.model or ""),
         )
+
+
+def _is_number(score: float | None) -> TypeGuard[float]:
+    return score is not None and math.isfinite(score)
 
 
 class _Moderation(msgspec.Struct):

@@ -1,0 +1,33 @@
+"""Replies as HTML: the partials that a page holds, and the frames that keep it up to date.
+
+A frame is a string of htmx out-of-band swaps. The page and the socket render the same templates,
+so that a reply looks the same live, after a reload and in the admin. Nothing here does I/O.
+"""
+
+from chatapp.frames.live import LiveReply
+from chatapp.frames.page import composer_frame, problem_frame, sidebar_frame
+from chatapp.frames.replies import (
+    ReplyView,
+    prompt_html,
+    reply_html,
+    review_html,
+    snapshot_frame,
+    thread_frame,
+    thread_html,
+    turn_frame,
+)
+
+__all__ = [
+    "LiveReply",
+    "ReplyView",
+    "composer_frame",
+    "problem_frame",
+    "prompt_html",
+    "reply_html",
+    "review_html",
+    "sidebar_frame",
+    "snapshot_frame",
+    "thread_frame",
+    "thread_html",
+    "turn_frame",
+]

@@ -1,0 +1,13 @@
+"""Runs replies: one `Generation` a reply, in a task of its own, and `Generations` for the process.
+
+A generation opens the upstream stream, folds its events, hands frames to the tabs that show its
+conversation, runs the tools that the model calls, and ends by its stream's end, by `stop`, or
+because nobody waits for it any more. It closes the upstream first and saves afterwards; nothing
+that arrived is lost, whatever the ending.
+"""
+
+from chatapp.generation.audience import Tab
+from chatapp.generation.generation import Generation
+from chatapp.generation.process import Generations, generations, shut_down
+
+__all__ = ["Generation", "Generations", "Tab", "generations", "shut_down"]

@@ -1,0 +1,115 @@
+"""One running reply: started, stopped, saved whatever its ending, and shown to its tabs."""
+
+import asyncio
+import logging
+import time
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError
+
+from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame
+from chatapp.generation.audience import Audience, Tab
+from chatapp.generation.flushes import Flushes
+from chatapp.generation.writer import Toolless, Writer
+from chatapp.models import Message, Upstream
+from chatapp.pace import Pace
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.dialects import ChatMessage
+from chatapp.upstream.reply import Ending, Reply
+
+logger = logging.getLogger(__name__)
+
+READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
+
+
+class Generation:
+    """Run it once. Who creates it awaits `run`; `stop` may be called at any time."""
+
+    def __init__(
+        self,
+        message: Message,
+        history: list[ChatMessage],
+        client: UpstreamClient,
+        pace: Pace,
+        toolless: Toolless,
+        showing: set[Tab],
+    ) -> None:
+        self.message = message
+        self.live = LiveReply(message)
+        self.audience = Audience(showing, self._abandon)
+        self.saved_at = time.monotonic()
+        self._flushes = Flushes(self.live, self.audience, pace)
+        self.writer = Writer(message, history, client, self.live, self._flushes, toolless)
+        self._writing: asyncio.Task[None] | None = None
+        self._stopped_as: Ending | None = None
+        self._reading_on: asyncio.TimerHandle | None = None
+
+    async def run(self) -> None:
+        """Streams the reply to its end and saves it; returns when it is saved and shown."""
+        self._writing = asyncio.create_task(self.writer.write())
+        await asyncio.wait([self._writing])
+        if self._reading_on:
+            self._reading_on.cancel()
+        self.audience.close()
+        self.writer.end_thinking()
+        self.writer.cancel_tools()
+        self.message.duration = self.writer.seconds
+        try:
+            await self._flushes.last()
+        finally:
+            await self._save(self._ending())
+        ended = self.live.ended_frame() + sidebar_frame(self.message.conversation, running=False)
+        await self.audience.show_everywhere(ended)
+
+    async def snapshot(self) -> str:
+        """The frame that draws the reply as far as every tab that shows it has it."""
+        await self._flushes.now()
+        return snapshot_frame(self.live.view())
+
+    def stop(self, ending: Ending) -> None:
+        """Closes the upstream, or what tools are running; the reply is saved with this ending."""
+        if not self._writing or self._writing.done() or self._stopped_as:
+            return
+        self._stopped_as = ending
+        if ending is Ending.STOPPED and self.writer.read_on_for_usage():
+            loop = asyncio.get_running_loop()
+            self._reading_on = loop.call_later(READ_ON_SECONDS, self._writing.cancel)
+        else:
+            self._writing.cancel()
+
+    def _abandon(self) -> None:
+        self.stop(Ending.ABANDONED)
+
+    def _ending(self) -> Ending:
+        assert self._writing
+        error = None if self._writing.cancelled() else self._writing.exception()
+        if error:
+            logger.error("Reply %s failed", self.message.pk, exc_info=error)
+            return Ending.FAILED
+        return self._ending_of(self.writer.reply)
+
+    def _ending_of(self, reply: Reply) -> Ending:
+        if self._stopped_as and (not reply.finish_reason or reply.wants_tools):
+            return self._stopped_as
+        return reply.ending
+
+    async def _save(self, ending: Ending) -> None:
+        try:
+            await database_sync_to_async(self._save_now)(ending)
+        except DatabaseError:
+            logger.exception("Reply %s could not be saved", self.message.pk)
+
+    def _save_now(self, ending: Ending) -> None:
+        message, writer = self.message, self.writer
+        usage = writer.usage(ending)
+        writer.update_message()
+        message.finish(writer.reply, ending)
+        others = [
+            message.other_choice(other, self._ending_of(other))
+            for other in writer.others
+            if other.answer_parts or other.tool_call_parts or other.refusal_parts
+        ]
+        message.save_reply(usage, others)
+        message.siblings = [*getattr(message, "siblings", [message]), *others]
+        if writer.refused_usage_option:
+            Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)

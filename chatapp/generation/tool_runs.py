@@ -1,0 +1,61 @@
+"""Running the tools that a model called, with a person's leave where it is wanted."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from chatapp.models.rounds import RunState, ToolRun
+from chatapp.tools import ToolResult, shared_toolbox
+from chatapp.upstream.tool_calls import ToolCall
+
+DENIED = ToolResult("The person did not allow this call.", is_error=True)
+
+Show = Callable[[int, ToolRun], Awaitable[None]]
+
+
+class ToolRuns:
+    """The tool calls of one round, all of them at once. Cancelling `finish` cancels them."""
+
+    def __init__(self, calls: list[ToolCall], show: Show) -> None:
+        self.runs = [ToolRun.of(call) for call in calls]
+        self._calls = calls
+        self._show = show
+        self._leaves: dict[int, asyncio.Future[bool]] = {}
+
+    async def finish(self) -> None:
+        """Runs every call; returns when each has its result, and shows each step of each."""
+        async with asyncio.TaskGroup() as group:
+            for index in range(len(self.runs)):
+                group.create_task(self._run(index))
+
+    def decide(self, index: int, allowed: bool) -> None:
+        """A person's answer to the question whether a call may run; a late one changes nothing."""
+        leave = self._leaves.get(index)
+        if leave and not leave.done():
+            leave.set_result(allowed)
+
+    async def _run(self, index: int) -> None:
+        run, call = self.runs[index], self._calls[index]
+        if call.parsed is None:
+            text = f"The arguments are not a JSON object: {call.problem}."
+            await self._end(index, RunState.FAILED, text)
+            return
+        tool = await shared_toolbox().find(call.name)
+        if tool and tool.asks_first and not await self._is_allowed(index):
+            await self._end(index, RunState.DENIED, DENIED.text)
+            return
+        run.state = RunState.RUNNING
+        await self._show(index, run)
+        result = await shared_toolbox().call(call.name, dict(call.parsed))
+        state = RunState.FAILED if result.is_error else RunState.DONE
+        await self._end(index, state, result.text)
+
+    async def _is_allowed(self, index: int) -> bool:
+        self._leaves[index] = asyncio.get_running_loop().create_future()
+        self.runs[index].state = RunState.ASKING
+        await self._show(index, self.runs[index])
+        return await self._leaves[index]
+
+    async def _end(self, index: int, state: RunState, text: str) -> None:
+        run = self.runs[index]
+        run.state, run.result = state, text
+        await self._show(index, run)

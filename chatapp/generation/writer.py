@@ -1,0 +1,225 @@
+"""The upstream's side of a reply: its requests, folded into rounds, with the tools in between."""
+
+import time
+
+from chatapp.catalogue import endpoint_of
+from chatapp.frames import LiveReply
+from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
+from chatapp.generation.flushes import Flushes
+from chatapp.generation.tool_runs import ToolRuns
+from chatapp.models import Message, Usage
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.tools import shared_toolbox
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.events import (
+    AnswerDelta,
+    AnswerWasReasoning,
+    ChoiceEvent,
+    Event,
+    Failed,
+    ReasoningDelta,
+    RefusalDelta,
+    ToolCallDelta,
+    UsageOptionRefused,
+    UsageReported,
+)
+from chatapp.upstream.reply import Ending, Reply
+
+MAX_ROUNDS = 8
+
+Toolless = set[tuple[int, str]]  # upstreams' models that have refused tools
+
+
+class Writer:
+    """Writes one reply. `reply` is its present round, `others` are that round's other choices."""
+
+    def __init__(
+        self,
+        message: Message,
+        history: list[ChatMessage],
+        client: UpstreamClient,
+        live: LiveReply,
+        flushes: Flushes,
+        toolless: Toolless,
+    ) -> None:
+        assert message.upstream
+        self.message = message
+        self.upstream = message.upstream
+        self.reply = Reply()
+        self.others: list[Reply] = []
+        self.is_dirty = False
+        self.refused_usage_option = False
+        self._messages = history
+        self._rounds: list[Round] = []
+        self._tool_runs: ToolRuns | None = None
+        self._client = client
+        self._live = live
+        self._flushes = flushes
+        self._toolless = toolless
+        self._started_at = time.monotonic()
+        self._thinking_since: float | None = None
+        self._is_streaming = False
+        self._reads_for_usage_only = False
+
+    async def write(self) -> None:
+        """Asks the upstream until the model calls no more tools; failures are in the reply."""
+        for _ in range(MAX_ROUNDS):
+            await ask_patiently(self._ask, self._tell_of_retry)
+            if self._reads_for_usage_only or not self.reply.wants_tools:
+                return
+            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run)
+            await self._tool_runs.finish()
+            self._begin_round()
+        message = f"the model called tools in {MAX_ROUNDS} rounds and did not answer"
+        self.reply.apply(Failed(UpstreamError(ErrorKind.OUT_OF_RANGE, message)))
+
+    def read_on_for_usage(self) -> bool:
+        """Takes nothing more but the usage; whether that is wanted, and can still come."""
+        wanted = self.upstream.drains_stopped and self._is_streaming and not self.reply.usage
+        self._reads_for_usage_only = wanted
+        return wanted
+
+    def decide(self, round: int, call: int, allowed: bool) -> None:
+        """A person allows or denies a tool call of this round."""
+        if self._tool_runs and round == len(self._rounds):
+            self._tool_runs.decide(call, allowed)
+
+    def update_message(self) -> None:
+        """Makes the message say all that has arrived."""
+        self.is_dirty = False
+        self.message.take(self.reply, self._runs())
+
+    def cancel_tools(self) -> None:
+        for run in self._runs():
+            run.cancel_unfinished()
+
+    def usage(self, ending: Ending) -> Usage:
+        """What all rounds cost together."""
+        last = self._usage_of_round(ending)
+        if not self._rounds:
+            return last
+        return Usage.of_rounds([*(one.usage for one in self._rounds), last.as_record()])
+
+    def end_thinking(self) -> None:
+        if self._thinking_since and self.message.reasoning_duration is None:
+            self.message.reasoning_duration = time.monotonic() - self._thinking_since
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started_at
+
+    async def _ask(self) -> None:
+        """One request. Raises `MayPass` where it failed before anything arrived."""
+        options = await self._options()
+        self.reply = Reply()
+        self.others = [Reply(choice) for choice in range(1, options.choices)]
+        await self._read_stream(options)
+        error = self.reply.error
+        if error is None or self._has_arrived:
+            return
+        if options.tools and error.refuses_tools:
+            self._toolless.add((self.upstream.pk, self.message.model))
+            await self._ask()
+        elif is_worth_waiting(error):
+            raise MayPass(error)
+
+    async def _options(self) -> RequestOptions:
+        tools = []
+        refused = (self.upstream.pk, self.message.model) in self._toolless
+        if self.upstream.offers_tools and not refused:
+            tools = [tool.as_request() for tool in await shared_toolbox().tools()]
+        return RequestOptions(tools, self.upstream.parameters)
+
+    async def _read_stream(self, options: RequestOptions) -> None:
+        endpoint = endpoint_of(self.upstream)
+        model = self.message.model
+        async with self._client.stream(endpoint, model, self._messages, options) as batches:
+            self._is_streaming = True
+            async for events in batches:
+                for event in events:
+                    self._apply(event)
+                self.is_dirty = True
+                await self._flushes.soon()
+                if self._reads_for_usage_only and self.reply.usage:
+                    break
+        self._is_streaming = False
+
+    def _apply(self, event: Event) -> None:
+        if self._reads_for_usage_only and not isinstance(event, UsageReported):
+            return
+        self.reply.apply(event)
+        for other in self.others:
+            other.apply(event)
+        if not isinstance(event, ChoiceEvent) or event.choice == 0:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case ReasoningDelta(text):
+                self._thinking_since = self._thinking_since or time.monotonic()
+                self._show_text("reasoning", text)
+            case AnswerDelta(text):
+                self.end_thinking()
+                self._show_text("answer", text)
+            case RefusalDelta(text):
+                self.end_thinking()
+                self._show_text("refusal", text)
+            case AnswerWasReasoning():
+                self._live.answer_was_reasoning(self.reply.reasoning)
+            case ToolCallDelta(index, call_id, name, arguments):
+                self.end_thinking()
+                self._live.write_call(index, call_id, name, arguments)
+            case UsageOptionRefused():
+                self.refused_usage_option = True
+                self.upstream.takes_usage_option = False
+
+    def _show_text(self, region: str, text: str) -> None:
+        if self.message.time_to_first_token is None:
+            self.message.time_to_first_token = self.seconds
+        self._live.append(region, text)
+
+    async def _show_run(self, index: int, run: ToolRun) -> None:
+        self._live.show_run(index, run)
+        self.is_dirty = True
+        await self._flushes.now()
+
+    async def _tell_of_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+        self._live.tell_of_retry(error, seconds, number)
+        await self._flushes.now()
+
+    def _begin_round(self) -> None:
+        """Keeps the round that has ended and makes its results part of what is asked next."""
+        usage = self._usage_of_round(self.reply.ending).as_record()
+        done = Round.of(self.reply, self._runs(), usage)
+        self._rounds.append(done)
+        self.message.earlier_rounds.append(done.as_record())
+        self._messages = [*self._messages, *done.as_chat_messages()]
+        self._tool_runs = None
+        self.reply, self.others = Reply(), []
+        self._live.begin_round()
+
+    def _runs(self) -> list[ToolRun]:
+        if self._tool_runs:
+            return self._tool_runs.runs
+        return [ToolRun.of(call) for call in self.reply.tool_calls]
+
+    def _usage_of_round(self, ending: Ending) -> Usage:
+        if self.reply.usage:
+            return Usage.counted(Usage.Provenance.REPORTED, self.reply.usage)
+        was_cut_short = ending not in (Ending.COMPLETE, Ending.LENGTH, Ending.CONTENT_FILTER)
+        if was_cut_short and (self._has_arrived or not self.reply.error):
+            estimate = self.reply.estimated_usage(self._messages)
+            return Usage.counted(Usage.Provenance.ESTIMATED, estimate)
+        return Usage.counted(Usage.Provenance.UNKNOWN, None)
+
+    @property
+    def _has_arrived(self) -> bool:
+        reply = self.reply
+        return bool(
+            reply.answer_parts
+            or reply.reasoning_parts
+            or reply.refusal_parts
+            or reply.tool_call_parts
+        )

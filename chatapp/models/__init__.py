@@ -1,0 +1,13 @@
+"""What is kept: people, upstreams, tool servers, conversations with their messages and their cost.
+
+Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what concerns many rows is a
+queryset method. All of it is synchronous and short: one transaction a call.
+"""
+
+from chatapp.models.conversations import Conversation, Message
+from chatapp.models.tool_servers import ToolServer
+from chatapp.models.upstreams import Upstream
+from chatapp.models.usage import Usage
+from chatapp.models.users import User
+
+__all__ = ["Conversation", "Message", "ToolServer", "Upstream", "Usage", "User"]

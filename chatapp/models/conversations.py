@@ -1,0 +1,286 @@
+"""Conversations and their messages: branches of prompts and replies."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Self
+
+from django.db import models, transaction
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.text import Truncator
+
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.upstreams import Upstream
+from chatapp.models.usage import Usage
+from chatapp.models.users import User
+from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.logprobs import shown_tokens
+from chatapp.upstream.reply import Ending, Reply
+
+
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def with_usage(self) -> Self:
+        """Adds the sums over a conversation's replies that compare what it cost.
+
+        `reply_count`, `total_tokens`, `estimated_tokens` (those of the total that are estimated)
+        and `unknown_replies` (how many replies the total leaves out); and `has_flagged`, whether
+        an upstream's moderation flagged one. Subqueries, so that a join of a later filter
+        multiplies nothing.
+        """
+        usage = Usage.objects.filter(message__conversation=models.OuterRef("pk"))
+        estimated = usage.filter(provenance=Usage.Provenance.ESTIMATED)
+        unknown = usage.filter(provenance=Usage.Provenance.UNKNOWN)
+        return self.annotate(
+            reply_count=_of_conversation(usage, models.Count("pk")),
+            total_tokens=_of_conversation(usage, models.Sum("total_tokens")),
+            estimated_tokens=_of_conversation(estimated, models.Sum("total_tokens")),
+            unknown_replies=_of_conversation(unknown, models.Count("pk")),
+            has_flagged=models.Exists(
+                Message.objects.filter(conversation=models.OuterRef("pk"), is_flagged=True)
+            ),
+        )
+
+
+def _of_conversation(usage: "models.QuerySet[Usage]", number: models.Aggregate) -> Coalesce:
+    group = usage.order_by().values("message__conversation")
+    return Coalesce(models.Subquery(group.annotate(number=number).values("number")), 0)
+
+
+class Conversation(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
+    title = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    objects = models.Manager.from_queryset(ConversationQuerySet)()
+
+    # Set by `with_usage`.
+    reply_count: int
+    total_tokens: int
+    estimated_tokens: int
+    unknown_replies: int
+    has_flagged: bool
+
+    class Meta:
+        ordering = ["-updated_at"]
+        indexes = [models.Index(fields=["user", "-updated_at"])]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("conversation", args=[self.pk])
+
+    @staticmethod
+    def title_of(prompt: str) -> str:
+        return Truncator(" ".join(prompt.split())).chars(80)
+
+    def ask(
+        self,
+        prompt_id: uuid.UUID,
+        text: str,
+        parent: "Message | None",
+        upstream: Upstream,
+        model: str,
+    ) -> tuple["Message", "Message"]:
+        """Stores a prompt, and the reply that will answer it as streaming; returns both."""
+        with transaction.atomic():
+            prompt = Message.objects.create(
+                id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
+            )
+            return prompt, self.answer(prompt, upstream, model)
+
+    def answer(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
+        """Stores one more reply to `prompt`, streaming from now on, and returns it."""
+        with transaction.atomic():
+            self.updated_at = timezone.now()
+            self.save(update_fields=["updated_at"])
+            return Message.objects.create(
+                conversation=self,
+                parent=prompt,
+                role=Message.Role.ASSISTANT,
+                ending=Message.STREAMING,
+                upstream=upstream,
+                model=model,
+            )
+
+    def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
+        """One branch, oldest message first: the newest that leads through the message named.
+
+        Each message has `siblings`: those that share its parent, oldest first, itself included.
+        """
+        messages = list(self.messages.select_related("usage", "upstream"))
+        by_id = {message.pk: message for message in messages}
+        children: dict[uuid.UUID | None, list[Message]] = {}
+        for message in messages:
+            message.conversation = self
+            children.setdefault(message.parent_id, []).append(message)
+        current = by_id.get(through) if through else None
+        while current and current.pk in children:
+            current = children[current.pk][-1]
+        current = current or (messages[-1] if messages else None)
+        thread = []
+        while current:
+            current.siblings = children[current.parent_id]
+            thread.append(current)
+            current = by_id.get(current.parent_id) if current.parent_id else None
+        return thread[::-1]
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def streaming(self) -> Self:
+        return self.filter(ending=Message.STREAMING)
+
+    def interrupt(self) -> int:
+        """Ends what was streaming when the process that streamed it died; returns how many."""
+        return self.streaming().update(ending=Ending.INTERRUPTED)
+
+    def checkpoint(self, replies: Iterable["Message"]) -> None:
+        """Saves what has arrived of replies that still stream."""
+        with transaction.atomic():
+            for message in replies:
+                values = {field: getattr(message, field) for field in Message.GROWING}
+                self.filter(pk=message.pk).streaming().update(**values)
+
+
+class Message(models.Model):
+    """A prompt or a reply. A reply's `parent` is its prompt, a prompt's the reply before it."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    STREAMING = "streaming"
+    GROWING = (
+        "reasoning",
+        "content",
+        "refusal",
+        "earlier_rounds",
+        "tool_runs",
+        "time_to_first_token",
+        "reasoning_duration",
+    )
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
+    parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="children")
+    role = models.CharField(max_length=9, choices=Role)
+    reasoning = models.TextField(blank=True)
+    content = models.TextField(blank=True)
+    refusal = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    ending = models.CharField(
+        max_length=14,
+        blank=True,
+        choices=[(STREAMING, STREAMING)] + [(ending.value, ending.value) for ending in Ending],
+        help_text="Why a reply ended; empty for prompts.",
+    )
+    finish_reason = models.CharField(max_length=50, blank=True)
+    upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
+    error = models.JSONField(null=True, blank=True)
+    time_to_first_token = models.FloatField(null=True, help_text="Seconds.")
+    reasoning_duration = models.FloatField(null=True, help_text="Seconds.")
+    duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
+    choice = models.PositiveSmallIntegerField(
+        default=0, help_text="Of several that were asked for."
+    )
+    earlier_rounds = models.JSONField(
+        default=list, blank=True, help_text="What was written before the last tool calls."
+    )
+    tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
+    logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
+    moderation = models.JSONField(null=True, blank=True)
+    is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
+    service_tier = models.CharField(max_length=100, blank=True)
+    system_fingerprint = models.CharField(max_length=200, blank=True)
+
+    objects = models.Manager.from_queryset(MessageQuerySet)()
+    siblings: list["Message"]
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        indexes = [
+            models.Index(fields=["conversation", "created_at"]),
+            models.Index(
+                fields=["ending"], condition=models.Q(ending="streaming"), name="message_streaming"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {Truncator(self.content).chars(60)}"
+
+    @property
+    def is_prompt(self) -> bool:
+        return self.role == self.Role.USER
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.ending == self.STREAMING
+
+    @property
+    def upstream_error(self) -> UpstreamError | None:
+        """What the upstream did wrong, where it did."""
+        if not self.error:
+            return None
+        return UpstreamError(**{**self.error, "kind": ErrorKind(self.error["kind"])})
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The reply's rounds, oldest first; most replies have one."""
+        runs = [ToolRun.from_record(run) for run in self.tool_runs]
+        last = Round(self.reasoning, self.content, self.refusal, runs)
+        return [*map(Round.from_record, self.earlier_rounds), last]
+
+    def as_chat_messages(self) -> list[dict[str, object]]:
+        """What an upstream is sent of this message: what was said and called, not the reasoning."""
+        earlier = [one for round in self.rounds[:-1] for one in round.as_chat_messages()]
+        said: list[dict[str, object]] = [{"role": self.role, "content": self.content}]
+        return earlier + (said if self.content else [])
+
+    def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
+        """Makes this message say what its last round has become so far."""
+        self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
+        self.tool_runs = [asdict(run) for run in tool_runs]
+
+    def finish(self, reply: Reply, ending: Ending) -> None:
+        """Makes this message what the reply is at its end; `save_reply` saves it."""
+        self.ending = ending
+        self.finish_reason = reply.finish_reason[:50]
+        self.response_id = reply.response_id[:200]
+        self.service_tier = reply.service_tier[:100]
+        self.system_fingerprint = reply.system_fingerprint[:200]
+        self.error = asdict(reply.error) if reply.error else None
+        self.logprobs = [token.as_record() for token in shown_tokens(reply.logprobs)] or None
+        if reply.moderation:
+            self.moderation = asdict(reply.moderation)
+            self.is_flagged = reply.moderation.is_flagged
+
+    def save_reply(self, usage: Usage, others: Iterable["Message"] = ()) -> None:
+        """Saves a reply that has ended, what it cost, and the other choices that came with it."""
+        usage.message = self
+        with transaction.atomic():
+            self.save(force_update=True)
+            usage.save(force_insert=True)
+            for other in others:
+                other.save(force_insert=True)
+
+    def other_choice(self, reply: Reply, ending: Ending) -> "Message":
+        """A sibling of this message: another choice of the same response."""
+        other = Message(
+            conversation=self.conversation,
+            parent_id=self.parent_id,
+            role=self.role,
+            upstream=self.upstream,
+            model=self.model,
+            choice=reply.choice,
+            duration=self.duration,
+        )
+        other.take(reply, map(ToolRun.of, reply.tool_calls))
+        other.finish(reply, ending)
+        return other

@@ -1,0 +1,107 @@
+"""Servers of tools that models may call."""
+
+import re
+import shlex
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from encrypted_fields.fields import EncryptedTextField
+
+
+def validate_tool_url(value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
+        raise ValidationError("This is no URL of a tool server, for example https://host/mcp.")
+    if parts.username or parts.password:
+        raise ValidationError("The URL is shown to administrators: put the password in a header.")
+
+
+def validate_command(value: str) -> None:
+    try:
+        shlex.split(value)
+    except ValueError as error:
+        raise ValidationError(f"This is no command: {str(error).lower()}.") from error
+
+
+class ToolServer(models.Model):
+    """An MCP server, whose tools the models may call."""
+
+    class Transport(models.TextChoices):
+        HTTP = "http", "Streamable HTTP"
+        STDIO = "stdio", "A command on this machine (stdio)"
+
+    name = models.CharField(
+        max_length=30,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"^[a-z0-9]+(-[a-z0-9]+)*\Z",
+                "Use lower-case letters, digits and single hyphens, for example company-wiki.",
+            )
+        ],
+        help_text="Models see it before the names of its tools, for example company-wiki__search.",
+    )
+    transport = models.CharField(max_length=5, choices=Transport, default=Transport.HTTP)
+    url = models.CharField("URL", max_length=500, blank=True, validators=[validate_tool_url])
+    command = models.CharField(
+        max_length=1000,
+        blank=True,
+        validators=[validate_command],
+        help_text="With its arguments, quoted as in a shell; no shell runs it. It runs on this "
+        "machine with the rights of the app, so only superusers may set it.",
+    )
+    secrets = EncryptedTextField("headers or environment", blank=True, null=True)
+    enabled = models.BooleanField(default=True, help_text="Its tools are offered to the models.")
+    asks_first = models.BooleanField(
+        "ask first", default=True, help_text="A person must allow each call of its tools."
+    )
+    unasked_tools = models.TextField(
+        "tools that run without asking", blank=True, help_text="One a line, by the server's name."
+    )
+    timeout_seconds = models.PositiveIntegerField(
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(3600)],
+        help_text="A call that takes longer is cancelled.",
+    )
+    result_limit_kb = models.PositiveIntegerField(
+        "result limit (kB)",
+        default=100,
+        validators=[MinValueValidator(1), MaxValueValidator(10_000)],
+        help_text="A longer result is cut. All of it is sent to the model, and costs tokens.",
+    )
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """The field that the transport needs is there, and the secrets have its form."""
+        is_command = self.transport == self.Transport.STDIO
+        if is_command and not self.command.strip():
+            raise ValidationError({"command": "Give the command that starts the server."})
+        if not is_command and not self.url:
+            raise ValidationError({"url": "Give the URL of the server, up to and with its path."})
+        self.secret_pairs()
+
+    def asks_before(self, tool: str) -> bool:
+        """Whether a person must allow each call of the tool, named as the server names it."""
+        return self.asks_first and tool not in map(str.strip, self.unasked_tools.splitlines())
+
+    def secret_pairs(self) -> dict[str, str]:
+        """The headers, or the variables of the environment; `ValidationError` for a bad line."""
+        is_command = self.transport == self.Transport.STDIO
+        form = r"([A-Za-z_]\w*)=(.*)" if is_command else r"([\w!#$%&'*+.^`|~-]+):[ \t]*([ -~]*)"
+        pairs = {}
+        for number, line in enumerate((self.secrets or "").splitlines(), 1):
+            match = re.fullmatch(form, line.strip(), re.ASCII)
+            if match:
+                pairs[match[1]] = match[2]
+            elif line.strip():
+                example = "NAME=value" if is_command else "Authorization: Bearer key"
+                # The line itself stays out of the message: it may hold a password.
+                raise ValidationError(f"Line {number} does not read like {example}.")
+        return pairs

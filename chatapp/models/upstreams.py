@@ -1,0 +1,86 @@
+"""Upstreams: where they are, their keys, and what an administrator set for them."""
+
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from encrypted_fields.fields import EncryptedTextField
+
+from chatapp.upstream.decoder import MAX_CHOICES
+from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+
+
+def validate_base_url(value: str) -> None:
+    """Django's own URL validator would refuse the host names of a private network."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise ValidationError("This is no base URL, for example https://host/v1.")
+
+
+def validate_parameters(value: object) -> None:
+    if not isinstance(value, dict):
+        raise ValidationError('This is no JSON object, for example {"temperature": 0.2}.')
+    if ours := RESERVED_PARAMETERS & value.keys():
+        raise ValidationError(f"The app itself sets {', '.join(sorted(ours))}: leave it out.")
+    if "n" in value and value["n"] not in range(1, MAX_CHOICES + 1):
+        raise ValidationError(f"n must be a number from 1 to {MAX_CHOICES}.")
+
+
+class Upstream(models.Model):
+    """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
+
+    name = models.CharField(max_length=100)
+    base_url = models.CharField(
+        "base URL",
+        max_length=500,
+        validators=[validate_base_url],
+        help_text="Up to and with /v1, for example https://host/v1.",
+    )
+    api_key = EncryptedTextField("API key", blank=True, null=True)
+    enabled = models.BooleanField(default=True, help_text="Its models are offered in the chat.")
+    offered_models = models.TextField(
+        "models", blank=True, help_text="One a line. Empty: all that the upstream lists."
+    )
+    from_environment = models.BooleanField(default=False, editable=False)
+
+    dialect = models.CharField(
+        max_length=20,
+        choices=[(dialect.name, dialect.label) for dialect in DIALECTS.values()],
+        default=AUTO.name,
+        help_text="Automatic serves any upstream; a named one spares it what it does not need.",
+    )
+    parameters = models.JSONField(
+        "request parameters",
+        default=dict,
+        blank=True,
+        validators=[validate_parameters],
+        help_text='Sent along with every request, for example {"temperature": 0.2, "n": 2, '
+        '"logprobs": true}.',
+    )
+    offers_tools = models.BooleanField(
+        default=True, help_text="Its models may call the built-in tools and those of tool servers."
+    )
+    drains_stopped = models.BooleanField(
+        "read on after Stop",
+        default=False,
+        help_text="For the exact usage of a stopped reply. It costs the tokens that nobody reads.",
+    )
+    # False once it has refused `stream_options`.
+    takes_usage_option = models.BooleanField(default=True, editable=False)
+
+    class Meta:
+        ordering = ["-from_environment", "name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:
+        """Makes the environment's upstream of this name the one that is offered of its kind."""
+        mine = cls.objects.filter(from_environment=True)
+        mine.exclude(name=name).update(enabled=False)
+        mine.update_or_create(
+            from_environment=True,
+            name=name,
+            defaults={"base_url": base_url, "api_key": api_key, "enabled": True},
+        )

@@ -269,9 +269,10 @@ class FakeUpstream:
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
         server.close()
-        for connection in list(self._connections):
+        connections = list(self._connections)
+        for connection in connections:
             connection.abort()
-        await asyncio.sleep(0)  # lets the connections notice
+        await asyncio.gather(*(connection.lost for connection in connections))
 
     def _script_for(self, request: Request) -> Script:
         path = request.path.partition("?")[0]
@@ -307,6 +308,7 @@ class _Connection(asyncio.Protocol):
         self._received = bytearray()
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None
+        self.lost: asyncio.Future[None] = server._loop.create_future()
         self._may_write = asyncio.Event()
         self._may_write.set()
 
@@ -338,6 +340,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._record_close(was_reset=exc is not None)
         self._server._connections.discard(self)
+        self.lost.set_result(None)
         self.resume_writing()
         if self._task:
             self._task.cancel()

@@ -6,8 +6,10 @@ import pytest
 from django.test import Client
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.upstream.events import AnswerDelta, TokenUsage
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.events import TokenUsage
+from tests import stored
+
+REQUESTS = {"dialect": "auto", "parameters": "{}", "offers_tools": "on"}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,10 +29,8 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 
 
 def end(reply: Message, text: str, provenance: Usage.Provenance, tokens: int) -> None:
-    said = Reply()
-    said.apply(AnswerDelta(text))
     counted = Usage.counted(provenance, TokenUsage(0, tokens, tokens))
-    reply.finish(said, Ending.COMPLETE, counted)
+    stored.end(reply, stored.reply_of(text), usage=counted)
 
 
 @pytest.mark.parametrize("path", ["/admin/", LIST, UPSTREAMS])
@@ -120,7 +120,13 @@ def test_an_empty_key_field_keeps_the_stored_one(
 
 
 def test_a_refused_form_does_not_repeat_the_typed_key(olives: Client, connected: Upstream) -> None:
-    form = {"name": "X", "base_url": "no url", "new_api_key": "sk-typed", "enabled": "on"}
+    form = {
+        "name": "X",
+        "base_url": "no url",
+        "new_api_key": "sk-typed",
+        "enabled": "on",
+        **REQUESTS,
+    }
     answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     assert answer.status_code == 200
     assert "sk-typed" not in answer.content.decode()
@@ -130,7 +136,13 @@ def test_a_refused_form_does_not_repeat_the_typed_key(olives: Client, connected:
 
 def test_the_environments_upstream_keeps_its_address(olives: Client, connected: Upstream) -> None:
     Upstream.objects.update(from_environment=True)
-    form = {"name": "X", "base_url": "http://evil/v1", "new_api_key": "", "enabled": "on"}
+    form = {
+        "name": "X",
+        "base_url": "http://evil/v1",
+        "new_api_key": "",
+        "enabled": "on",
+        **REQUESTS,
+    }
     olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     connected.refresh_from_db()
     assert (connected.name, connected.base_url.startswith("http://127.0.0.1")) == ("Fake", True)

@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.upstream.events import AnswerDelta, ReasoningDelta, TokenUsage
+from chatapp.upstream.events import TokenUsage
 from chatapp.upstream.reply import Ending, Reply
+from tests.stored import end, growing, reply_of
 
 pytestmark = pytest.mark.django_db
 
@@ -25,14 +26,6 @@ def gateway() -> Upstream:
 def conversation() -> Conversation:
     user = User.objects.create_user("carol")
     return Conversation.objects.create(user=user, title="Sky")
-
-
-def reply_of(answer: str, thought: str = "") -> Reply:
-    reply = Reply()
-    if thought:
-        reply.apply(ReasoningDelta(thought))
-    reply.apply(AnswerDelta(answer))
-    return reply
 
 
 def ask(
@@ -75,6 +68,17 @@ def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Up
     assert [message.siblings for message in thread] == [[prompt], [first, second]]
 
 
+def test_of_several_choices_the_first_leads_on(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = ask(conversation, gateway, "Why?")
+    second = Reply(choice=1)
+    other = first.other_choice(second, Ending.COMPLETE)
+    end(first, reply_of("Heads."), Ending.COMPLETE, others=(other,))
+    assert conversation.thread() == [prompt, first]
+    assert conversation.thread(other.pk) == [prompt, other]
+
+
 def test_a_conversation_without_messages_has_no_thread(conversation: Conversation) -> None:
     assert conversation.thread() == []
 
@@ -82,7 +86,7 @@ def test_a_conversation_without_messages_has_no_thread(conversation: Conversatio
 def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = ask(conversation, gateway, "Why?")
     reply.time_to_first_token = 0.25
-    Message.objects.checkpoint([(reply, reply_of("Half of", "Hm."))])
+    Message.objects.checkpoint([growing(reply, reply_of("Half of", "Hm."))])
     reply.refresh_from_db()
     assert (reply.content, reply.reasoning, reply.is_streaming) == ("Half of", "Hm.", True)
     assert reply.time_to_first_token == 0.25
@@ -92,9 +96,8 @@ def test_a_late_checkpoint_overwrites_no_ended_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, reply = ask(conversation, gateway, "Why?")
-    usage = Usage.counted(Usage.Provenance.UNKNOWN, None)
-    reply.finish(reply_of("The whole of it"), Ending.COMPLETE, usage)
-    Message.objects.checkpoint([(reply, reply_of("The who"))])
+    end(Message.objects.get(pk=reply.pk), reply_of("The whole of it"), Ending.COMPLETE)
+    Message.objects.checkpoint([growing(reply, reply_of("The who"))])
     reply.refresh_from_db()
     assert (reply.content, reply.ending) == ("The whole of it", "complete")
 
@@ -102,8 +105,8 @@ def test_a_late_checkpoint_overwrites_no_ended_reply(
 def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: Upstream) -> None:
     prompt, running = ask(conversation, gateway, "Why?")
     ended = conversation.answer(prompt, gateway, MODEL)
-    ended.finish(reply_of("So."), Ending.STOPPED, Usage.counted(Usage.Provenance.UNKNOWN, None))
-    Message.objects.checkpoint([(running, reply_of("Half of"))])
+    end(ended, reply_of("So."), Ending.STOPPED)
+    Message.objects.checkpoint([growing(running, reply_of("Half of"))])
     assert Message.objects.interrupt() == 1
     for message in (prompt, running, ended):
         message.refresh_from_db()
@@ -114,9 +117,8 @@ def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: U
 def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = ask(conversation, gateway, "Why?")
     tokens = TokenUsage(prompt_tokens=12, completion_tokens=18, total_tokens=30)
-    reply.finish(
-        reply_of("So.", "Hm."), Ending.LENGTH, Usage.counted(Usage.Provenance.REPORTED, tokens)
-    )
+    usage = Usage.counted(Usage.Provenance.REPORTED, tokens)
+    end(reply, reply_of("So.", "Hm."), Ending.LENGTH, usage)
     saved = Message.objects.select_related("usage").get(pk=reply.pk)
     assert (saved.content, saved.reasoning, saved.ending) == ("So.", "Hm.", "length")
     assert (saved.usage.total_tokens, saved.usage.provenance) == (30, "reported")
@@ -146,7 +148,7 @@ def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
         (Usage.Provenance.UNKNOWN, None),
     ]
     for reply, (provenance, tokens) in zip(replies, costs, strict=True):
-        reply.finish(reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
+        end(reply, reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
     found = Conversation.objects.with_usage().get()
     assert (found.reply_count, found.total_tokens) == (3, 42)
     assert (found.estimated_tokens, found.unknown_replies) == (12, 1)

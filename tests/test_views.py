@@ -10,10 +10,9 @@ from django.test import AsyncClient, Client
 
 from chatapp import views
 from chatapp.generation import generations
-from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.upstream.events import AnswerDelta
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.models import Conversation, Message, Upstream, User
 from tests.fake_upstream import FakeUpstream
+from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,9 +53,7 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
     """Alice's, with one reply that is complete."""
     conversation = alice.conversations.create(title="The sky")
     _, reply = conversation.ask(uuid4(), "Why is it *blue*?", None, connected, "some-model")
-    said = Reply()
-    said.apply(AnswerDelta("It **scatters**."))
-    reply.finish(said, Ending.COMPLETE, Usage.counted(Usage.Provenance.UNKNOWN, None))
+    end(reply, reply_of("It **scatters**."))
     return conversation
 
 

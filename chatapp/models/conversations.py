@@ -120,14 +120,19 @@ class Conversation(models.Model):
             children.setdefault(message.parent_id, []).append(message)
         current = by_id.get(through) if through else None
         while current and current.pk in children:
-            current = children[current.pk][-1]
-        current = current or (messages[-1] if messages else None)
+            current = _newest(children[current.pk])
+        current = current or (_newest(messages) if messages else None)
         thread = []
         while current:
             current.siblings = children[current.parent_id]
             thread.append(current)
             current = by_id.get(current.parent_id) if current.parent_id else None
         return thread[::-1]
+
+
+def _newest(messages: list["Message"]) -> "Message":
+    """The last one, and of several choices of a response the first."""
+    return next(message for message in reversed(messages) if message.choice == 0)
 
 
 class MessageQuerySet(models.QuerySet["Message"]):

@@ -112,6 +112,7 @@ def test_an_empty_key_field_keeps_the_stored_one(
         "base_url": connected.base_url,
         "new_api_key": typed,
         "enabled": "on",
+        **REQUESTS,
     }
     answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
     assert answer.status_code == 302

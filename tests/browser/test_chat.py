@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from chatapp.generation.asking import TRIES
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import (
     Close,
@@ -172,14 +173,15 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
     ("status", "headers", "told"),
     [
         (401, {}, "refused the key"),
-        (429, {"retry-after": "20"}, "Try again in 20 s"),
+        (429, {"retry-after": "80"}, "Try again in 80 s"),
         (500, {}, "The upstream failed"),
     ],
 )
 def test_an_error_is_a_sentence_and_retry_asks_again(
     tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
 ) -> None:
-    upstream.fail(status, {"error": {"message": "its own words"}}, headers)
+    for _ in range(TRIES):
+        upstream.fail(status, {"error": {"message": "its own words"}}, headers)
     tab.ask("Try this")
     tab.expect_ending("failed")
     expect(tab.reply.get_by_role("alert")).to_contain_text(told)

@@ -23,7 +23,7 @@ def test_markup_is_text_in_every_field(tab: Tab, upstream: FakeUpstream) -> None
     tab.expect_ending("complete")
     for shown in (tab.page.locator(".prompt"), tab.answer, tab.page.locator("#title")):
         expect(shown).to_contain_text("<script>alert(1)</script>")
-    upstream.fail(500, {"error": {"message": EVIL}})
+    upstream.fail(400, {"error": {"message": EVIL}})
     tab.ask("Again")
     tab.expect_ending("failed")
     expect(tab.reply.get_by_role("alert")).to_contain_text("<script>")

@@ -87,7 +87,9 @@ class Command(BaseCommand):
         markdown.render("```python\npass\n```")  # or the first block of code waits for Pygments
         gc.collect()
         gc.freeze()
-        gc.set_threshold(50_000, 50, 50)
+        # Rarer than Python's own, for what is young; often enough for replies that have ended,
+        # whose parts name each other and lived long enough to have become old.
+        gc.set_threshold(10_000, 5, 5)
         # In the loop, since uvloop takes signals only while it runs.
         self.reactor.callLater(0, self._begin, greeting)
 

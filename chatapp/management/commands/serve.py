@@ -89,7 +89,7 @@ class Command(BaseCommand):
         gc.freeze()
         # Rarer than Python's own, for what is young; often enough for replies that have ended,
         # whose parts name each other and lived long enough to have become old.
-        gc.set_threshold(10_000, 5, 5)
+        gc.set_threshold(10_000, 5, 2)
         # In the loop, since uvloop takes signals only while it runs.
         self.reactor.callLater(0, self._begin, greeting)
 

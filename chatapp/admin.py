@@ -7,14 +7,19 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
 from chatapp import frames, tools
+from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, ToolServer, Upstream, User
+from chatapp.upstream_check import check, model_for_chat
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "People, upstreams, conversations"
@@ -129,6 +134,27 @@ class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""
         return ["name", "base_url"] if obj and obj.from_environment else []
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.check_view))
+        checking = path("<path:object_id>/check/", view, name="chatapp_upstream_check")
+        return [checking, *super().get_urls()]
+
+    def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Asks the upstream, as it is saved, what it does; blocks no thread but this request's."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        if (upstream := self.get_object(request, object_id)) is None:
+            raise Http404
+        model = model_for_chat(upstream.offered_models.split())
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"What {upstream} does",
+            "opts": self.opts,
+            "original": upstream,
+            "report": async_to_sync(check)(endpoint_of(upstream), model),
+        }
+        return TemplateResponse(request, "admin/chatapp/upstream/check.html", context)
 
 
 class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]

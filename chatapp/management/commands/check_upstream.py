@@ -1,0 +1,32 @@
+"""`manage.py check_upstream`: what a gateway does, as a table; exit status 1 if it can't serve."""
+
+import asyncio
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatapp.management.targets import add_target_arguments, target_endpoint
+from chatapp.upstream_check import check
+
+LIMIT_SECONDS = 300.0  # a model may have to be loaded first
+
+
+class Command(BaseCommand):
+    help = "Ask a gateway a few short questions and print what it does."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        parser.add_argument("--model", default="", help="the model to ask (default: one it lists)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        endpoint, offered = target_endpoint(options["target"], options["key_from_env"])
+        model = options["model"] or offered
+        report = asyncio.run(check(endpoint, model, self._tell, LIMIT_SECONDS))
+        self.stdout.write(report.as_text())
+        if not report.can_serve:
+            raise CommandError("It can't serve the app. " + " ".join(report.problems))
+        self.stdout.write("It can serve the app.")
+
+    def _tell(self, line: str) -> None:
+        self.stderr.write(line, self.style.NOTICE)
+        self.stderr.flush()

@@ -1,0 +1,119 @@
+"""`manage.py record_stream`: a gateway's answer, byte by byte with its timing, as one file.
+
+The file can be sent to whoever is to look at it: it holds the answer, but neither the key nor the
+prompt.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatapp.management.targets import add_target_arguments, target_endpoint
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.errors import UpstreamFailed
+from chatapp.upstream.recordings import Recording
+from chatapp.upstream_check.answers import Answer, answer_of
+from chatapp.upstream_check.problems import problem_of_error
+from chatapp.upstream_check.report import visible
+
+PROMPT = "Tell me in three sentences why the sky is blue."
+
+
+class Command(BaseCommand):
+    help = "Record a gateway's answer with its timing, to be replayed by the demo and the tests."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_target_arguments(parser)
+        parser.add_argument("--model", required=True, help="the model to ask")
+        parser.add_argument("--prompt", default=PROMPT, help="what to ask it; is not recorded")
+        parser.add_argument(
+            "--output", type=Path, help="the file (default: DATA_DIR/recordings/MODEL.jsonl)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        endpoint, _ = target_endpoint(options["target"], options["key_from_env"])
+        replayed = settings.DATA_DIR / "recordings"
+        file = options["output"] or replayed / f"{_file_name(options['model'])}.jsonl"
+        _make_room(file)
+        self.stderr.write(f"Asking {options['model']}…", self.style.NOTICE)
+        try:
+            recording = asyncio.run(_record(endpoint, options["model"], options["prompt"]))
+        except UpstreamFailed as failed:
+            problem = visible(problem_of_error(failed.error), endpoint.secret)
+            raise CommandError(f"Nothing is recorded. {problem}") from failed
+        with _told(file):
+            file.write_text(recording.dump(), encoding="utf-8", newline="")
+        self.stdout.write(f"Recorded in {file}: {_sum_of(recording)}")
+        self.stdout.write(f"It reads as: {_reading_of(answer_of(recording, endpoint.secret))}")
+        self.stdout.write(_replaying(file, replayed))
+
+
+async def _record(endpoint: Endpoint, model: str, prompt: str) -> Recording:
+    messages = [{"role": "user", "content": prompt}]
+    client = UpstreamClient()
+    try:
+        recording = await client.record(endpoint, model, messages)
+        error = answer_of(recording, endpoint.secret).reply.error
+        if not (error and error.refuses_usage_option and endpoint.asks_for_usage):
+            return recording
+        plain = replace(endpoint, takes_usage_option=False)
+        return await client.record(plain, model, messages)
+    finally:
+        await client.aclose()
+
+
+def _make_room(file: Path) -> None:
+    """Find out that there is no place for the file before tokens are spent."""
+    if file.exists():
+        raise CommandError(f"{file} exists. Name another file with --output, or remove it.")
+    with _told(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{file} can't be written: {error.strerror}.") from error
+
+
+def _file_name(model: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "recording"
+
+
+def _sum_of(recording: Recording) -> str:
+    seconds = recording.reads[-1].at if recording.reads else 0.0
+    cut = ", then the connection was lost" if recording.is_cut else ""
+    return (
+        f"status {recording.status}, {len(recording.body):,} bytes in {len(recording.reads)} reads "
+        f"over {seconds:.2f} s{cut}."
+    )
+
+
+def _reading_of(answer: Answer) -> str:
+    """How the app would show it."""
+    reply = answer.reply
+    texts = {"reasoning": reply.reasoning, "answer": reply.answer, "refusal": reply.refusal}
+    parts = [f"{len(text):,} characters of {name}" for name, text in texts.items() if text]
+    parts += [f"a call of {call.name}" for call in reply.tool_calls]
+    usage = reply.usage
+    counted = f"{usage.total_tokens:,} tokens reported" if usage else "no usage reported"
+    problem = f" ({reply.error.message or reply.error.kind})" if reply.error else ""
+    text = f"{', '.join(parts) or 'no text'}; ending {reply.ending}{problem}; {counted}."
+    return visible(text, "")
+
+
+def _replaying(file: Path, replayed: Path) -> str:
+    if file.resolve().parent == replayed.resolve():
+        demo = f"The built-in demo offers it as the model replay-{file.stem}"
+    else:
+        demo = f"Copy it to {replayed} and the built-in demo offers it as replay-{file.stem}"
+    return f"{demo}; in tests, put it into tests/recordings. Neither key nor prompt is in it."

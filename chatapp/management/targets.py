@@ -1,0 +1,62 @@
+"""Which gateway a command is about: a base URL, or the name of a configured upstream."""
+
+from argparse import ArgumentParser
+from dataclasses import replace
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from chatapp.catalogue import endpoint_of
+from chatapp.models import Upstream, validate_base_url
+from chatapp.upstream.client import Endpoint
+from chatapp.upstream_check import model_for_chat
+
+
+def add_target_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "target",
+        metavar="URL",
+        help="a base URL up to and with /v1, or the name of a configured upstream, whose stored "
+        "key is used",
+    )
+    parser.add_argument(
+        "--key-from-env", action="store_true", help="take the key from OPENAI_API_KEY"
+    )
+
+
+def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
+    """The endpoint, and one of the models named in its settings, "" where none is.
+
+    Raises `CommandError` for what is neither a URL nor a name, and for a key that is not set.
+    """
+    key = _key_from_env() if key_from_env else ""
+    if "://" in target:
+        try:
+            validate_base_url(target)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        return Endpoint(target, key), ""
+    upstream = _named(target)
+    endpoint = endpoint_of(upstream)
+    model = model_for_chat(upstream.offered_models.split())
+    return (replace(endpoint, api_key=key) if key else endpoint), model
+
+
+def _key_from_env() -> str:
+    if not settings.OPENAI_API_KEY:
+        raise CommandError("--key-from-env needs a key in OPENAI_API_KEY, which is not set.")
+    return str(settings.OPENAI_API_KEY)
+
+
+def _named(name: str) -> Upstream:
+    match list(Upstream.objects.filter(name=name)):
+        case [upstream]:
+            return upstream
+        case []:
+            known = ", ".join(Upstream.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(
+                f"No upstream is named {name}. Give a base URL, for example https://host/v1, or "
+                f"the name of a configured upstream ({known})."
+            )
+    raise CommandError(f"Several upstreams are named {name}. Give the base URL.")

@@ -1,0 +1,61 @@
+"""Why an upstream can't serve the app, and what to do: sentences."""
+
+from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.reply import Ending
+from chatapp.upstream_check.answers import Answer
+from chatapp.upstream_check.verdicts import error_text
+
+NO_MODEL = (
+    "It lists no models, so there is none to ask. Give one with --model, or name its models in "
+    "the upstream's settings."
+)
+_OF_ERRORS = {
+    ErrorKind.UNREACHABLE: "It can't be reached. Check the address, that the gateway runs, and "
+    "that this machine may connect to it.",
+    ErrorKind.UNAUTHORIZED: "It refuses the key. Set the right one: OPENAI_API_KEY with "
+    "--key-from-env, or the key in the upstream's settings.",
+    ErrorKind.RATE_LIMITED: "It is over its limit. Wait, or raise the quota, and check again.",
+    ErrorKind.NOT_FOUND: "It does not know the address or the model. Check that the base URL ends "
+    "where the API begins, mostly in /v1, and the model's name.",
+    ErrorKind.BAD_REQUEST: "It does not accept a plain chat request. Check the model's name, and "
+    "that it is a model for chat.",
+    ErrorKind.SERVER_ERROR: "It fails. Its log says why; check again once it is mended.",
+    ErrorKind.REDIRECTED: "It redirects to another address. Give that one: no redirect is "
+    "followed, since the key would go along.",
+    ErrorKind.STREAM_ERROR: "It breaks the reply off with an error. Its log says why.",
+    ErrorKind.NOT_A_STREAM: "It answers with something that is no reply. The address may be that "
+    "of a web page; the API's mostly ends in /v1.",
+    ErrorKind.MALFORMED: "It sends what can't be read as a reply. Record it with record_stream "
+    "and send us the file.",
+    ErrorKind.EMPTY: "It sends an empty reply. Its log may say why.",
+    ErrorKind.TOO_LARGE: "It sends more at once than is taken.",
+    ErrorKind.OUT_OF_RANGE: "It numbers choices or tool calls out of any range.",
+    ErrorKind.TIMED_OUT: "It does not answer in time. Check that it is not overloaded, and that "
+    "the model is loaded.",
+}
+_CUT_OFF = (
+    "Its stream ends with neither a finish_reason nor [DONE], so every reply would be shown as "
+    "cut off. See what closes the connection early: the gateway, or a proxy with a time limit."
+)
+_SAYS_NOTHING = "It ends its reply without having said anything. Try another model."
+
+
+def problem_of(answer: Answer) -> str:
+    """What keeps the upstream from serving the app, judged by a plain answer; "" for nothing."""
+    reply = answer.reply
+    if reply.error:
+        return problem_of_error(reply.error)
+    if reply.ending is Ending.CUT_OFF:
+        return _CUT_OFF
+    return "" if answer.has_said_something else _SAYS_NOTHING
+
+
+def problem_of_error(error: UpstreamError) -> str:
+    return f"{_OF_ERRORS[error.kind]} It said: {error_text(error)}"
+
+
+def out_of_time(seconds: float) -> str:
+    return (
+        f"It has not finished a short reply within {seconds:g} seconds. Check that it is not "
+        "overloaded, that the model is loaded, and that it takes max_tokens."
+    )

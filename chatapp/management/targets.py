@@ -8,7 +8,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from chatapp.catalogue import endpoint_of
-from chatapp.models import Upstream, validate_base_url
+from chatapp.models import Upstream
+from chatapp.models.upstreams import validate_base_url
 from chatapp.upstream.client import Endpoint
 from chatapp.upstream_check import model_for_chat
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.dialects import AUTO
+from chatapp.upstream.dialects import AUTO, Dialect
 from chatapp.upstream.errors import ErrorKind, UpstreamError, UpstreamFailed
 from chatapp.upstream_check import problems, verdicts
 from chatapp.upstream_check.answers import DELTAS, Answer, answer_of, failed_answer
@@ -47,7 +47,9 @@ async def check(
     begins and as it ends.
     """
     client = UpstreamClient(limit_seconds)
-    questioning = _Questioning(client, replace(endpoint, dialect=AUTO), model, progress)
+    # What is known of it, or set for it, is what the check is to find out.
+    asked = replace(endpoint, dialect=AUTO, takes_usage_option=True)
+    questioning = _Questioning(client, asked, model, progress, endpoint.dialect)
     try:
         async with asyncio.timeout(limit_seconds):
             await questioning.run()
@@ -64,6 +66,7 @@ class _Questioning:
     endpoint: Endpoint
     model: str
     progress: Progress
+    chosen: Dialect
     rows: list[Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     has_served: bool = False
@@ -143,7 +146,7 @@ class _Questioning:
         self.rows += [
             verdicts.usage_row(habit, self.endpoint.takes_usage_option),
             verdicts.reasoning_row(counted),
-            verdicts.dialect_row(verdicts.fitting_dialect(counted, habit)),
+            verdicts.dialect_row(counted, habit, self.chosen),
         ]
         return greeted
 

@@ -161,11 +161,14 @@ def closing_row(before: float, after: Answer) -> Row:
     return Row("Closing", f"can't be seen from here; {found}")
 
 
-def dialect_row(dialect: Dialect) -> Row:
-    if dialect is AUTO:
-        return Row("Dialect", AUTO.name)
-    advice = f"{AUTO.label} serves it too." if dialect.always_reports_usage else ""
-    return Row("Dialect", f"{dialect.name} ({dialect.label})", advice=advice)
+def dialect_row(answer: Answer, habit: UsageHabit, chosen: Dialect) -> Row:
+    """`chosen` is the dialect in the upstream's settings."""
+    fitting = fitting_dialect(answer, habit)
+    found = f"{fitting.name} ({fitting.label})"
+    if chosen.always_reports_usage and habit is UsageHabit.OPT_IN:
+        advice = f"It is set to {chosen.label}, which never asks for usage. Set it to {AUTO.label}."
+        return Row("Dialect", found, Verdict.PROBLEM, advice)
+    return Row("Dialect", found)
 
 
 def fitting_dialect(answer: Answer, habit: UsageHabit) -> Dialect:

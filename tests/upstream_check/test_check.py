@@ -2,6 +2,7 @@
 
 import pytest
 
+from chatapp.upstream.dialects import OPENTOKEN
 from chatapp.upstream.endpoint import Endpoint
 from chatapp.upstream_check import Verdict, check, timing
 from tests.demo import KEY as DEMO_KEY
@@ -66,7 +67,17 @@ async def test_usage_that_never_comes_is_a_note(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
     assert (rows["Usage"].found, rows["Usage"].verdict) == ("never", Verdict.NOTE)
-    assert rows["Dialect"].found == "auto"
+    assert rows["Dialect"].found == "auto (Automatic)"
+
+
+async def test_a_dialect_that_never_asks_for_needed_usage_is_a_problem(
+    upstream: FakeUpstream,
+) -> None:
+    serve(upstream, tuple(answer()))
+    report = await check(Endpoint(upstream.base_url, KEY, OPENTOKEN, takes_usage_option=False))
+    assert "stream_options" in upstream.chat_requests[0].body
+    (row,) = (row for row in report.rows if row.what == "Dialect")
+    assert (row.verdict, "Set it to Automatic" in row.advice) == (Verdict.PROBLEM, True)
 
 
 async def test_a_gateway_that_refuses_stream_options_is_asked_without(

@@ -45,7 +45,7 @@ class Question:
 
 
 COUNT = Question("Count from 1 to 30, in digits, with spaces between them.", 100)
-HELLO = Question("Say hello.", 30)
+HELLO = Question("Hello!", 30)
 WEATHER = Question("What is the weather in Tokyo? Use the tool.", 200, (_WEATHER_TOOL,))
 LONG = Question("Count from 1 to 300, in digits, with spaces between them.", 400)
 

@@ -158,7 +158,8 @@ def closing_row(before: float, after: Answer) -> Row:
     found = f"a request right after a close was answered after {times}"
     if first > max(1.0, 4 * before):
         return Row("Closing", found, Verdict.NOTE, advice)
-    return Row("Closing", f"can't be seen from here; {found}")
+    advice = "Its own log or console shows whether the closed reply was cancelled."
+    return Row("Closing", f"can't be seen from here; {found}", Verdict.NOTE, advice)
 
 
 def dialect_row(answer: Answer, habit: UsageHabit, chosen: Dialect) -> Row:

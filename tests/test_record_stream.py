@@ -125,6 +125,7 @@ def test_refused_stream_options_are_left_out(upstream: FakeUpstream, file: Path)
     upstream.script(delta("Hello"), usage(), finish(), done())
     printed = record(upstream, "--output", str(file))
     assert "5 characters of answer; ending complete" in printed.out
+    assert ["stream_options" in one.body for one in upstream.chat_requests] == [True, False]
 
 
 def test_a_gateway_that_is_down_leaves_no_file(file: Path) -> None:

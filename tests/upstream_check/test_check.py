@@ -1,5 +1,7 @@
 """What a check says of gateways that behave in every way."""
 
+import asyncio
+
 import pytest
 
 from chatapp.upstream.dialects import OPENTOKEN
@@ -7,8 +9,8 @@ from chatapp.upstream.endpoint import Endpoint
 from chatapp.upstream_check import Verdict, check, timing
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
-from tests.fake_upstream import MODEL, FakeUpstream, Stall, answer, delta, done, finish
-from tests.live import free_port
+from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish
+from tests.live import WAIT_SECONDS, free_port
 from tests.upstream_check import KEY, PLAIN, REFUSED, recorded, report_on, serve
 
 
@@ -53,6 +55,10 @@ async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstr
         False,
     ]
     assert last.body["model"] == closed.body["model"] == MODEL
+    asks_for_usage = ["stream_options" in request.body for request in others]
+    assert asks_for_usage == [True, False, True, True, True]
+    assert [request.body["model"] == MODEL for request in others] == [True, True, True, False, True]
+    assert ["tools" in request.body for request in others] == [False, False, True, False, False]
 
 
 async def test_the_demo_passes(demo_url: str) -> None:  # noqa: F811
@@ -204,11 +210,29 @@ async def test_an_answer_in_one_piece_serves_but_is_told(upstream: FakeUpstream)
     assert "Gaps" not in rows
 
 
-async def test_a_gateway_that_stalls_runs_out_of_time(upstream: FakeUpstream) -> None:
-    upstream.script(delta("Hello"), Stall())
-    report = await check(Endpoint(upstream.base_url, KEY), limit_seconds=0.2)
-    assert report.rows[-1].found == "ended after 0.2 seconds"
-    assert "has not finished a short reply within 0.2 seconds" in report.problems[0]
+@pytest.mark.parametrize("answered", [0, 1])
+async def test_a_gateway_that_stalls_runs_out_of_time(
+    upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch, answered: int
+) -> None:
+    limits: list[asyncio.Timeout] = []
+    timeout = asyncio.timeout
+
+    def kept(seconds: float) -> asyncio.Timeout:
+        limits.append(timeout(seconds))
+        return limits[-1]
+
+    monkeypatch.setattr(asyncio, "timeout", kept)
+    stall = Pause()
+    for _ in range(answered):
+        upstream.script(*answer())
+    upstream.script(delta("Hello"), stall)
+    checking = asyncio.create_task(check(Endpoint(upstream.base_url, KEY)))
+    assert await asyncio.to_thread(stall.reached.wait, WAIT_SECONDS)
+    limits[0].reschedule(asyncio.get_running_loop().time())
+    report = await checking
+    assert report.rows[-1].found == "ended after 60 seconds"
+    assert report.can_serve is bool(answered)
+    assert ("has not finished a short reply" in str(report.problems)) is not report.can_serve
 
 
 async def test_what_a_gateway_says_obeys_nobody(upstream: FakeUpstream) -> None:

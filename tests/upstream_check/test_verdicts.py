@@ -1,13 +1,17 @@
 """The pure parts of a check: times, forms of errors, names of models."""
 
+import gzip
+
 import pytest
 
 from chatapp.upstream.events import AnswerDelta
+from chatapp.upstream.recordings import Read, Recording
 from chatapp.upstream.reply import Reply
 from chatapp.upstream_check import Verdict, model_for_chat
-from chatapp.upstream_check.answers import Answer, form_of
+from chatapp.upstream_check.answers import Answer, answer_of, form_of
 from chatapp.upstream_check.timing import Timing
 from chatapp.upstream_check.verdicts import closing_row
+from tests.upstream_check import recorded
 
 
 @pytest.mark.parametrize(
@@ -41,6 +45,17 @@ def test_a_slow_answer_after_a_close_is_a_note() -> None:
     assert (row.verdict, "go on writing for nobody" in row.advice) == (Verdict.NOTE, True)
     prompt = closing_row(0.5, Answer(reply, delta_times=(0.6,)))
     assert prompt.found.startswith("can't be seen from here")
+
+
+def test_a_packed_recording_is_read() -> None:
+    packed = gzip.compress(recorded("aigateway"))
+    reads = (Read(0.1, packed[:40]), Read(0.2, packed[40:]))
+    recording = Recording("auto", "m", reads, headers={"content-encoding": "gzip"})
+    assert answer_of(recording, "").reply.answer == "Hello there"
+    other = Recording("auto", "m", reads, headers={"content-encoding": "br"})
+    error = answer_of(other, "").reply.error
+    assert error
+    assert "packed as br" in error.message
 
 
 @pytest.mark.parametrize(

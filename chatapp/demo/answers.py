@@ -1,18 +1,19 @@
 """What the demo says: the messages of a conversation in, a script out; the same every time.
 
-The last question is tried, in order, as a request to fail, to show something, a greeting, and a
-question about the app. Everything else is told plainly what this is.
+The last question is tried, in order, as a request to fail, to call a tool, to show something, a
+greeting, and a question about the app. Everything else is told plainly what this is.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from chatapp.demo.calling import answer_from, calls_endlessly, script_with_tools
 from chatapp.demo.continuing import asks_to_continue, rest_of
-from chatapp.demo.errors import ApiError
-from chatapp.demo.failures import FAILURES, list_of_failures
+from chatapp.demo.failures import FAILURES, Outcome, Passing, list_of_failures
 from chatapp.demo.help_text import closest_sections
-from chatapp.demo.requests import Message
-from chatapp.demo.script import Script
+from chatapp.demo.requests import Function, Message
+from chatapp.demo.script import OPENINGS, Script
 from chatapp.demo.showpieces import ALIASES, SHOWPIECES, Showpiece
 
 # More than this of a question does not change what it is about.
@@ -39,6 +40,14 @@ how replies look.
 - `show me math`
 - `a long answer`
 - `everything`
+- `show me confidence`
+- `moderation`
+- `refuse`
+
+**See a tool being called**
+
+- *What time is it?* calls a tool that tells the time
+- `tools` lists the others I may call
 
 **See what happens when something breaks**
 
@@ -71,57 +80,83 @@ MOST_WORDS_OF_A_GREETING = 4
 MOST_WORDS_OF_A_NAME = 3
 
 
-def script_for(messages: Sequence[Message], *, reasons: bool) -> Script | ApiError:
-    """What to say to the last of `messages`, or the error to answer with.
+def script_for(
+    messages: Sequence[Message], tools: Sequence[Function] = (), *, reasons: bool
+) -> Outcome:
+    """What to say to the last of `messages`, or how to fail; `tools` are those that are offered.
 
     `reasons`: whether to think aloud first. Continuing an earlier answer needs no thought.
     """
     said: list[str] = []
-    turns = [message for message in messages if message.role in ("user", "assistant")]
-    while turns and (turns[-1].role == "assistant" or asks_to_continue(turns[-1].text)):
+    results: list[str] = []
+    turns = [message for message in messages if message.role not in ("system", "developer")]
+    while turns and (turns[-1].role != "user" or asks_to_continue(turns[-1].text)):
         turn = turns.pop()
-        if turn.role == "assistant":
+        if turn.role in ("tool", "function"):
+            results.insert(0, turn.text)
+        elif turn.role == "assistant" and not turn.tool_calls:
             said.insert(0, turn.text)
     question = turns[-1].text[:READ_CHARACTERS] if turns else ""
-    return continuation(question, said) if said else fresh_script(question, reasons)
+    outcome = fresh_script(question, tools, results, reasons and not said)
+    return continuation(outcome, said) if said else outcome
 
 
-def continuation(question: str, said: Sequence[str]) -> Script:
-    """The rest of the answer to `question`, of which the pieces in `said` have been given."""
-    script = fresh_script(question, reasons=False)
-    rest: str | None = script.answer if isinstance(script, Script) else ""
-    for piece in said:
-        rest = rest_of(rest, piece) if rest is not None else None
+def continuation(outcome: Outcome, said: Sequence[str]) -> Script:
+    """The rest of an answer of which the pieces in `said` have been given."""
+    script = outcome.script if isinstance(outcome, Passing) else outcome
+    answer = script.whole_answer if isinstance(script, Script) else ""
+    rests = (rest_after(said, opening + answer) for opening in OPENINGS)
+    rest = next((rest for rest in rests if rest is not None), None)
     if rest is None:
         return Script(signed(NOT_MINE))
     return Script(rest or signed(NOTHING_LEFT))
 
 
-def fresh_script(question: str, reasons: bool) -> Script | ApiError:
+def rest_after(said: Sequence[str], answer: str) -> str | None:
+    """What follows all of `said` in `answer`, or None if it does not begin so."""
+    rest: str | None = answer
+    for piece in said:
+        rest = rest_of(rest, piece) if rest is not None else None
+    return rest
+
+
+def fresh_script(
+    question: str, tools: Sequence[Function], results: Sequence[str], reasons: bool
+) -> Outcome:
+    """The answer to a question, for which the tools have given `results` so far."""
     plain = " ".join(question.lower().split()).rstrip(".!? ")
     if asked := ASKED_TO_FAIL.fullmatch(plain):
-        return failing_script(asked[1])
-    thought, answer = thought_and_answer(plain)
-    return Script(signed(answer), reasoning(question, thought) if reasons else "")
+        failure = FAILURES.get(asked[1])
+        return failure.outcome if failure else Script(signed(FAILURE_LIST))
+    if results and not calls_endlessly(question):
+        thought, script = "The results are here, so I'll quote them.", Script(answer_from(results))
+    elif calling := script_with_tools(question, tools):
+        thought, script = "This is about tools, so I look at those I was offered.", calling
+    else:
+        thought, script = thought_and_script(plain)
+    return replace(
+        script,
+        answer=script.answer and signed(script.answer),
+        reasoning=reasoning(question, thought) if reasons else "",
+    )
 
 
-def failing_script(name: str) -> Script | ApiError:
-    if name in FAILURES:
-        return FAILURES[name].outcome
-    return Script(signed(FAILURE_LIST))
-
-
-def thought_and_answer(plain: str) -> tuple[str, str]:
+def thought_and_script(plain: str) -> tuple[str, Script]:
     """What to think of a question and what to answer. `plain` is in lower case."""
     if piece := showpiece_for(plain):
-        return f"This is a wish to see something. {piece.thought}", piece.text
+        return f"This is a wish to see something. {piece.thought}", piece.script
     if courtesy := courtesy_for(plain):
-        return "That is kind. A few friendly words are the right answer, and a hint.", courtesy
+        return "That is kind. A few friendly words are the right answer, and a hint.", Script(
+            courtesy
+        )
     if found := closest_sections(plain):
         section, *others = found
         thought = f'The help has a section that fits, "{section.title}", and I\'ll quote that.'
-        return thought, help_answer(section.title, section.body, [s.title for s in others[:2]])
-    return "Nothing in the help fits, so I'll say plainly what I am and offer examples.", ABOUT
+        titles = [section.title for section in others[:2]]
+        return thought, Script(help_answer(section.title, section.body, titles))
+    return "Nothing in the help fits, so I'll say plainly what I am and offer examples.", Script(
+        ABOUT
+    )
 
 
 def showpiece_for(plain: str) -> Showpiece | None:

@@ -4,13 +4,18 @@
 every error in their form.
 """
 
+import asyncio
 import hmac
 import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
 from chatapp.demo.answers import script_for
 from chatapp.demo.errors import ApiError
+from chatapp.demo.failures import Passing
 from chatapp.demo.http import (
     Application,
     ClientLeft,
@@ -23,29 +28,41 @@ from chatapp.demo.http import (
     while_connected,
 )
 from chatapp.demo.models import MODELS, DemoModel
-from chatapp.demo.playing import encoder_for, play, send_whole
-from chatapp.demo.requests import parse_chat_request
+from chatapp.demo.playing import choices_of, encoder_for, play, replay, send_whole
+from chatapp.demo.replays import Replays
+from chatapp.demo.requests import ChatRequest, parse_chat_request
+from chatapp.demo.tries import Tries
+from chatapp.upstream.recordings import Recording
 
 STARTED = int(time.time())
 
 
-def demo_application(api_key: str, tokens_per_second: float = 50.0) -> Application:
+def demo_application(
+    api_key: str, tokens_per_second: float = 50.0, recordings: Path | None = None
+) -> Application:
     """An ASGI application that answers as an upstream would.
 
     Every request must carry `Authorization: Bearer <api_key>`. Replies stream at
-    `tokens_per_second`; `inf` means without waiting.
+    `tokens_per_second`; `inf` means without waiting. Each file in the folder `recordings` is a
+    model too, which replays it.
     """
+    replays = Replays(recordings)
+    tries = Tries()
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise ValueError(f"The demo upstream speaks HTTP, not {scope['type']}.")
         try:
             check_key(scope, api_key)
-            match allowed_route(scope):
-                case "/v1/models":
-                    await send_json(send, model_list())
-                case "/v1/chat/completions":
-                    await complete(receive, send, tokens_per_second)
+            if allowed_route(scope) == "/v1/models":
+                replayed = await asyncio.to_thread(replays.files)
+                await send_json(send, model_list([*MODELS, *replayed]))
+                return
+            request = parse_chat_request(await read_body(receive))
+            if recording := await asyncio.to_thread(replays.load, request.model):
+                await while_connected(receive, replay(recording, send))
+                return
+            await while_connected(receive, complete(request, tries, send, tokens_per_second))
         except ApiError as error:
             await send_error(send, error)
         except ClientLeft:
@@ -78,31 +95,40 @@ def allowed_route(scope: Scope) -> str:
     return str(path)
 
 
-def model_list() -> bytes:
+def model_list(names: Iterable[str]) -> bytes:
     models = [
-        {"id": name, "object": "model", "created": STARTED, "owned_by": "chatapp"}
-        for name in MODELS
+        {"id": name, "object": "model", "created": STARTED, "owned_by": "chatapp"} for name in names
     ]
     return msgspec.json.encode({"object": "list", "data": models})
 
 
-async def complete(receive: Receive, send: Send, tokens_per_second: float) -> None:
-    """Answer one chat completion, streamed or whole, for as long as the client is there."""
-    request = parse_chat_request(await read_body(receive))
+async def complete(
+    request: ChatRequest, tries: Tries, send: Send, tokens_per_second: float
+) -> None:
+    """Answer one chat completion, streamed or whole, or fail as asked. Raises `ApiError`."""
     model = model_named(request.model)
-    script = script_for(request.messages, reasons=model.reasons)
-    if isinstance(script, ApiError):
-        await send_error(send, script)
-        return
-    encoder = encoder_for(request, model, script)
-    if request.stream:
-        await while_connected(receive, play(script, encoder, tokens_per_second, send))
+    outcome = script_for(request.messages, request.functions, reasons=model.reasons)
+    if isinstance(outcome, Passing):
+        fails = tries.fails(msgspec.json.encode(request.messages), outcome.times)
+        outcome = outcome.error if fails else outcome.script
+    match outcome:
+        case ApiError():  # not raised: it is shared, and would gather tracebacks
+            await send_error(send, outcome)
+            return
+        case Recording():
+            await replay(outcome, send)
+            return
+    script = replace(outcome, thinks_in_tags=model.thinks_in_tags)
+    choices = choices_of(request, model, script)
+    encoder = encoder_for(request, model, choices)
+    if request.stream and not script.is_sent_whole:
+        await play(choices, encoder, tokens_per_second, send)
     else:
-        await send_whole(script, encoder, send)
+        await send_whole(choices, encoder, send)
 
 
 def model_named(name: str) -> DemoModel:
     if name not in MODELS:
-        message = f"The model '{name}' does not exist. The demo has {' and '.join(MODELS)}."
+        message = f"The model '{name}' does not exist. The demo has {', '.join(MODELS)}."
         raise ApiError(404, message, code="model_not_found", param="model")
     return MODELS[name]

@@ -1,19 +1,35 @@
 """The failures that the demo acts out when asked: `fail` lists them, `fail: 429` does one."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chatapp.demo.errors import ApiError
 from chatapp.demo.script import Ending, Script
+from chatapp.upstream.recordings import Read, Recording
 
 RETRY_AFTER_SECONDS = 20
+HOUR = 3600.0
+EVENT_STREAM = "text/event-stream"
+
+
+class Passing(NamedTuple):
+    """An error that the first `times` tries of a request get; then it succeeds with `script`."""
+
+    error: ApiError
+    times: int
+    script: Script
+
+
+# What a request leads to. A recording stands for a response that is no sound stream.
+Outcome = Script | ApiError | Passing | Recording
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`what` is shown in the list; `outcome` is an error in place of a reply, or a broken reply."""
+    """`what` is shown in the list."""
 
     what: str
-    outcome: ApiError | Script
+    outcome: Outcome
 
 
 def breaking(ending: Ending, what: str) -> Script:
@@ -23,11 +39,52 @@ def breaking(ending: Ending, what: str) -> Script:
 was kept, and this follows on from it, as it would with a real model.
 
 *This is chatapp's built-in demo, not a language model.*"""
-    said_tokens = len(Script(said).answer_tokens)
-    return Script(said + unsaid, ending=ending, stops_after=said_tokens)
+    return Script(said, ending=ending, unsaid=unsaid)
 
 
-FAILURES = {
+def limited(seconds: int) -> ApiError:
+    return ApiError(
+        429,
+        f"Rate limit reached. Please try again in {seconds} seconds.",
+        type="requests",
+        code="rate_limit_exceeded",
+        headers=((b"Retry-After", str(seconds).encode()),),
+    )
+
+
+def failing(status: int, message: str, type: str = "server_error") -> ApiError:
+    return ApiError(status, message, type=type)
+
+
+def sending(*pieces: bytes, media_type: str = EVENT_STREAM) -> Recording:
+    """A response of status 200 whose body is `pieces`, sent without waiting."""
+    reads = tuple(Read(0.0, piece) for piece in pieces)
+    return Recording("auto", "demo", reads, headers={"content-type": media_type})
+
+
+OVERLOADED = failing(503, "The engine is overloaded, please try again.")
+AT_LAST = Script(
+    """This is the answer, after a try or more that failed. The app asked again by itself, since \
+not a word had come, and you saw it try.
+
+*This is chatapp's built-in demo, not a language model.*"""
+)
+REFUSAL = Script(
+    refusal="I'm sorry, but this demo has been asked to refuse, and so it can't help with that."
+)
+AS_JSON = Script(
+    """This answer came as one piece of JSON, although a stream had been asked for.
+
+*This is chatapp's built-in demo, not a language model.*""",
+    is_sent_whole=True,
+)
+PAGE = b"""<!doctype html>
+<html><head><title>Down for maintenance</title></head>
+<body><h1>Down for maintenance</h1><p>A proxy sent this page, with status 200.</p></body></html>
+"""
+HALF = b'data: {"choices":[{"index":0,"delta":{"content":"This chunk is sound, the next is"}}]}\n\n'
+
+STATUSES = {
     "401": Failure(
         "the key is refused",
         ApiError(401, "Incorrect API key provided: demo.", code="invalid_api_key"),
@@ -40,24 +97,26 @@ FAILURES = {
         "the model is unknown",
         ApiError(404, "The model does not exist.", code="model_not_found", param="model"),
     ),
+    "408": Failure("the request took too long", failing(408, "Request timed out.", "timeout")),
+    "409": Failure("another request is in the way", failing(409, "Conflict.", "conflict")),
     "429": Failure(
         f"too many requests, with `Retry-After: {RETRY_AFTER_SECONDS}`",
-        ApiError(
-            429,
-            f"Rate limit reached. Please try again in {RETRY_AFTER_SECONDS} seconds.",
-            type="requests",
-            code="rate_limit_exceeded",
-            headers=((b"Retry-After", str(RETRY_AFTER_SECONDS).encode()),),
-        ),
+        limited(RETRY_AFTER_SECONDS),
     ),
-    "500": Failure(
-        "the upstream itself fails",
-        ApiError(500, "The server had an error while answering.", type="server_error"),
+    "500": Failure("the upstream fails", failing(500, "The server had an error.")),
+    "503": Failure("the upstream is overloaded", OVERLOADED),
+    "529": Failure("the same, as some say it", failing(529, "Overloaded.", "overloaded_error")),
+}
+
+PASSING = {
+    "503 once": Failure("a 503, and then an answer", Passing(OVERLOADED, 1, AT_LAST)),
+    "503 twice": Failure("two of them, and then an answer", Passing(OVERLOADED, 2, AT_LAST)),
+    "429 once": Failure(
+        "a 429 with `Retry-After: 2`, and then an answer", Passing(limited(2), 1, AT_LAST)
     ),
-    "503": Failure(
-        "the upstream is overloaded",
-        ApiError(503, "The engine is overloaded, please try again.", type="server_error"),
-    ),
+}
+
+BREAKING = {
     "after 200": Failure(
         "an error arrives in the middle of the answer",
         breaking(Ending.ERROR, "be interrupted by an error"),
@@ -70,6 +129,9 @@ FAILURES = {
         "the answer falls silent; press Stop, or see what the app does about it",
         breaking(Ending.STALL, "fall silent"),
     ),
+}
+
+ENDING = {
     "length": Failure(
         "the answer reaches its length limit",
         breaking(Ending.LENGTH, "reach its length limit"),
@@ -78,9 +140,42 @@ FAILURES = {
         "a content filter ends the answer",
         breaking(Ending.CONTENT_FILTER, "be ended by a content filter"),
     ),
+    "refusal": Failure("the model refuses", REFUSAL),
 }
+
+ANSWERING_STRANGELY = {
+    "json": Failure("the whole answer at once, as JSON", AS_JSON),
+    "html": Failure("a page in place of an answer", sending(PAGE, media_type="text/html")),
+    "empty": Failure("a stream without a single byte", sending()),
+    "malformed": Failure(
+        "a chunk that is no JSON", sending(HALF, b'data: {"choices":[{"delta":\n\n')
+    ),
+    "endless line": Failure("8 MB without a line's end", sending(b"data: ", *[b"x" * 65536] * 128)),
+    "silence": Failure(
+        "not a byte for an hour; press Stop, or see what the app does about it",
+        Recording("auto", "demo", (Read(HOUR, b""),), headers={"content-type": EVENT_STREAM}),
+    ),
+    "redirect": Failure(
+        "a redirect to elsewhere, where the key must not go",
+        ApiError(307, "Moved.", headers=((b"Location", b"https://elsewhere.example/v1"),)),
+    ),
+}
+
+GROUPS = {
+    "In place of an answer": STATUSES,
+    "For a try or two": PASSING,
+    "In the middle of an answer": BREAKING,
+    "At the end of an answer": ENDING,
+    "Not what was asked for": ANSWERING_STRANGELY,
+}
+FAILURES = {name: failure for group in GROUPS.values() for name, failure in group.items()}
 
 
 def list_of_failures() -> str:
-    """A Markdown list of everything that can be asked for."""
-    return "\n".join(f"- `fail: {name}`: {failure.what}" for name, failure in FAILURES.items())
+    """Markdown that lists, in groups, everything that can be asked for."""
+    groups = (
+        "\n".join(f"- `fail: {name}`: {failure.what}" for name, failure in group.items())
+        for group in GROUPS.values()
+    )
+    titled = zip(GROUPS, groups, strict=True)
+    return "\n\n".join(f"**{title}**\n\n{listed}" for title, listed in titled)

@@ -22,13 +22,25 @@ KEYWORDS = {
         stop cancel abort interrupt escape esc close closing tab grace disconnect connection lost
         drop dropped continue leave halt CHATAPP_CLOSE_GRACE CHATAPP_DROP_GRACE
     """,
+    "Choices of a reply": """
+        choice choices another alternative alternatives version versions retry stepper several
+        siblings
+    """,
+    "Tools in a reply": """
+        tool tools mcp call calls called calling function functions allow deny permission clock
+        arguments
+    """,
+    "How sure the model was": """
+        sure confidence confident probability probabilities likely logprobs logprob uncertain
+        certainty
+    """,
     "Your conversations": """
         sidebar history chat chats saved reload refresh switch move restart
     """,
     "Connecting a gateway": """
         connect gateways upstream upstreams provider model models openai api endpoint litellm vllm
         ollama llama anthropic claude gpt gemini real base url picker add configure set
-        OPENAI_BASE_URL OPENAI_API_KEY
+        dialect dialects parameters temperature OPENAI_BASE_URL OPENAI_API_KEY
     """,
     "What a reply cost": """
         usage costs price token tokens money pay billing bill reported estimated unknown cached
@@ -56,12 +68,14 @@ KEYWORDS = {
         backup back backing restore copy folder directory disk DATA_DIR var export
     """,
     "When something goes wrong": """
-        error errors problem trouble broken fails failed failure retry unreachable 401 403 404 429
-        500 502 503 timeout wrong work working rate limit quota
+        error errors problem trouble broken fails failed failure retry retries tries again
+        unreachable 401 403 404 408 409 429 500 502 503 529 timeout wrong work working rate limit
+        quota
     """,
     "What the demo can show": """
         demo example examples try markdown rendering render table tables code math formula formulas
-        reasoner plain capable
+        reasoner plain capable aivene aigateway opentoken think tags replay record
+        recording recordings
     """,
 }
 

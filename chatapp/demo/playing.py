@@ -1,8 +1,10 @@
-"""Playing a script to a client: as a stream at a believable pace, or whole."""
+"""Playing what was decided to a client: a script or a recording as a stream, or a script whole."""
 
 import asyncio
+import itertools
 import time
 import uuid
+from collections.abc import Sequence
 
 from chatapp.demo.errors import ApiError
 from chatapp.demo.http import Send, send_body, send_json, send_start
@@ -10,56 +12,88 @@ from chatapp.demo.models import DemoModel
 from chatapp.demo.pace import Pace
 from chatapp.demo.requests import ChatRequest
 from chatapp.demo.script import Ending, Script
-from chatapp.demo.tokens import count_prompt_tokens
+from chatapp.demo.tokens import count_tokens, split_tokens
 from chatapp.demo.wire import Encoder, Usage
+from chatapp.upstream.recordings import Recording
 
 EVENT_STREAM_HEADERS = (
     (b"Content-Type", b"text/event-stream"),
     (b"Cache-Control", b"no-cache"),
     (b"X-Accel-Buffering", b"no"),
 )
+REPLAYED_HEADERS = frozenset({"content-type", "content-encoding", "retry-after"})
 
 
-def encoder_for(request: ChatRequest, model: DemoModel, script: Script) -> Encoder:
+def choices_of(request: ChatRequest, model: DemoModel, script: Script) -> list[Script]:
+    """As many choices as were asked for; a bare dialect has no place for more than one."""
+    return script.choices(1 if model.dialect.is_bare else request.n or 1)
+
+
+def encoder_for(request: ChatRequest, model: DemoModel, choices: Sequence[Script]) -> Encoder:
     """An encoder with the id, time and usage of this one completion."""
+    asked = request.stream_options is not None and request.stream_options.include_usage
+    tier = request.service_tier
     return Encoder(
         dialect=model.dialect,
         id=model.dialect.id_prefix + uuid.uuid4().hex,
         created=int(time.time()),
         model=request.model,
-        usage=usage_of(request, script),
+        usage=usage_of(request, choices),
+        includes_usage=bool(asked) or model.dialect.always_reports_usage,
+        service_tier="default" if tier in (None, "auto") else str(tier),
+        top_logprobs=request.top_logprobs or 0 if request.logprobs else None,
     )
 
 
-def usage_of(request: ChatRequest, script: Script) -> Usage:
+def usage_of(request: ChatRequest, choices: Sequence[Script]) -> Usage:
     """As if a gateway had cached all of the prompt but its last message."""
-    reasoning = len(script.reasoning_tokens)
+    texts = [message.text for message in request.messages]
     return Usage(
-        prompt=count_prompt_tokens(request.messages),
-        cached=count_prompt_tokens(request.messages[:-1]),
-        completion=reasoning + len(script.answer_tokens),
-        reasoning=reasoning,
+        prompt=count_tokens(texts),
+        cached=count_tokens(texts[:-1]),
+        completion=sum(sum(1 for _ in script.deltas) for script in choices),
+        reasoning=sum(len(split_tokens(script.reasoning)) for script in choices),
     )
 
 
-async def play(script: Script, encoder: Encoder, tokens_per_second: float, send: Send) -> None:
-    """Stream the script, one delta an event. A stalled one never returns; cancel it."""
+async def play(
+    choices: Sequence[Script], encoder: Encoder, tokens_per_second: float, send: Send
+) -> None:
+    """Stream a reply, the choices side by side. A stalled one never returns; cancel it."""
     await send_start(send, 200, EVENT_STREAM_HEADERS)
-    await send_body(send, encoder.opening_event(), more=True)
+    events = [encoder.choice_events(index, script) for index, script in enumerate(choices)]
+    for opening in map(next, events):
+        await send_body(send, opening, more=True)
     pace = Pace(tokens_per_second)
-    for delta in script.deltas:
+    for side_by_side in itertools.zip_longest(*events):
         await pace.tick()
-        await send_body(send, encoder.delta_event(delta), more=True)
-    if script.ending is Ending.STALL:
+        for event in filter(None, side_by_side):
+            await send_body(send, event, more=True)
+    if choices[0].ending is Ending.STALL:
         await asyncio.get_running_loop().create_future()
-    for event in encoder.ending_events(script.ending):
+    for event in encoder.closing_events(choices[0]):
         await send_body(send, event, more=True)
     await send_body(send, b"", more=False)
 
 
-async def send_whole(script: Script, encoder: Encoder, send: Send) -> None:
-    """Send the script as one JSON document. Raises `ApiError` 502 for one that breaks off."""
-    if script.ending.finish_reason is None:
+async def replay(recording: Recording, send: Send) -> None:
+    """Send a recorded response: the same bytes in the same pieces, at the same intervals."""
+    headers = [
+        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
+        for name, value in recording.headers.items()
+        if name.lower() in REPLAYED_HEADERS
+    ]
+    await send_start(send, recording.status, headers)
+    for seconds, data in recording.replay():
+        await asyncio.sleep(seconds)
+        await send_body(send, data, more=True)
+    await send_body(send, b"", more=False)
+
+
+async def send_whole(choices: Sequence[Script], encoder: Encoder, send: Send) -> None:
+    """Send a reply as one JSON document. Raises `ApiError` 502 for one that breaks off."""
+    if choices[0].ending.finish_reason is None:
         error = encoder.dialect.stream_error
-        raise ApiError(502, error["message"], type=error["type"], code=error["code"])
-    await send_json(send, encoder.completion(script))
+        type_, code = error.get("type") or "upstream_error", error.get("code")
+        raise ApiError(502, str(error["message"]), type=type_, code=code)
+    await send_json(send, encoder.completion(choices))

@@ -1,10 +1,11 @@
 """The body of `POST /v1/chat/completions`: bytes in, a checked `ChatRequest` or a 400 out."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from chatapp.demo.errors import ApiError
+from chatapp.demo.script import MOST_CHOICES
 
 Role = Literal["developer", "system", "user", "assistant", "tool", "function"]
 
@@ -21,6 +22,7 @@ class Message(msgspec.Struct, frozen=True):
 
     role: Role
     content: str | list[Part] | None = None
+    tool_calls: list[Any] | None = None
 
     @property
     def text(self) -> str:
@@ -29,12 +31,38 @@ class Message(msgspec.Struct, frozen=True):
         return self.content or ""
 
 
+class Function(msgspec.Struct, frozen=True):
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that may be called."""
+
+    function: Function
+
+
+class StreamOptions(msgspec.Struct, frozen=True):
+    include_usage: bool | None = None
+
+
 class ChatRequest(msgspec.Struct, frozen=True):
     """What the demo reads of a request; every other field is accepted and ignored."""
 
     model: str
     messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
     stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHOICES)] | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
+    tools: list[Tool] | None = None
+    service_tier: str | None = None
+
+    @property
+    def functions(self) -> list[Function]:
+        return [tool.function for tool in self.tools or ()]
 
 
 def parse_chat_request(body: bytes) -> ChatRequest:

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 
 from chatapp.demo.article import ARTICLE
+from chatapp.demo.failures import REFUSAL
+from chatapp.demo.script import Script
 
 TABLE = """Here is a table with a column aligned each way.
 
@@ -79,6 +81,12 @@ Other scripts are at home here too: Ελληνικά, Русский, 日本語,
 
 ---"""
 
+CONFIDENCE = """Some gateways say how likely each token was. Open **Confidence** in the details of this reply: where the upstream was asked for `logprobs`, it shows every token with its probability, and with the tokens that might have stood there instead.
+
+A character such as é, 日 or 🙂 can be split over two tokens; it is shown as one. The figures of this demo are made up, but they are the same every time."""
+
+MODERATION = """A gateway can judge what was asked and what was answered. With the model `demo-openai`, such a judgement comes along with this reply: it says that the question was flagged, although there is nothing wrong with it, and that the answer could not be checked. The other models of the demo send none."""
+
 EVERYTHING = "\n\n".join(
     [
         "Here is a little of everything.",
@@ -92,32 +100,42 @@ EVERYTHING = "\n\n".join(
 
 @dataclass(frozen=True, slots=True)
 class Showpiece:
-    """`thought` is what the reasoning model thinks before it shows `text`."""
+    """`thought` is what the reasoning model thinks before it plays `script`."""
 
     thought: str
-    text: str
+    script: Script
 
 
 SHOWPIECES = {
     "everything": Showpiece(
-        "Words first, then a table, code and mathematics, each under its own heading.", EVERYTHING
+        "Words first, then a table, code and mathematics, each under its own heading.",
+        Script(EVERYTHING),
     ),
     "table": Showpiece(
         "A table needs columns of different kinds: words, numbers aligned at the right, and something in the middle.",
-        TABLE,
+        Script(TABLE),
     ),
     "code": Showpiece(
         "Code is best compared when each language does the same small job, and counting words is short enough.",
-        CODE,
+        Script(CODE),
     ),
     "math": Showpiece(
         "For mathematics, one formula within a line and a few on their own: a fraction, an integral, a sum, a matrix.",
-        MATH,
+        Script(MATH),
     ),
     "long": Showpiece(
         "A long answer should be worth reading, so I will explain how such an answer gets to the screen.",
-        ARTICLE,
+        Script(ARTICLE),
     ),
+    "confidence": Showpiece(
+        "How likely a token is can be shown best with a character that is split over two of them.",
+        Script(CONFIDENCE),
+    ),
+    "moderation": Showpiece(
+        "A moderation comes beside the answer, so the answer only has to say what it is.",
+        Script(MODERATION, is_moderated=True),
+    ),
+    "refusal": Showpiece("Refusing needs no reasons here, since I was asked to.", REFUSAL),
 }
 
 # Other words people use for the same.
@@ -135,4 +153,7 @@ ALIASES = {
     "equations": "math",
     "article": "long",
     "essay": "long",
+    "logprobs": "confidence",
+    "moderated": "moderation",
+    "refuse": "refusal",
 }

@@ -5,9 +5,7 @@ were sent, and a prompt is counted with the same rule.
 """
 
 import re
-from collections.abc import Sequence
-
-from chatapp.demo.requests import Message
+from collections.abc import Iterable
 
 TOKEN = re.compile(r"\s*\S{1,12}|\s+")
 
@@ -17,5 +15,5 @@ def split_tokens(text: str) -> list[str]:
     return TOKEN.findall(text)
 
 
-def count_prompt_tokens(messages: Sequence[Message]) -> int:
-    return sum(len(split_tokens(message.text)) for message in messages)
+def count_tokens(texts: Iterable[str]) -> int:
+    return sum(len(split_tokens(text)) for text in texts)

@@ -3,9 +3,12 @@
 import asyncio
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 from chatapp.demo.app import demo_application
+from chatapp.upstream.decoder import EventDecoder
+from chatapp.upstream.reply import Reply
 
 KEY = "demo-key"
 COMPLETIONS = "/v1/chat/completions"
@@ -22,6 +25,7 @@ class Client:
         method: str = "POST",
         authorization: str | None = f"Bearer {KEY}",
         tokens_per_second: float = math.inf,
+        recordings: Path | None = None,
     ) -> None:
         headers = [(b"authorization", authorization.encode())] if authorization else []
         self.scope = {"type": "http", "method": method, "path": path, "headers": headers}
@@ -29,7 +33,7 @@ class Client:
         self.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
         self.sent: list[dict[str, Any]] = []
         self.news = asyncio.Condition()
-        self.application = demo_application(KEY, tokens_per_second)
+        self.application = demo_application(KEY, tokens_per_second, recordings)
 
     async def run(self) -> "Client":
         async with asyncio.timeout(5):
@@ -78,14 +82,23 @@ class Client:
         deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", [])]
         return [delta for delta in deltas if "content" in delta or "reasoning_content" in delta]
 
+    def reply(self, choice: int = 0) -> Reply:
+        """One choice as the app reads it."""
+        decoder, reply = EventDecoder(), Reply(choice)
+        for event in [*decoder.receive_data(self.body), *decoder.close()]:
+            reply.apply(event)
+        return reply
 
-def question(*texts: str, model: str = "demo-reasoner", stream: bool = True) -> bytes:
+
+def question(*texts: str, model: str = "demo-reasoner", stream: bool = True, **more: Any) -> bytes:
     """A request whose messages are `texts`, by the user and the assistant in turn."""
     roles = ("user", "assistant")
     messages = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
-    return json.dumps({"model": model, "messages": messages, "stream": stream}).encode()
+    return json.dumps({"model": model, "messages": messages, "stream": stream, **more}).encode()
 
 
-async def ask(*texts: str, model: str = "demo-reasoner", stream: bool = True) -> Client:
+async def ask(
+    *texts: str, model: str = "demo-reasoner", stream: bool = True, **more: Any
+) -> Client:
     """A client whose question has been answered."""
-    return await Client(question(*texts, model=model, stream=stream)).run()
+    return await Client(question(*texts, model=model, stream=stream, **more)).run()

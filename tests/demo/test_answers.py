@@ -51,6 +51,13 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("how much did this reply cost?", "What a reply cost"),
         ("how do I back up?", "Data and backups"),
         ("I get a 429 error", "When something goes wrong"),
+        ("How do I step through the choices?", "Choices of a reply"),
+        ("why am I asked to allow a tool?", "Tools in a reply"),
+        ("what are MCP servers for", "Tools in a reply"),
+        ("How confident is the model?", "How sure the model was"),
+        ("does it try again after a 503?", "When something goes wrong"),
+        ("which dialect do I choose?", "Connecting a gateway"),
+        ("how do I replay a recording?", "What the demo can show"),
         ("What can the demo show?", "What the demo can show"),
     ],
 )
@@ -90,7 +97,7 @@ def test_what_is_offered_as_an_example_can_be_done() -> None:
     questions = re.findall(r"^- (.*\?)$", about, re.MULTILINE)
 
     assert len(shown) == len(SHOWPIECES)
-    assert len({answer(example).answer for example in shown}) == len(shown)
+    assert len({answer(example).whole_answer for example in shown}) == len(shown)
     for example in (*shown, *questions):
         assert answer(example).answer != about
 
@@ -123,7 +130,7 @@ def test_thanks_are_answered_kindly() -> None:
     ],
 )
 def test_what_rendering_can_do_is_shown_when_asked_for(wish: str, name: str) -> None:
-    assert answer(wish).answer.startswith(SHOWPIECES[name].text)
+    assert answer(wish).answer.startswith(SHOWPIECES[name].script.answer)
 
 
 def test_the_long_answer_is_long_and_varied() -> None:
@@ -137,7 +144,7 @@ def test_the_long_answer_is_long_and_varied() -> None:
         assert mark in article
 
 
-@pytest.mark.parametrize("text", [piece.text for piece in SHOWPIECES.values()])
+@pytest.mark.parametrize("text", [piece.script.answer for piece in SHOWPIECES.values()])
 def test_every_code_fence_is_closed(text: str) -> None:
     assert len(re.findall(r"^```", text, re.MULTILINE)) % 2 == 0
 
@@ -154,8 +161,8 @@ def test_asking_to_fail_lists_the_failures(wish: str) -> None:
     ["hello", "thanks", "table", "everything", "a long answer", "fail", "fail: length", "x"],
 )
 def test_every_reply_says_that_it_is_a_demo(prompt: str) -> None:
-    assert "demo" in "".join(answer(prompt).answer_tokens)
-    assert answer(prompt).answer.endswith(
+    assert "demo" in answer(prompt).answer
+    assert answer(prompt).whole_answer.endswith(
         "*This is chatapp's built-in demo, not a language model.*"
     )
 
@@ -173,7 +180,7 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 @pytest.mark.parametrize("prompt", ["a long answer", "How do I stop a reply?", "fail: length"])
 def test_continuing_goes_on_from_wherever_the_answer_stopped(prompt: str) -> None:
-    whole = answer(prompt).answer
+    whole = answer(prompt).whole_answer
     cuts = range(1, len(whole), max(1, len(whole) // 40))
     outside_code = [cut for cut in cuts if whole[:cut].count("\n```") % 2 == 0]
 

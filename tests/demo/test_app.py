@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chatapp.demo import http
+from chatapp.demo.models import MODELS
 from tests.demo import Client, ask, question
 
 
@@ -22,7 +23,8 @@ async def test_the_first_model_is_the_one_that_reasons() -> None:
 
     assert client.status == 200
     assert client.json["object"] == "list"
-    assert [model["id"] for model in client.json["data"]] == ["demo-reasoner", "demo-plain"]
+    assert [model["id"] for model in client.json["data"]] == list(MODELS)
+    assert list(MODELS)[:2] == ["demo-reasoner", "demo-plain"]
     assert {model["object"] for model in client.json["data"]} == {"model"}
 
 
@@ -59,6 +61,7 @@ async def test_an_unknown_model_is_not_found() -> None:
         (b'{"model": "demo-plain", "messages": []}', "invalid_value"),
         (b'{"model": 7, "messages": [{"role": "user", "content": "x"}]}', "invalid_value"),
         (b'{"model": "demo-plain", "messages": [{"role": "pet"}]}', "invalid_value"),
+        (b'{"model": "demo-plain", "messages": [{"role": "user"}], "n": 5}', "invalid_value"),
         (b'{"model": "demo-plain", "messages": [{"role": "user", "content": 1}]}', "invalid_value"),
     ],
 )

@@ -1,0 +1,104 @@
+"""Tool calls: which of the offered tools a question calls, and what is said of the results."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from chatapp.demo.requests import Function
+from chatapp.demo.script import Call, Ending, Script
+
+ASKS_FOR_THE_TIME = re.compile(
+    r"(?:what|which|tell|show|current|today)\b(?:\W+\w+){0,3}?\W+(?:time|date|day|clock)\b.{0,40}",
+    re.IGNORECASE,
+)
+TIME_ZONE = re.compile(r"\b[A-Z]\w+/[A-Z]\w+(?:/\w+)?\b")
+TELLS_TIME = re.compile(r"(?<![a-z])(?:time|date|clock)(?![a-z])", re.IGNORECASE)
+CALL = re.compile(
+    r"\s*(?:please )?(?:call|use)(?: the)? (tool )?`?([\w-]+)`?\.?\s*(\{.*)?", re.IGNORECASE
+)
+BROKEN = re.compile(r"(?:show (?:me )?)?(?:invalid|broken|bad) arguments", re.IGNORECASE)
+FUNCTION_CALL = re.compile(
+    r"(?:show (?:me )?)?(?:an? |the )?(?:deprecated )?function[ _]call", re.IGNORECASE
+)
+TOOLS = re.compile(r"(?:show (?:me )?|which )?(?:the )?tools(?: are there)?", re.IGNORECASE)
+ENDLESS = re.compile(
+    r"(?:call(?:s|ing)? )?(?:without end|endless(?:ly)?)(?: calls)?", re.IGNORECASE
+)
+
+NO_TOOLS = "No tools were offered to me with this question, so there is nothing that I can call."
+NO_CLOCK = "I have no clock, and no tool that I was offered tells the time."
+
+
+def script_with_tools(question: str, tools: Sequence[Function]) -> Script | None:
+    """The calls that a question asks for, or what hinders them; None where it asks for none."""
+    asked = question.strip().rstrip(".!?")
+    if TOOLS.fullmatch(asked):
+        return Script(list_of_tools(tools))
+    if calls := calls_named(question, tools):
+        return calls
+    tool = time_tool(tools)
+    is_broken, is_deprecated = BROKEN.fullmatch(asked), FUNCTION_CALL.fullmatch(asked)
+    if is_broken or is_deprecated or calls_endlessly(question):
+        if not tools:
+            return Script(NO_TOOLS)
+        tool = tool or tools[0]
+        arguments = '{"timezone": "Europe/Vien' if is_broken else "{}"
+        ending = Ending.FUNCTION_CALL if is_deprecated else Ending.TOOL_CALLS
+        return calling(Call(tool.name, arguments), ending=ending)
+    if not ASKS_FOR_THE_TIME.fullmatch(asked):
+        return None
+    return calling(Call(tool.name, time_arguments(question, tool))) if tool else Script(NO_CLOCK)
+
+
+def calls_endlessly(question: str) -> bool:
+    """Whether to call again whatever the tools answer."""
+    return ENDLESS.fullmatch(question.strip().rstrip(".!?")) is not None
+
+
+def calls_named(question: str, tools: Sequence[Function]) -> Script | None:
+    """The calls in a question whose every line is one, such as `call NAME {"a": 1}`.
+
+    Without arguments it takes a tool's name, or the word "tool", to tell it from other questions.
+    """
+    found = [CALL.fullmatch(line) for line in question.splitlines() if line.strip()]
+    known = {tool.name for tool in tools}
+    matches = [one for one in found if one and (one[1] or one[3] or one[2] in known)]
+    if not matches or len(matches) < len(found):
+        return None
+    calls = [Call(one[2], (one[3] or "{}").strip()) for one in matches]
+    unknown = [call.name for call in calls if call.name not in known]
+    if unknown:
+        return Script(f"I was not offered a tool named `{unknown[0]}`. {list_of_tools(tools)}")
+    return calling(*calls)
+
+
+def calling(*calls: Call, ending: Ending = Ending.TOOL_CALLS) -> Script:
+    return Script(calls=calls, ending=ending)
+
+
+def time_tool(tools: Sequence[Function]) -> Function | None:
+    """The tool that tells the time: by its name if there is one, else by its description."""
+    by_name = (tool for tool in tools if TELLS_TIME.search(tool.name))
+    by_description = (tool for tool in tools if TELLS_TIME.search(tool.description or ""))
+    return next(by_name, None) or next(by_description, None)
+
+
+def time_arguments(question: str, tool: Function) -> str:
+    zone = TIME_ZONE.search(question)
+    takes_zone = "timezone" in ((tool.parameters or {}).get("properties") or {})
+    return json.dumps({"timezone": zone[0]} if zone and takes_zone else {})
+
+
+def list_of_tools(tools: Sequence[Function]) -> str:
+    if not tools:
+        return NO_TOOLS
+    names = "\n".join(f"- `call {tool.name} {{}}`" for tool in tools)
+    return f"Send one of these, with arguments as JSON, and I call the tool.\n\n{names}"
+
+
+def answer_from(results: Sequence[str]) -> str:
+    """What is said once the tools have answered, each result quoted as it came."""
+    quoted = ("\n".join(f"> {line}" for line in result.splitlines()) for result in results)
+    said = "\n\n".join(one or "> (nothing)" for one in quoted)
+    opening = "The tool answered:" if len(results) == 1 else "The tools answered:"
+    return f"{opening}\n\n{said}"

@@ -1,0 +1,60 @@
+"""How likely the demo's tokens are said to have been: made up, but the same every time.
+
+A character beyond ASCII is split over two tokens, as models split them: then neither token is text
+of its own, and only the `bytes` of both together are.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+from zlib import crc32
+
+from chatapp.demo.script import Delta, TextDelta
+
+OTHER_WORDS = (" the", " a", " this", " one", " that", " so", " it", " in", " and", " of")
+
+
+def logprobs_of(deltas: Sequence[Delta], top: int) -> dict[str, Any] | None:
+    """The `logprobs` of a choice, with the `top` likeliest tokens at each place."""
+    texts = {
+        region: [d.text for d in deltas if isinstance(d, TextDelta) and d.region == region]
+        for region in ("answer", "refusal")
+    }
+    content, refusal = (
+        [token_logprob(data, top) for text in texts[region] for data in parts_of(text)]
+        for region in ("answer", "refusal")
+    )
+    if not content and not refusal:
+        return None
+    return {"content": content or None, "refusal": refusal or None}
+
+
+def parts_of(text: str) -> Iterator[bytes]:
+    """The bytes of a token, in two parts where it has a character beyond ASCII."""
+    data = text.encode()
+    beyond = next((place for place, byte in enumerate(data) if byte > 127), None)
+    yield data if beyond is None else data[: beyond + 1]
+    if beyond is not None:
+        yield data[beyond + 1 :]
+
+
+def token_logprob(data: bytes, top: int) -> dict[str, Any]:
+    chance = crc32(data) / 2**32
+    likely = 1 - 0.75 * chance**3  # most are almost certain, a few are not
+    others = (word.encode() for word in OTHER_WORDS if word.encode() != data)
+    rivals = [(other, (1 - likely) / 2**place) for place, other in enumerate(others, start=1)]
+    ranked = sorted([(data, likely), *rivals], key=lambda one: -one[1])[:top]
+    return {**entry(data, likely), "top_logprobs": [entry(*one) for one in ranked]}
+
+
+def entry(data: bytes, probability: float) -> dict[str, Any]:
+    # never certain, and what is next to impossible has the value that stands for it
+    logprob = round(math.log(probability), 6) if probability > 1e-9 else -9999.0
+    return {"token": written(data), "logprob": logprob, "bytes": list(data)}
+
+
+def written(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if byte < 128 else f"\\x{byte:02x}" for byte in data)

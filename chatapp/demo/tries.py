@@ -1,0 +1,23 @@
+"""Which try of a request this is, so that one can fail at first and then succeed."""
+
+from hashlib import sha256
+
+MOST_REMEMBERED = 1000
+
+
+class Tries:
+    """Counts the tries of each request, told apart by their messages."""
+
+    def __init__(self) -> None:
+        self._failed: dict[bytes, int] = {}
+
+    def fails(self, messages: bytes, times: int) -> bool:
+        """Whether this try is one of the first `times`; after them, counting begins anew."""
+        key = sha256(messages).digest()
+        failed = self._failed.pop(key, 0)
+        if failed >= times:
+            return False
+        self._failed[key] = failed + 1
+        if len(self._failed) > MOST_REMEMBERED:
+            del self._failed[next(iter(self._failed))]
+        return True

@@ -1,0 +1,170 @@
+"""Tools: which are called on what question, in every dialect, and what follows their results."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chatapp.demo.calling import NO_CLOCK, NO_TOOLS
+from chatapp.demo.models import MODELS
+from chatapp.tools.clock import CLOCK
+from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.tool_calls import message_with_calls
+from tests.demo import Client, ask
+
+WEATHER = {"type": "function", "function": {"name": "city__weather", "description": "Rain"}}
+TOOLS = [WEATHER, CLOCK.as_request()]
+TIME = "What time is it?"
+
+
+async def asked(text: str, model: str = "demo-openai", tools: Any = TOOLS) -> Reply:
+    return (await ask(text, model=model, tools=tools)).reply()
+
+
+def calls(reply: Reply) -> list[tuple[str, Any]]:
+    return [(call.name, call.parsed) for call in reply.tool_calls]
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_the_time_is_asked_of_the_tool_that_tells_it(model: str) -> None:
+    reply = await asked(TIME, model)
+
+    assert calls(reply) == [(CLOCK.name, {})]
+    assert reply.finish_reason == "tool_calls"
+    assert reply.wants_tools
+    assert not reply.answer
+    assert bool(reply.reasoning) == MODELS[model].reasons
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_a_call_is_announced_and_its_arguments_follow(model: str) -> None:
+    client = await ask('call city__weather {"city": "Vienna", "days": 3}', model=model, tools=TOOLS)
+    chunks = [json.loads(data) for data in client.data[:-1]]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk.get("choices", ())]
+    [first, *rest] = [delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta]
+
+    assert first["index"] == 0
+    assert first["id"].startswith("call_")
+    assert first["function"] == {"name": "city__weather", "arguments": ""}
+    assert len(rest) > 1
+    assert all(part.keys() == {"index", "function"} for part in rest)
+    assert calls(client.reply()) == [("city__weather", {"city": "Vienna", "days": 3})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["what's the date", "Which day is it today?", "tell me the time, please", "current date"],
+)
+async def test_many_ways_to_ask_for_the_time(text: str) -> None:
+    assert calls(await asked(text)) == [(CLOCK.name, {})]
+
+
+async def test_the_time_somewhere_is_asked_of_the_tool() -> None:
+    reply = await asked("What time is it in Europe/Vienna?")
+
+    assert calls(reply) == [(CLOCK.name, {"timezone": "Europe/Vienna"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How do I stop a reply?", "use ollama", "call my boss", "What does timed out mean?", "hello"],
+)
+async def test_other_questions_call_nothing(text: str) -> None:
+    assert calls(await asked(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["use the tool city__weather", "Use the tool `city__weather`.", "call city__weather"],
+)
+async def test_any_offered_tool_can_be_called_by_its_name(text: str) -> None:
+    assert calls(await asked(text)) == [("city__weather", {})]
+
+
+async def test_several_calls_in_one_reply() -> None:
+    reply = await asked(f'call city__weather {{"city": "Graz"}}\ncall {CLOCK.name}')
+
+    assert calls(reply) == [("city__weather", {"city": "Graz"}), (CLOCK.name, {})]
+    assert len({call.id for call in reply.tool_calls}) == 2
+
+
+@pytest.mark.parametrize("text", ["invalid arguments", 'call city__weather {"city": "Vie'])
+async def test_arguments_can_be_broken(text: str) -> None:
+    [call] = (await asked(text)).tool_calls
+
+    assert call.parsed is None
+    assert call.problem
+
+
+async def test_the_deprecated_form_can_be_asked_for() -> None:
+    client = await ask("function call", model="demo-openai", tools=TOOLS)
+    reply = client.reply()
+
+    assert "tool_calls" not in client.body.decode()
+    assert reply.finish_reason == "function_call"
+    assert calls(reply) == [(CLOCK.name, {})]
+    assert reply.wants_tools
+
+
+@pytest.mark.parametrize("text", ["tools", "invalid arguments", "call x {}", "use the tool x"])
+async def test_without_tools_nothing_is_called(text: str) -> None:
+    reply = await asked(text, tools=[])
+
+    assert calls(reply) == []
+    assert NO_TOOLS in reply.answer
+
+
+async def test_without_a_clock_the_time_is_not_known() -> None:
+    assert NO_CLOCK in (await asked(TIME, tools=[WEATHER])).answer
+
+
+async def test_the_tools_that_were_offered_are_listed() -> None:
+    answer = (await asked("tools")).answer
+
+    assert "- `call city__weather {}`" in answer
+    assert f"- `call {CLOCK.name} {{}}`" in answer
+
+
+async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
+    """The answer to the result of the calls that a question led to."""
+    reply = await asked(text)
+    messages = [
+        {"role": "user", "content": text},
+        message_with_calls(reply.answer, reply.tool_calls),
+        *(call.result_message(result) for call in reply.tool_calls),
+        *then,
+    ]
+    return await ask(model="demo-openai", tools=TOOLS, messages=messages)
+
+
+async def test_the_answer_quotes_the_result() -> None:
+    reply = (await resolved(TIME, "It is Monday.\nReally.")).reply()
+
+    assert reply.ending is Ending.COMPLETE
+    assert reply.answer.startswith("The tool answered:\n\n> It is Monday.\n> Really.\n\n")
+
+
+async def test_an_answer_after_a_tool_can_be_continued_and_followed_by_another_question() -> None:
+    whole = (await resolved(TIME, "It is Monday.")).reply().answer
+    said = {"role": "assistant", "content": whole[:24]}
+    more = {"role": "user", "content": "Continue where you stopped."}
+    hello = {"role": "user", "content": "hello"}
+
+    continued = await resolved(TIME, "It is Monday.", then=(said, more))
+    assert whole[:24] + continued.reply().answer == whole
+    followed = await resolved(TIME, "It is Monday.", then=(said, hello))
+    assert followed.reply().answer.startswith("Hello")
+
+
+async def test_calls_can_go_on_without_end() -> None:
+    assert (await resolved("endless calls", "It is Monday.")).reply().wants_tools
+
+
+async def test_a_whole_reply_has_the_calls_in_its_message() -> None:
+    tool_calls = (await ask(TIME, tools=TOOLS, stream=False)).json["choices"][0]
+    function = (await ask("function call", tools=TOOLS, stream=False)).json["choices"][0]
+
+    assert tool_calls["finish_reason"] == "tool_calls"
+    assert tool_calls["message"]["content"] is None
+    assert tool_calls["message"]["tool_calls"][0]["function"]["name"] == CLOCK.name
+    assert function["message"]["function_call"] == {"name": CLOCK.name, "arguments": "{}"}

@@ -1,0 +1,140 @@
+"""Failures that are more than a status: those that pass, strange answers, and recordings."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from chatapp.demo.app import demo_application
+from chatapp.demo.tries import MOST_REMEMBERED, Tries
+from chatapp.upstream.decoder import EventDecoder
+from chatapp.upstream.errors import ErrorKind
+from chatapp.upstream.recordings import Read, Recording
+from chatapp.upstream.reply import Ending
+from tests.demo import KEY, Client, ask, question
+
+
+@pytest.mark.parametrize(
+    ("failure", "statuses"),
+    [("503 once", [503, 200]), ("503 twice", [503, 503, 200]), ("429 once", [429, 200])],
+)
+async def test_a_failure_that_passes_and_comes_again(failure: str, statuses: list[int]) -> None:
+    application = demo_application(KEY, float("inf"))
+    came = []
+    for _ in range(2 * len(statuses)):
+        client = Client(question(f"fail: {failure}"))
+        client.application = application
+        came.append((await client.run()).status)
+
+    assert came == statuses * 2
+    assert client.reply().ending is Ending.COMPLETE
+
+
+def test_tries_are_counted_for_each_request_on_its_own_and_not_kept_for_ever() -> None:
+    tries = Tries()
+
+    assert tries.fails(b"a", 1)
+    assert tries.fails(b"b", 1)
+    assert not tries.fails(b"a", 1)
+    for number in range(MOST_REMEMBERED):
+        tries.fails(str(number).encode(), 1)
+    assert tries.fails(b"b", 1)
+
+
+@pytest.mark.parametrize("status", [408, 409, 529])
+async def test_more_statuses(status: int) -> None:
+    client = await ask(f"fail: {status}")
+
+    assert client.status == status
+    assert client.json["error"]["message"]
+
+
+async def test_a_json_answer_in_place_of_a_stream() -> None:
+    client = await ask("fail: json")
+
+    assert client.headers[b"content-type"] == b"application/json"
+    assert EventDecoder().receive_completion(client.body)
+
+
+async def test_a_page_an_empty_stream_and_a_redirect() -> None:
+    page, empty, redirect = [await ask(f"fail: {name}") for name in ("html", "empty", "redirect")]
+
+    assert (page.status, page.headers[b"content-type"]) == (200, b"text/html")
+    assert b"<title>Down for maintenance</title>" in page.body
+    assert (empty.status, empty.body) == (200, b"")
+    assert redirect.status == 307
+    assert redirect.headers[b"location"].startswith(b"https://elsewhere.example/")
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [("malformed", ErrorKind.MALFORMED), ("endless line", ErrorKind.TOO_LARGE)],
+)
+async def test_streams_that_are_none(failure: str, kind: ErrorKind) -> None:
+    error = (await ask(f"fail: {failure}")).reply().error
+
+    assert error
+    assert error.kind is kind
+
+
+async def test_silence_lasts_until_the_reader_leaves() -> None:
+    client = Client(question("fail: silence"))
+    running = asyncio.create_task(client.run())
+    await client.until_sent(1)
+    client.leave()
+    await running
+
+    assert client.body == b""
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+PIECES = (
+    b'data: {"choices":[{"delta":{"content":"Gr\xc3',
+    b'\xb6\xc3\x9fe"}}]}\r\n\r',
+    b"\n: ping\n",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    reads = tuple(Read(0.01 * place, data) for place, data in enumerate(PIECES))
+    headers = {"content-type": "text/event-stream", "server": "strange"}
+    recording = Recording("auto", "m", reads, headers=headers, is_cut=True)
+    (tmp_path / "strange.jsonl").write_text(recording.dump(), encoding="utf-8")
+    (tmp_path / "broken.jsonl").write_text("{", encoding="utf-8")
+    return tmp_path
+
+
+async def test_recordings_are_models(folder: Path) -> None:
+    client = await Client(path="/v1/models", method="GET", recordings=folder).run()
+
+    assert [one["id"] for one in client.json["data"]][-2:] == ["replay-broken", "replay-strange"]
+
+
+async def test_a_recording_is_replayed_byte_for_byte(folder: Path) -> None:
+    client = await Client(question("hello", model="replay-strange"), recordings=folder).run()
+
+    assert tuple(message["body"] for message in client.sent[1:-1]) == PIECES
+    assert client.headers == {b"content-type": b"text/event-stream"}
+    assert client.reply().answer == "Größe"
+    assert client.reply().ending is Ending.CUT_OFF
+
+
+async def test_a_file_that_is_no_recording_says_so(folder: Path) -> None:
+    client = await Client(question("hello", model="replay-broken"), recordings=folder).run()
+
+    assert client.status == 500
+    assert "broken.jsonl" in client.json["error"]["message"]
+
+
+@pytest.mark.parametrize("model", ["replay-none", "replay-../strange"])
+async def test_what_is_not_in_the_folder_is_no_model(folder: Path, model: str) -> None:
+    client = await Client(question("hello", model=model), recordings=folder / "..").run()
+
+    assert client.status == 404
+
+
+async def test_without_the_folder_there_are_no_recordings(tmp_path: Path) -> None:
+    missing = tmp_path / "none"
+
+    assert (await Client(path="/v1/models", method="GET", recordings=missing).run()).status == 200

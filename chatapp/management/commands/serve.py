@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
         if not self.demo_key:
             return application
-        demo = demo_application(self.demo_key)
+        demo = demo_application(self.demo_key, recordings=settings.DATA_DIR / "recordings")
 
         async def by_port(scope: Any, receive: Any, send: Any) -> None:
             at_demo = scope["server"][1] == self._demo_port

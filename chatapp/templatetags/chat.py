@@ -67,7 +67,7 @@ def round_usage(record: dict[str, Any]) -> str:
 
 STATE_WORDS = {
     RunState.WRITING: "is being called",
-    RunState.ASKING: "waits for your permission",
+    RunState.ASKING: "waits for you",
     RunState.RUNNING: "is running…",
     RunState.DONE: "done",
     RunState.FAILED: "failed",

@@ -1,11 +1,14 @@
-// The sidebar: folds (remembered), lies over the page on a phone, marks the conversation that is
-// shown, and catches up with other tabs when this one is looked at again.
+// The sidebar: folds (remembered in a cookie, so that the next page comes as this one was left),
+// lies over the page on a phone, marks the conversation that is shown, and catches up with other
+// tabs when this one is looked at again.
 
 const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
 const PHONE = matchMedia("(max-width: 48rem)");
 
-const isFolded = () => localStorage.getItem("sidebar") === "folded";
+const YEAR = 31536000; // seconds
+
+const isFolded = () => /(^|; )sidebar=folded(;|$)/.test(document.cookie);
 const isOpen = () => app.dataset.sidebar === "open";
 const toggles = () => document.querySelectorAll("[data-sidebar-toggle]");
 
@@ -19,9 +22,13 @@ function set(open) {
 function toggle() {
   const open = !isOpen();
   set(open);
-  if (!PHONE.matches) localStorage.setItem("sidebar", open ? "open" : "folded");
+  if (!PHONE.matches) remember(open ? "open" : "folded");
   const target = open ? ".sidebar [data-sidebar-toggle]" : ".topbar [data-sidebar-toggle]";
   document.querySelector(target).focus();
+}
+
+function remember(state) {
+  document.cookie = `sidebar=${state}; path=/; max-age=${YEAR}; samesite=lax`;
 }
 
 document.addEventListener("click", ({ target }) => {

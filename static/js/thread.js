@@ -1,5 +1,6 @@
 // The thread: stays at its end while a reply streams and the person has not scrolled away, copies
-// replies and code, and tells a screen reader when a reply begins and ends.
+// replies and code, keeps one's place where the page replaces what one has pressed, and tells a
+// screen reader when a reply begins, asks something and ends.
 
 const NEAR = 32; // px from the end that still count as being there
 
@@ -27,6 +28,7 @@ document.addEventListener("chat:shown", () => {
   resized.observe(document.getElementById("messages"));
   document.querySelectorAll("#messages .code").forEach(addCopyButton);
   toEnd();
+  landStep();
 });
 
 function scrolled() {
@@ -55,14 +57,15 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
 // ---- copying
 
 document.addEventListener("click", ({ target }) => {
-  const button = target.closest?.("[data-copy], [data-copy-code], [data-to-latest]");
+  const button = target.closest?.("[data-copy], [data-copy-code], [data-copy-text], [data-to-latest]");
   if (button?.dataset.copy) copy(button, textOf(document.getElementById(button.dataset.copy)));
+  else if (button?.dataset.copyText) copy(button, button.dataset.copyText);
   else if (button?.matches("[data-copy-code]")) copy(button, button.parentElement.querySelector("code").textContent);
   else if (button) toEnd();
 });
 
 const textOf = (reply) =>
-  [...reply.querySelectorAll('[data-region]:not([data-region="reasoning"])')]
+  [...reply.querySelectorAll('[data-region="answer"], [data-region="refusal"]')]
     .map((region) => region.innerText.trim())
     .join("\n\n");
 
@@ -100,6 +103,40 @@ function addCopyButton(code) {
   code.prepend(button);
 }
 
+// ---- stepping
+
+// From one reply to the next of the same prompt: the control stays under the pointer, and focused.
+let step = null;
+document.addEventListener("click", ({ target }) => {
+  const link = target.closest?.(".siblings > a");
+  if (!link) return;
+  const reply = new URL(link.href).searchParams.get("reply");
+  step = { reply, label: link.ariaLabel, top: link.getBoundingClientRect().top };
+});
+
+function landStep() {
+  const nav = step && document.querySelector(`[data-reply="${step.reply}"] .siblings`);
+  if (nav) {
+    const link = nav.querySelector(`[aria-label="${step.label}"]`) ?? nav.querySelector("a");
+    link.focus({ preventScroll: true });
+    scroller.scrollTop += link.getBoundingClientRect().top - step.top;
+    isPinned = distance() < 1;
+  }
+  step = null;
+}
+
+// Through the tokens of a reply, which are one stop for Tab.
+document.addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  if (!target.matches?.(".token-line > .token")) return;
+  const next = { ArrowRight: target.nextElementSibling, ArrowLeft: target.previousElementSibling }[key];
+  if (!next) return;
+  event.preventDefault();
+  target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+});
+
 // ---- what arrives
 
 document.addEventListener("htmx:after:settle", ({ target, detail }) => {
@@ -108,10 +145,24 @@ document.addEventListener("htmx:after:settle", ({ target, detail }) => {
     if (node.matches(".code")) addCopyButton(node);
     node.querySelectorAll(".code").forEach(addCopyButton);
     if (node.matches('[data-ending="streaming"]')) announce("Reply started");
+    if (node.matches(".waiting")) announce(node.textContent);
+    if (node.matches('[data-state="asking"]')) announce(node.querySelector(".tool-question").textContent);
+    if (node.id && node.id === answered) keepPlace(node);
   }
   // The same frame goes on to bring the notice.
   if (target.matches?.("[data-reply]:not([data-ending=streaming])")) setTimeout(announceEnding, 0, target);
 });
+
+// Allow and Deny go as soon as they are pressed: who pressed one by key goes on from its call.
+let answered = "";
+document.addEventListener("click", ({ target, detail: clicks }) => {
+  const call = target.closest?.(".tool-answer > button")?.closest(".tool-call");
+  if (call) answered = clicks ? "" : call.id;
+});
+
+function keepPlace(call) {
+  if (document.activeElement === document.body) call.querySelector("summary").focus({ preventScroll: true });
+}
 
 function announceEnding(reply) {
   const notice = reply.querySelector(".notice");

@@ -1,0 +1,177 @@
+"""What comes between a prompt and its answer, and beside it: tools, tries, choices, confidence."""
+
+import json
+import re
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Step,
+    choice,
+    chunk,
+    delta,
+    done,
+    finish,
+    paced,
+    role,
+    usage,
+)
+from tests.live import Person, Server, Site, run
+
+OFFER = """
+import django
+django.setup()
+from chatapp.models import ToolServer, Upstream
+
+ToolServer.objects.create(name="test", transport="stdio", command={command!r})
+Upstream.objects.update(parameters={{"n": 2, "logprobs": True}})
+"""
+
+
+@pytest.fixture(scope="module")
+def equipped(site: Site, package_upstream: FakeUpstream) -> Server:
+    """A server with a tool server whose tools ask first, and two choices of each reply."""
+    return site.server(OPENAI_BASE_URL=package_upstream.base_url, OPENAI_API_KEY="sk-very-secret")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def serving(equipped: Server) -> object:
+    with equipped:
+        command = f"{sys.executable} -m tests.tools.server stdio"
+        run(equipped.environment, "-c", OFFER.format(command=command))
+        yield
+
+
+@pytest.fixture
+def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
+    return sit_down(alice, url=equipped.url)
+
+
+@pytest.fixture
+def tab(desk: Desk, upstream: FakeUpstream) -> Tab:
+    return desk.open()
+
+
+def call(name: str, **arguments: object) -> list[Step]:
+    """A reply that calls a tool, its arguments in two pieces."""
+    text = json.dumps(arguments)
+    pieces = [{"index": 0, "id": "call_1", "function": {"name": name, "arguments": text[:4]}}]
+    pieces.append({"index": 0, "function": {"arguments": text[4:]}})
+    deltas = [choice({"tool_calls": [piece]}) for piece in pieces]
+    return [role(), *paced([*deltas, finish("tool_calls")], 0.1), usage(), done()]
+
+
+def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> None:
+    answering = Pause()
+    upstream.script(*call("test__echo", text="<b>as it is</b>"))
+    upstream.script(role(), answering, delta("It said so."), finish(), usage(), done())
+    tab.ask("Echo this")
+    region = tab.region("tool-call")
+    expect(region).to_have_attribute("data-state", "asking")
+    expect(region).to_contain_text("<b>as it is</b>")
+    expect(tab.page.locator("#announcer")).to_contain_text("May the model call test__echo")
+    expect(tab.message).to_be_focused()
+    region.get_by_role("button", name="Allow").focus()
+    tab.page.keyboard.press("Enter")
+    expect(region).to_have_attribute("data-state", "done")
+    expect(region).not_to_have_attribute("open", "")
+    expect(region.locator("summary")).to_be_focused()
+    expect(tab.reply.locator(".waiting")).to_be_visible()
+    answering.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("It said so.")
+    expect(tab.reply.locator(".usage")).to_have_text("60 tokens")
+    tab.page.keyboard.press("Enter")
+    expect(region.locator("pre").last).to_have_text("<b>as it is</b>")
+
+
+def test_a_denied_tool_does_not_run(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(*call("test__echo", text="secret"))
+    upstream.script(role(), delta("Then not."), finish(), usage(), done())
+    tab.ask("Echo this")
+    tab.region("tool-call").get_by_role("button", name="Deny").click()
+    tab.expect_ending("complete")
+    expect(tab.region("tool-call")).to_have_attribute("data-state", "denied")
+    expect(tab.region("tool-call").locator("summary")).to_contain_text("not allowed")
+    expect(tab.answer).to_have_text("Then not.")
+    assert "did not allow" in upstream.chat_requests[1].body["messages"][-1]["content"]
+    expect(tab.message).to_be_focused()
+
+
+def test_confidence_is_one_press_away_and_one_stop_for_tab(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(
+        role(), token("Sure, ", -0.01), token("perhaps", -2.0), finish(), usage(), done()
+    )
+    tab.ask("How sure?")
+    tab.expect_ending("complete")
+    tab.reply.locator("summary", has=tab.page.locator("[href='#icon-percent']")).press("Enter")
+    tokens = tab.reply.locator(".token-line > .token")
+    expect(tokens).to_have_text(["Sure, ", "perhaps"])
+    expect(tokens.nth(1)).to_have_class("token p1")
+    expect(tokens.nth(1)).to_have_attribute("title", re.compile(r"^13\.5%"))
+    tab.page.keyboard.press("Tab")
+    expect(tokens.nth(0)).to_be_focused()
+    tab.page.keyboard.press("ArrowRight")
+    expect(tokens.nth(1)).to_be_focused()
+    tab.page.keyboard.press("Tab")
+    expect(tab.reply.locator(".about > summary")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(tokens.nth(0)).to_be_hidden()
+    expect(tab.reply.locator(".about dl")).to_contain_text("chatcmpl-1")
+
+
+def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeUpstream) -> None:
+    words = [of_choice(index, f"Choice {index}") for index in (0, 1)]
+    ends = [of_choice(index, finish_reason="stop") for index in (0, 1)]
+    upstream.script(role(), *words, *ends, usage(), done())
+    tab.ask("Twice")
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("Choice 0")
+    choices = tab.reply.get_by_role("navigation", name="Other replies to this prompt")
+    expect(choices).to_contain_text("1 / 2")
+    choices.get_by_role("link", name="Next reply").press("Enter")
+    expect(tab.answer).to_have_text("Choice 1")
+    expect(choices).to_contain_text("2 / 2")
+    expect(choices.get_by_role("link", name="Previous reply")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(tab.answer).to_have_text("Choice 0")
+
+
+def test_a_retry_is_told_while_it_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.fail(503, {"error": {"message": "overloaded"}}, {"retry-after": "2"})
+    tab.ask("Try this")
+    told = "The upstream failed. Trying again in 2 s (try 2)…"
+    expect(tab.reply.locator(".waiting")).to_have_text(told)
+    expect(tab.page.locator("#announcer")).to_have_text(told)
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("Packets in flight")
+    expect(tab.reply.locator(".waiting")).to_have_count(0)
+
+
+def test_a_folded_sidebar_stays_folded_before_any_script_runs(desk: Desk, tab: Tab) -> None:
+    tab.page.get_by_role("button", name="Hide the sidebar").click()
+    page = desk.context.request.get(desk.url)
+    assert 'data-sidebar="closed"' in page.text()
+    tab.reload()
+    expect(tab.page.locator("#sidebar")).to_be_hidden()
+    tab.page.get_by_role("button", name="Conversations").click()
+    expect(tab.page.locator("#sidebar")).to_be_visible()
+    assert 'data-sidebar="closed"' not in desk.context.request.get(desk.url).text()
+
+
+def token(text: str, logprob: float) -> bytes:
+    said = {"token": text, "logprob": logprob, "bytes": list(text.encode()), "top_logprobs": []}
+    content = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    return chunk([{**content, "logprobs": {"content": [said], "refusal": None}}])
+
+
+def of_choice(index: int, text: str = "", finish_reason: str | None = None) -> bytes:
+    says = {"content": text} if text else {}
+    return chunk([{"index": index, "delta": says, "finish_reason": finish_reason}])

@@ -14,6 +14,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
+from urllib.request import getproxies
 
 import httpx
 import msgspec
@@ -28,6 +29,7 @@ from chatapp.upstream.errors import (
     error_of_response,
 )
 from chatapp.upstream.events import Event, Failed, TimedOut
+from chatapp.upstream.network import Transport
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
@@ -64,11 +66,14 @@ class UpstreamClient:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
+        # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
         self._http = httpx.AsyncClient(
             headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),
-            # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+            limits=limits,
+            # httpx's own knows proxies, ours is made for many small reads.
+            transport=None if getproxies().keys() - {"no"} else Transport(limits),
             # A proxy from the environment is for hosts elsewhere.
             mounts=dict.fromkeys(_LOOPBACK),
             # Cookies would mix the requests of everyone.

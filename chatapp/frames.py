@@ -13,7 +13,15 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.endings import notice_of
-from chatapp.markdown import Append, Change, LiveMarkdown, ReplaceAll, ReplaceLast, render
+from chatapp.markdown import (
+    Append,
+    Change,
+    LiveMarkdown,
+    ReplaceAll,
+    ReplaceBlock,
+    ReplaceLast,
+    render,
+)
 from chatapp.models import Conversation, Message
 
 REGIONS = ("reasoning", "answer", "refusal")
@@ -164,6 +172,14 @@ class LiveReply:
         """The frames for what came since the last call; empty where nothing did."""
         return self._frames({name: text.changes() for name, text in self._texts.items()})
 
+    @property
+    def is_coloured(self) -> bool:
+        return all(text.is_coloured for text in self._texts.values())
+
+    def colour(self) -> str:
+        """The frames that colour one finished block of each region, where one waits for it."""
+        return self._frames({name: text.colour() for name, text in self._texts.items()})
+
     def finish(self) -> str:
         """The frames that complete every region; nothing is appended after this."""
         return self._frames({name: text.finish() for name, text in self._texts.items()})
@@ -210,6 +226,8 @@ def _change_frame(target: str, change: Change) -> str:
             return _swap("append", f"#{target}{'>:last-child' * depth}", html)
         case ReplaceLast(html):
             return _replace(f"#{target}>:last-child", html)
+        case ReplaceBlock(index, html):
+            return _replace(f"#{target}>:nth-child({index + 1})", html)
         case ReplaceAll(html):
             return _swap("innerHTML", f"#{target}", html)
         case _:

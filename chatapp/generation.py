@@ -48,6 +48,7 @@ class Generation:
         client: UpstreamClient,
         pace: Pace,
         shown_by: set[Tab],
+        uncoloured: "asyncio.Queue[Generation]",
     ) -> None:
         self.message = message
         self.reply = Reply()
@@ -58,6 +59,7 @@ class Generation:
         self._client = client
         self._pace = pace
         self._shown_by = shown_by
+        self._uncoloured = uncoloured
         self._waiting: set[Tab] = set()
         self._wait_until = 0.0
         self._giving_up: asyncio.TimerHandle | None = None
@@ -90,6 +92,12 @@ class Generation:
         """The frame that draws the reply as far as every tab that shows it has it."""
         await self._flush(self.live.changes)
         return snapshot_frame(self.live.view())
+
+    async def colour(self) -> None:
+        """Colours the code of one finished block."""
+        await self._show_everywhere(self.live.colour())
+        if not self.live.is_coloured:
+            self._uncoloured.put_nowait(self)
 
     def stop(self, ending: Ending) -> None:
         """Closes the upstream now; the reply is saved with this ending."""
@@ -170,6 +178,11 @@ class Generation:
         frame = changes()
         self._rendering += 0.2 * (time.monotonic() - self._flushed_at - self._rendering)
         self._flush_interval = self._pace.interval(self._rendering)
+        await self._show_everywhere(frame)
+        if not self.live.is_coloured:
+            self._uncoloured.put_nowait(self)
+
+    async def _show_everywhere(self, frame: str) -> None:
         if frame:
             for tab in list(self._shown_by):
                 await tab.show(frame)
@@ -224,6 +237,7 @@ class Generations:
         self._tasks: set[asyncio.Task[None]] = set()
         self._showing: defaultdict[UUID, set[Tab]] = defaultdict(set)
         self._shown: dict[Tab, UUID] = {}
+        self._uncoloured: asyncio.Queue[Generation] = asyncio.Queue()
         self._upkeep: list[asyncio.Task[None]] = []
 
     def running(self, conversation: UUID | None) -> Generation | None:
@@ -248,7 +262,12 @@ class Generations:
         """Streams the reply that `message` is to become; `tab` waits for it."""
         conversation = message.conversation_id
         generation = Generation(
-            message, history, self.client, self._pace, self._showing[conversation]
+            message,
+            history,
+            self.client,
+            self._pace,
+            self._showing[conversation],
+            self._uncoloured,
         )
         generation.join(tab)
         self._running[conversation] = generation
@@ -259,6 +278,7 @@ class Generations:
             self._upkeep = [
                 asyncio.create_task(self._pace.watch()),
                 asyncio.create_task(self._checkpoint()),
+                asyncio.create_task(self._colour()),
             ]
         return generation
 
@@ -307,6 +327,12 @@ class Generations:
                 for task in self._upkeep:
                     task.cancel()
                 self._upkeep = []
+
+    async def _colour(self) -> None:
+        """Colours finished code, one block a turn of the loop, so that tokens go first."""
+        while True:
+            await (await self._uncoloured.get()).colour()
+            await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
         """Saves what has arrived, each reply about once a second, a few at a time."""

@@ -1,23 +1,29 @@
 """A text that is still being written, as the changes that keep a viewer's page up to date.
 
-Finished blocks are sent once. The open one is rendered again when its markup may have changed and
-the viewer gets the addition alone wherever the new HTML is the old with something inserted; plain
-words that follow plain words skip even the rendering. A block past a few kilobytes is rendered
-only after it has grown by a share of itself, so that work stays linear whatever comes.
+Finished blocks are sent once; code in them is coloured afterwards, a block at a time, when the
+caller has time for it, since that takes as long as many tokens. The open block is rendered again
+when its markup may have changed and the viewer gets the addition alone wherever the new HTML is the
+old with something inserted; plain words that follow plain words skip even the rendering. A block
+past a few kilobytes is rendered only after it has grown by a share of itself, so that work stays
+linear whatever comes.
 """
+
+from collections import deque
 
 from django.utils.safestring import SafeString, mark_safe
 
 from .block_html import LONGEST_BLOCK, block_html
 from .blocks import Block, Blocks, is_undecided
-from .changes import Append, Change, ReplaceAll, ReplaceLast
+from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
 from .characters import clean
 from .definitions import Definitions
 from .open_block import Prose, Verbatim
 
+_HAS_CODE = '<code class="language-'
+
 
 class LiveMarkdown:
-    """Feed it with `append`, ask it for `changes`, and `finish` it once.
+    """Feed it with `append`, ask it for `changes`, `colour` what waits, and `finish` it once.
 
     Pieces may be cut anywhere. After `finish`, `html()` is `render` of the whole text.
     """
@@ -29,7 +35,13 @@ class LiveMarkdown:
         self._blocks = Blocks()
         self._open: Prose | Verbatim = Prose()
         self._finished: list[tuple[Block, str]] = []
+        self._uncoloured: deque[int] = deque()  # which of the finished
         self._definitions = Definitions()
+
+    @property
+    def is_coloured(self) -> bool:
+        """Whether no finished block waits for its colours."""
+        return not self._uncoloured
 
     def append(self, text: str) -> None:
         """Take the next piece of the text."""
@@ -54,7 +66,19 @@ class LiveMarkdown:
         """The text is complete: what is open is closed, what was held back is shown."""
         changes = self._read(clean("".join(self._arrived)), is_last=True)
         self._arrived.clear()
+        while self._uncoloured:
+            changes += self.colour()
         return [*changes, *self._later_definitions()]
+
+    def colour(self) -> list[Change]:
+        """Colour the code of the first finished block that waits for it."""
+        if not self._uncoloured:
+            return []
+        index = self._uncoloured.popleft()
+        block, plain = self._finished[index]
+        html = block_html(block, self._used_in(block))
+        self._finished[index] = (block, html)
+        return [ReplaceBlock(index, html)] if html != plain else []
 
     def html(self) -> SafeString:
         """What a viewer has who has made all changes so far."""
@@ -87,8 +111,10 @@ class LiveMarkdown:
         if block is None:
             return
         self._definitions.learn(block)
-        html = block_html(block, self._definitions.used_in(block.source))
+        html = block_html(block, self._used_in(block), colours=False)
         changes += self._open.become(html)
+        if _HAS_CODE in html:
+            self._uncoloured.append(len(self._finished))
         self._finished.append((block, html))
         self._open = Prose()
 

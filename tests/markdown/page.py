@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from chatapp.markdown import Append, Change, ReplaceAll, ReplaceLast
+from chatapp.markdown import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
 
 _VOID = {"br", "hr", "input"}
 
@@ -70,5 +70,7 @@ def make(change: Change, region: Element) -> None:
         case ReplaceLast(html):
             place = region.children.index(region.last_element)
             region.children[place : place + 1] = parse(html).children
+        case ReplaceBlock(index, html):
+            region.children[index : index + 1] = parse(html).children
         case ReplaceAll(html):
             region.children = parse(html).children

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import connections, models, transaction
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
@@ -131,33 +131,44 @@ class Conversation(models.Model):
         upstream: Upstream,
         model: str,
     ) -> tuple["Message", "Message"]:
-        """Stores a prompt, and the reply that will answer it as streaming; returns both."""
-        with transaction.atomic():
-            prompt = Message.objects.create(
-                id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
-            )
-            return prompt, self.answer(prompt, upstream, model)
+        """Stores a prompt, and the reply that will answer it as streaming; returns both.
+
+        Stores the conversation too where it is new.
+        """
+        prompt = Message(
+            id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
+        )
+        return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model))
 
     def answer(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
         """Stores one more reply to `prompt`, streaming from now on, and returns it."""
-        with transaction.atomic():
-            self.updated_at = timezone.now()
-            self.save(update_fields=["updated_at"])
-            return Message.objects.create(
-                conversation=self,
-                parent=prompt,
-                role=Message.Role.ASSISTANT,
-                ending=Message.STREAMING,
-                upstream=upstream,
-                model=model,
-            )
+        return self._stored([], self._reply_to(prompt, upstream, model))
+
+    def _reply_to(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
+        return Message(
+            conversation=self,
+            parent=prompt,
+            role=Message.Role.ASSISTANT,
+            ending=Message.STREAMING,
+            upstream=upstream,
+            model=model,
+        )
+
+    def _stored(self, before: list["Message"], reply: "Message") -> "Message":
+        """Few statements, since while many prompts come each waits for its turn to run."""
+        self.updated_at = timezone.now()
+        with transaction.atomic(savepoint=False):
+            self.save(update_fields=None if self._state.adding else ["updated_at"])
+            Message.objects.bulk_create([*before, reply])
+        return reply
 
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
         """One branch, oldest message first: the newest that leads through the message named.
 
         Each message has `siblings`: those that share its parent, oldest first, itself included.
         """
-        messages = list(self.messages.select_related("usage", "upstream"))
+        related = self.messages.select_related("usage", "upstream")
+        messages = list(related.defer("upstream__api_key"))  # which takes long to decrypt
         by_id = {message.pk: message for message in messages}
         children: dict[uuid.UUID | None, list[Message]] = {}
         for message in messages:
@@ -184,14 +195,28 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.streaming().update(ending=Ending.INTERRUPTED)
 
     def checkpoint(self, replies: Iterable[tuple["Message", Reply]]) -> None:
-        """Saves what has arrived of replies that still stream."""
-        with transaction.atomic():
-            for message, reply in replies:
-                self.filter(pk=message.pk).streaming().update(
-                    **Message.text_of(reply),
-                    time_to_first_token=message.time_to_first_token,
-                    reasoning_duration=message.reasoning_duration,
-                )
+        """Saves what has arrived of replies that still stream.
+
+        One statement for all of them, made by hand: the ORM takes longer to build an update than
+        the database takes to run it.
+        """
+        connection = connections[self.db]
+        meta = self.model._meta
+        sql = (
+            f"UPDATE {connection.ops.quote_name(meta.db_table)} SET reasoning = %s, content = %s,"  # noqa: S608 - a name and placeholders
+            " refusal = %s, time_to_first_token = %s, reasoning_duration = %s"
+            " WHERE id = %s AND ending = %s"
+        )
+        rows = [
+            (
+                *(reply.reasoning, reply.answer, reply.refusal),
+                *(message.time_to_first_token, message.reasoning_duration),
+                *(meta.pk.get_db_prep_value(message.pk, connection), Message.STREAMING),
+            )
+            for message, reply in replies
+        ]
+        with transaction.atomic(self.db), connection.cursor() as cursor:
+            cursor.executemany(sql, rows)
 
 
 class Message(models.Model):

@@ -114,7 +114,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def show(self, frame: str) -> None:
         # Daphne raises where the socket is gone and `disconnect` not here yet.
         with suppress(RuntimeError):
-            await self.send(text_data=frame)
+            await self.base_send({"type": "websocket.send", "text": frame})
 
     async def session_ended(self, event: dict[str, Any]) -> None:
         await self.close(code=SIGNED_OUT)
@@ -245,8 +245,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 conversation = _own_conversation(user, asked["conversation"])
             else:
                 title = Conversation.title_of(asked["message"])
-                conversation = user.conversations.create(title=title)
-            thread = conversation.thread(asked["parent"])
+                conversation = Conversation(user=user, title=title)
+            thread = conversation.thread(asked["parent"]) if asked["conversation"] else []
             parent = thread[-1] if thread else None
             prompt, reply = conversation.ask(
                 asked["prompt"] or uuid4(), asked["message"], parent, upstream, model
@@ -255,9 +255,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _stored_prompt(self, user: User, asked: dict[str, Any]) -> Turn | None:
         """The turn of a prompt that was stored before its socket was lost."""
-        prompt = Message.objects.filter(pk=asked["prompt"]).select_related("conversation").first()
-        if prompt is None:
+        asked_before = Message.objects.filter(pk=asked["prompt"])
+        if not asked_before.exists():
             return None
+        prompt = asked_before.select_related("conversation").get()
         if prompt.conversation.user_id != user.pk or prompt.content != asked["message"]:
             asked["prompt"] = None
             return None
@@ -267,7 +268,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         upstream, model = _upstream_of(asked["model"])
         prompt = conversation.messages.get(children=asked["reply"])
         reply = conversation.answer(prompt, upstream, model)
-        return Turn(conversation.thread(reply.pk))
+        thread = conversation.thread(reply.pk)
+        thread[-1].upstream = upstream  # whose key is read
+        return Turn(thread)
 
     def _conversation_of(self, reply: UUID) -> Conversation:
         conversation = self._user().conversations.filter(messages=reply).first()

@@ -1,32 +1,38 @@
-"""How far apart flushes are: one display frame, and wider apart while the event loop lags."""
+"""How far apart flushes are: one display frame, and wider apart while the processor is short."""
 
 import asyncio
+import time
 
 DISPLAY_FRAME_SECONDS = 0.016
 WIDEST_SECONDS = 0.5
 # Rendering may take this part of the time between two flushes of a reply.
 RENDERING_SHARE = 0.1
-# A loop that lags by this much more than a display frame gets flushes this much wider apart.
-LAG_FACTOR = 4
-SAMPLE_SECONDS = 0.05
+# Python runs on one core. What of it this process may use before flushes move apart, which leaves
+# room for what does not get less with fewer flushes, and for bursts.
+BUSY_SHARE = 0.9
+SAMPLE_SECONDS = 0.1
 
 
 class Pace:
-    """Watches the event loop's lag; one for a process."""
+    """Watches how busy the process is; one for a process."""
 
     def __init__(self) -> None:
-        self.lag = 0.0
+        self.spread = DISPLAY_FRAME_SECONDS
 
     def interval(self, rendering: float) -> float:
         """Seconds until the next flush of a reply whose flushes take `rendering` seconds."""
-        wanted = max(rendering / RENDERING_SHARE, self.lag * LAG_FACTOR, DISPLAY_FRAME_SECONDS)
-        return min(wanted, WIDEST_SECONDS)
+        return min(max(rendering / RENDERING_SHARE, self.spread), WIDEST_SECONDS)
 
     async def watch(self) -> None:
-        """Measures the lag until cancelled: how late a sleep ends, smoothed."""
-        loop = asyncio.get_running_loop()
+        """Steers the spread to where the process is just not too busy, until cancelled."""
+        at, used = time.monotonic(), time.process_time()
         while True:
-            due = loop.time() + SAMPLE_SECONDS
             await asyncio.sleep(SAMPLE_SECONDS)
-            late = max(0.0, loop.time() - due)
-            self.lag += 0.2 * (late - self.lag)
+            former_at, former_used = at, used
+            at, used = time.monotonic(), time.process_time()
+            self.adjust((used - former_used) / (at - former_at))
+
+    def adjust(self, busy: float) -> None:
+        """Takes note of the share of a core that was used since the last time."""
+        change = min(max(busy / BUSY_SHARE, 0.9), 1.1)
+        self.spread = min(max(self.spread * change, DISPLAY_FRAME_SECONDS), WIDEST_SECONDS)

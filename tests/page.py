@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
-SELECTOR = re.compile(r"#([\w-]+)((?:>:last-child)*)")
+SELECTOR = re.compile(r"#([\w-]+)((?:>:last-child)*)(?:>:nth-child\((\d+)\))?")
 
 
 @dataclass(eq=False)
@@ -175,5 +175,7 @@ class Page:
             targets = self.root.find_all(id=match[1])
             for _ in range(match[2].count(">")):
                 targets = [target.elements[-1] for target in targets]
+            if match[3]:
+                targets = [target.elements[int(match[3]) - 1] for target in targets]
             found += targets
         return found

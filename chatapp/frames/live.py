@@ -1,5 +1,6 @@
 """A streaming reply as its viewers have it."""
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from django.template.loader import render_to_string
@@ -8,7 +9,14 @@ from django.utils.html import escape
 from chatapp.endings import retry_text
 from chatapp.frames.replies import CallRegion, Region, ReplyView, call_id, key_of, region_id
 from chatapp.frames.swaps import replace, swap
-from chatapp.markdown import Append, Change, LiveMarkdown, ReplaceAll, ReplaceLast
+from chatapp.markdown import (
+    Append,
+    Change,
+    LiveMarkdown,
+    ReplaceAll,
+    ReplaceBlock,
+    ReplaceLast,
+)
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.errors import UpstreamError
@@ -30,7 +38,12 @@ class LiveReply:
         self._calls: dict[Key, CallRegion] = {}
         self._order: list[Key] = []
         self._shown: set[Key] = set()
-        self._frames: list[str] = []  # of tool calls and notices, since the last `changes`
+        # Since the last `changes`: calls to draw anew, what was added to others, and notices. One
+        # frame a call, since htmx finds all targets of a message before it swaps the first.
+        self._stale: set[Key] = set()
+        self._arguments: dict[Key, str] = {}
+        self._notice = ""
+        self._must_untell = False  # of a retry, once something has come of it
         self._thinking_is_shown = True
         self._must_redraw = False
 
@@ -56,15 +69,15 @@ class LiveReply:
         element_id = call_id(self.message, self._round, index)
         if key not in self._calls:
             run = ToolRun(identity, name, arguments)
-            self._open_call(key, CallRegion(self._round, index, run, element_id))
+            self._calls[key] = CallRegion(self._round, index, run, element_id)
+            self._order.append(key)
             return
         run = self._calls[key].run
         run.arguments += arguments
+        self._arguments[key] = self._arguments.get(key, "") + arguments
         if name and name != run.name:
             run.name = name
-            self._frames.append(replace(f"#{element_id}", self._region_html(self._calls[key])))
-        elif arguments:
-            self._frames.append(swap("append", f"#{element_id}-a", escape(arguments)))
+            self._stale.add(key)
 
     def show_run(self, index: int, run: ToolRun) -> None:
         """What has become of the round's call number `index`, in the order of their indexes."""
@@ -73,12 +86,11 @@ class LiveReply:
         before = self._calls[key]
         region = CallRegion(before.round, index, run, before.element_id)
         self._calls[key] = region
-        self._frames.append(replace(f"#{region.element_id}", self._region_html(region)))
+        self._stale.add(key)
 
     def tell_of_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
-        text = retry_text(error, seconds, number)
-        waiting = render_to_string("chat/_waiting.html", {"text": text})
-        self._frames.append(swap("innerHTML", f"#f{key_of(self.message)}", waiting))
+        self._must_untell = True
+        self._say_waiting(retry_text(error, seconds, number))
 
     def begin_round(self) -> None:
         self._round += 1
@@ -87,11 +99,26 @@ class LiveReply:
         """The frames for what came since the last call; empty where nothing did."""
         return self._frames_of({key: text.changes() for key, text in self._texts.items()})
 
+    @property
+    def is_coloured(self) -> bool:
+        return all(text.is_coloured for text in self._texts.values())
+
+    def colour(self) -> str:
+        """The frames that colour one finished block of each region, where one waits for it."""
+        if self._must_redraw:
+            return ""
+        steps = {key: text.colour() for key, text in self._texts.items()}
+        return "".join(
+            _change_frame(region_id(self.message, *key), step)
+            for key, changes in steps.items()
+            for step in changes
+        )
+
     def finish(self) -> str:
         """The frames that complete every region; nothing is appended after this."""
-        for region in self._calls.values():
+        for key, region in self._calls.items():
             if region.run.state is RunState.CANCELLED:
-                self._frames.append(replace(f"#{region.element_id}", self._region_html(region)))
+                self._stale.add(key)
         return self._frames_of({key: text.finish() for key, text in self._texts.items()})
 
     def ended_frame(self) -> str:
@@ -107,20 +134,36 @@ class LiveReply:
     def _frames_of(self, changes: dict[Key, list[Change]]) -> str:
         if self._must_redraw:
             return self._redrawn()
-        frames = []
-        for key, steps in changes.items():
-            if key not in self._shown and steps:
-                self._shown.add(key)
-                frames.append(self._opened(self._region(key)))
-            elif steps:
-                target = region_id(self.message, *key)
-                frames += [_change_frame(target, step) for step in steps]
-        frames += self._frames
-        self._frames = []
+        frames = [frame for key in self._order for frame in self._frames_of_region(key, changes)]
+        if self._must_untell and any(frames):
+            self._must_untell = False
+            self._say_waiting(f"Waiting for {self.message.model}…")
+        frames.insert(0, self._notice)
+        self._stale, self._arguments, self._notice = set(), {}, ""
         if self._thinking_is_shown and self.message.reasoning_duration is not None:
             self._thinking_is_shown = False
             frames.append(self._thought())
         return "".join(frames)
+
+    def _say_waiting(self, text: str) -> None:
+        waiting = render_to_string("chat/_waiting.html", {"text": text})
+        self._notice = swap("innerHTML", f"#f{key_of(self.message)}", waiting)
+
+    def _frames_of_region(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
+        """One frame for a region that is new, in its place among them, or for what came of it."""
+        call = self._calls.get(key)
+        if key not in self._shown:
+            if call or changes[key]:
+                self._shown.add(key)
+                yield self._opened(call or self._region(key))
+        elif call and key in self._stale:
+            yield replace(f"#{call.element_id}", self._region_html(call))
+        elif call:
+            if added := self._arguments.get(key):
+                yield swap("append", f"#{call.element_id}-a", escape(added))
+        else:
+            target = region_id(self.message, *key)
+            yield from (_change_frame(target, step) for step in changes[key])
 
     def _thought(self) -> str:
         """How long the reply was reasoned, in place of its summary."""
@@ -130,7 +173,8 @@ class LiveReply:
 
     def _redrawn(self) -> str:
         """All regions anew."""
-        self._must_redraw, self._frames = False, []
+        self._must_redraw = False
+        self._stale, self._arguments, self._notice = set(), {}, ""
         view = self.view()
         self._shown = set(self._order)
         html = "".join(self._region_html(region) for region in view.regions)
@@ -138,11 +182,6 @@ class LiveReply:
 
     def _opened(self, region: Region | CallRegion) -> str:
         return swap("append", f"#b{key_of(self.message)}", self._region_html(region))
-
-    def _open_call(self, key: Key, region: CallRegion) -> None:
-        self._calls[key] = region
-        self._order.append(key)
-        self._frames.append(self._opened(region))
 
     def _region_html(self, region: Region | CallRegion) -> str:
         return render_to_string("chat/_region.html", self.view().context() | {"region": region})
@@ -157,6 +196,8 @@ def _change_frame(target: str, change: Change) -> str:
             return swap("append", f"#{target}{'>:last-child' * depth}", html)
         case ReplaceLast(html):
             return replace(f"#{target}>:last-child", html)
+        case ReplaceBlock(index, html):
+            return replace(f"#{target}>:nth-child({index + 1})", html)
         case ReplaceAll(html):
             return swap("innerHTML", f"#{target}", html)
         case _:

@@ -7,12 +7,17 @@ from chatapp.frames import LiveReply
 from chatapp.generation.audience import Audience
 from chatapp.pace import Pace
 
+Uncoloured = asyncio.Queue["Flushes"]  # those of replies whose finished code waits for colours
+
 
 class Flushes:
     """Of one reply. Cancel what is pending with `close`."""
 
-    def __init__(self, live: LiveReply, audience: Audience, pace: Pace) -> None:
+    def __init__(
+        self, live: LiveReply, audience: Audience, pace: Pace, uncoloured: Uncoloured
+    ) -> None:
         self._live = live
+        self._uncoloured = uncoloured
         self._audience = audience
         self._pace = pace
         self._flushed_at = 0.0
@@ -38,6 +43,15 @@ class Flushes:
         self._interval = self._pace.interval(self._rendering)
         if frame:
             await self._audience.show(frame)
+        if not self._live.is_coloured:
+            self._uncoloured.put_nowait(self)
+
+    async def colour(self) -> None:
+        """Colours the code of one finished block."""
+        if frame := self._live.colour():
+            await self._audience.show(frame)
+        if not self._live.is_coloured:
+            self._uncoloured.put_nowait(self)
 
     async def last(self) -> None:
         """Completes every region; nothing comes after this."""

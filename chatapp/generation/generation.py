@@ -9,7 +9,7 @@ from django.db import DatabaseError
 
 from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame
 from chatapp.generation.audience import Audience, Tab
-from chatapp.generation.flushes import Flushes
+from chatapp.generation.flushes import Flushes, Uncoloured
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.models import Message, Upstream
 from chatapp.pace import Pace
@@ -33,12 +33,13 @@ class Generation:
         pace: Pace,
         toolless: Toolless,
         showing: set[Tab],
+        uncoloured: Uncoloured,
     ) -> None:
         self.message = message
         self.live = LiveReply(message)
         self.audience = Audience(showing, self._abandon)
         self.saved_at = time.monotonic()
-        self._flushes = Flushes(self.live, self.audience, pace)
+        self._flushes = Flushes(self.live, self.audience, pace, uncoloured)
         self.writer = Writer(message, history, client, self.live, self._flushes, toolless)
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None

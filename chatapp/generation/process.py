@@ -13,6 +13,7 @@ from django.db import DatabaseError
 
 from chatapp.catalogue import Catalogue
 from chatapp.generation.audience import Tab
+from chatapp.generation.flushes import Uncoloured
 from chatapp.generation.generation import Generation
 from chatapp.generation.writer import Toolless
 from chatapp.models import Message
@@ -39,6 +40,7 @@ class Generations:
         self.is_draining = False
         self._pace = Pace()
         self._toolless: Toolless = set()
+        self._uncoloured: Uncoloured = asyncio.Queue()
         self._running: dict[UUID, Generation] = {}
         self._claimed: set[UUID] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,7 +70,9 @@ class Generations:
         """Streams the reply that `message` is to become; `tab` waits for it."""
         conversation = message.conversation_id
         showing = self._showing[conversation]
-        generation = Generation(message, history, self.client, self._pace, self._toolless, showing)
+        generation = Generation(
+            message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
+        )
         generation.audience.join(tab)
         self._running[conversation] = generation
         task = asyncio.create_task(self._run(generation))
@@ -78,6 +82,7 @@ class Generations:
             self._upkeep = [
                 asyncio.create_task(self._pace.watch()),
                 asyncio.create_task(self._checkpoint()),
+                asyncio.create_task(self._colour()),
             ]
         return generation
 
@@ -127,6 +132,12 @@ class Generations:
                 for task in self._upkeep:
                     task.cancel()
                 self._upkeep = []
+
+    async def _colour(self) -> None:
+        """Colours finished code, one block a turn of the loop, so that tokens go first."""
+        while True:
+            await (await self._uncoloured.get()).colour()
+            await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
         """Saves what has arrived, each reply about once a second, a few at a time."""

@@ -8,8 +8,16 @@ What comes out holds no raw HTML from the text, loads nothing, and links only to
 mailto. Nothing here does I/O, and no text makes it raise.
 """
 
-from .changes import Append, Change, ReplaceAll, ReplaceLast
+from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
 from .live import LiveMarkdown
 from .whole import render
 
-__all__ = ["Append", "Change", "LiveMarkdown", "ReplaceAll", "ReplaceLast", "render"]
+__all__ = [
+    "Append",
+    "Change",
+    "LiveMarkdown",
+    "ReplaceAll",
+    "ReplaceBlock",
+    "ReplaceLast",
+    "render",
+]

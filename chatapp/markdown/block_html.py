@@ -32,14 +32,14 @@ _CODE_OR_BREAK = re.compile(r"(<code>.*?</code>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
-def block_html(block: Block, definitions: str = "") -> str:
+def block_html(block: Block, definitions: str = "", *, colours: bool = True) -> str:
     """A finished block as HTML, `definitions` being the link definitions that it uses."""
     if block.kind == "fence":
-        return OPENING + _fence_html(block) + CLOSING
+        return OPENING + _fence_html(block, colours) + CLOSING
     if block.size > LONGEST_BLOCK:
         return OPENING + plain_html(block.source) + CLOSING
     masked = mask(block.source)
-    html = markdown_html(definitions + masked.text, colours=True)
+    html = markdown_html(definitions + masked.text, colours=colours)
     if html is None:
         return OPENING + plain_html(block.source) + CLOSING
     return OPENING + unmask(html, masked.formulas) + CLOSING
@@ -82,9 +82,10 @@ def fence_info(block: Block) -> str:
     return block.lines[0].strip().lstrip(block.fence[0])
 
 
-def _fence_html(block: Block) -> str:
-    info = fence_info(block)
-    return opening_tags(info) + highlight(fence_body(block), language_of(info)) + CLOSING_TAGS
+def _fence_html(block: Block, colours: bool) -> str:
+    info, code = fence_info(block), fence_body(block)
+    html = highlight(code, language_of(info)) if colours else escape(code)
+    return opening_tags(info) + html + CLOSING_TAGS
 
 
 def _is_too_deep(html: str) -> bool:

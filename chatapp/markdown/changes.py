@@ -24,13 +24,21 @@ class ReplaceLast:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceBlock:
+    """Put HTML in the place of one of the region's blocks, the first being number 0."""
+
+    index: int
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReplaceAll:
     """Put HTML in the place of everything in the region."""
 
     html: str
 
 
-Change = Append | ReplaceLast | ReplaceAll
+Change = Append | ReplaceLast | ReplaceBlock | ReplaceAll
 
 _CLOSING_TAGS = re.compile(r"(?:</[a-z0-9]+>)+\Z")
 _TAG = re.compile(r"<(/?)([a-z0-9]+)[^>]*>")

@@ -1,23 +1,29 @@
 """A text that is still being written, as the changes that keep a viewer's page up to date.
 
-Finished blocks are sent once. The open one is rendered again when its markup may have changed and
-the viewer gets the addition alone wherever the new HTML is the old with something inserted; plain
-words that follow plain words skip even the rendering. A block past a few kilobytes is rendered
-only after it has grown by a share of itself, so that work stays linear whatever comes.
+Finished blocks are sent once; code in them is coloured afterwards, a block at a time, when the
+caller has time for it, since that takes as long as many tokens. The open block is rendered again
+when its markup may have changed and the viewer gets the addition alone wherever the new HTML is the
+old with something inserted; plain words that follow plain words skip even the rendering. A block
+past a few kilobytes is rendered only after it has grown by a share of itself, so that work stays
+linear whatever comes.
 """
+
+from collections import deque
 
 from django.utils.safestring import SafeString, mark_safe
 
 from .block_html import LONGEST_BLOCK, block_html
 from .blocks import Block, Blocks, is_undecided
-from .changes import Append, Change, ReplaceAll, ReplaceLast
+from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
 from .characters import clean
 from .definitions import Definitions
 from .open_block import Prose, Verbatim
 
+_HAS_CODE = '<code class="language-'
+
 
 class LiveMarkdown:
-    """Feed it with `append`, ask it for `changes`, and `finish` it once.
+    """Feed it with `append`, ask it for `changes`, `colour` what waits, and `finish` it once.
 
     Pieces may be cut anywhere. After `finish`, `html()` is `render` of the whole text.
     """
@@ -29,7 +35,13 @@ class LiveMarkdown:
         self._blocks = Blocks()
         self._open: Prose | Verbatim = Prose()
         self._finished: list[tuple[Block, str]] = []
+        self._uncoloured: deque[int] = deque()  # which of the finished
         self._definitions = Definitions()
+
+    @property
+    def is_coloured(self) -> bool:
+        """Whether no finished block waits for its colours."""
+        return not self._uncoloured
 
     def append(self, text: str) -> None:
         """Take the next piece of the text."""
@@ -52,9 +64,20 @@ class LiveMarkdown:
 
     def finish(self) -> list[Change]:
         """The text is complete: what is open is closed, what was held back is shown."""
+        coloured = [change for _ in range(len(self._uncoloured)) for change in self.colour()]
         changes = self._read(clean("".join(self._arrived)), is_last=True)
         self._arrived.clear()
-        return [*changes, *self._later_definitions()]
+        return [*coloured, *changes, *self._later_definitions()]
+
+    def colour(self) -> list[Change]:
+        """Colour the code of the first finished block that waits for it."""
+        if not self._uncoloured:
+            return []
+        index = self._uncoloured.popleft()
+        block, plain = self._finished[index]
+        html = block_html(block, self._used_in(block))
+        self._finished[index] = (block, html)
+        return [ReplaceBlock(index, html)] if html != plain else []
 
     def html(self) -> SafeString:
         """What a viewer has who has made all changes so far."""
@@ -66,35 +89,37 @@ class LiveMarkdown:
         first, *rest = text.split("\n")
         self._line.append(first)
         for line in rest:
-            self._end_line(changes)
+            self._end_line(changes, is_last)
             self._line = [line]
         if is_last:
-            self._end_line(changes)
+            self._end_line(changes, is_last)
             self._line = []
-            self._close(self._blocks.finish(), changes)
+            self._close(self._blocks.finish(), changes, colours=True)
         else:
             self._show_open(changes)
         return _merged(changes)
 
-    def _end_line(self, changes: list[Change]) -> None:
+    def _end_line(self, changes: list[Change], is_last: bool) -> None:
         line = "".join(self._line)
         if not self._placed:
-            self._close(self._blocks.place(line), changes)
+            self._close(self._blocks.place(line), changes, colours=is_last)
         self._placed = False
-        self._close(self._blocks.end_line(line + "\n"), changes)
+        self._close(self._blocks.end_line(line + "\n"), changes, colours=is_last)
 
-    def _close(self, block: Block | None, changes: list[Change]) -> None:
+    def _close(self, block: Block | None, changes: list[Change], *, colours: bool) -> None:
         if block is None:
             return
         self._definitions.learn(block)
-        html = block_html(block, self._definitions.used_in(block.source))
+        html = block_html(block, self._used_in(block), colours=colours)
         changes += self._open.become(html)
+        if not colours and _HAS_CODE in html:
+            self._uncoloured.append(len(self._finished))
         self._finished.append((block, html))
         self._open = Prose()
 
     def _show_open(self, changes: list[Change]) -> None:
         if not self._placed and not is_undecided("".join(self._line)):
-            self._close(self._blocks.place("".join(self._line)), changes)
+            self._close(self._blocks.place("".join(self._line)), changes, colours=False)
             self._placed = True
         block = self._blocks.open
         if block is None or not (block.lines or self._placed):

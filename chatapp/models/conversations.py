@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Self
 
-from django.db import models, transaction
+from django.db import connections, models, transaction
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
@@ -86,33 +86,44 @@ class Conversation(models.Model):
         upstream: Upstream,
         model: str,
     ) -> tuple["Message", "Message"]:
-        """Stores a prompt, and the reply that will answer it as streaming; returns both."""
-        with transaction.atomic():
-            prompt = Message.objects.create(
-                id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
-            )
-            return prompt, self.answer(prompt, upstream, model)
+        """Stores a prompt, and the reply that will answer it as streaming; returns both.
+
+        Stores the conversation too where it is new.
+        """
+        prompt = Message(
+            id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
+        )
+        return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model))
 
     def answer(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
         """Stores one more reply to `prompt`, streaming from now on, and returns it."""
-        with transaction.atomic():
-            self.updated_at = timezone.now()
-            self.save(update_fields=["updated_at"])
-            return Message.objects.create(
-                conversation=self,
-                parent=prompt,
-                role=Message.Role.ASSISTANT,
-                ending=Message.STREAMING,
-                upstream=upstream,
-                model=model,
-            )
+        return self._stored([], self._reply_to(prompt, upstream, model))
+
+    def _reply_to(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
+        return Message(
+            conversation=self,
+            parent=prompt,
+            role=Message.Role.ASSISTANT,
+            ending=Message.STREAMING,
+            upstream=upstream,
+            model=model,
+        )
+
+    def _stored(self, before: list["Message"], reply: "Message") -> "Message":
+        """Few statements, since while many prompts come each waits for its turn to run."""
+        self.updated_at = timezone.now()
+        with transaction.atomic(savepoint=False):
+            self.save(update_fields=None if self._state.adding else ["updated_at"])
+            Message.objects.bulk_create([*before, reply])
+        return reply
 
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
         """One branch, oldest message first: the newest that leads through the message named.
 
         Each message has `siblings`: those that share its parent, oldest first, itself included.
         """
-        messages = list(self.messages.select_related("usage", "upstream"))
+        related = self.messages.select_related("usage", "upstream")
+        messages = list(related.defer("upstream__api_key"))  # which takes long to decrypt
         by_id = {message.pk: message for message in messages}
         children: dict[uuid.UUID | None, list[Message]] = {}
         for message in messages:
@@ -144,11 +155,31 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.streaming().update(ending=Ending.INTERRUPTED)
 
     def checkpoint(self, replies: Iterable["Message"]) -> None:
-        """Saves what has arrived of replies that still stream."""
-        with transaction.atomic():
-            for message in replies:
-                values = {field: getattr(message, field) for field in Message.GROWING}
-                self.filter(pk=message.pk).streaming().update(**values)
+        """Saves what has arrived of replies that still stream.
+
+        One statement for all of them, made by hand: the ORM takes longer to build an update than
+        the database takes to run it.
+        """
+        connection = connections[self.db]
+        meta = Message._meta
+        fields = [one for one in meta.concrete_fields if one.name in Message.GROWING]
+        sql = (
+            f"UPDATE {meta.db_table} SET {', '.join(f'{field.column} = %s' for field in fields)}"  # noqa: S608 - our own names
+            " WHERE id = %s AND ending = %s"
+        )
+        rows = [
+            (
+                *(
+                    field.get_db_prep_save(getattr(message, field.attname), connection)
+                    for field in fields
+                ),
+                meta.pk.get_db_prep_value(message.pk, connection),
+                Message.STREAMING,
+            )
+            for message in replies
+        ]
+        with transaction.atomic(self.db), connection.cursor() as cursor:
+            cursor.executemany(sql, rows)
 
 
 class Message(models.Model):

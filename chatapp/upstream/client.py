@@ -16,6 +16,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
+from urllib.request import getproxies
 
 import httpx
 
@@ -32,6 +33,7 @@ from chatapp.upstream.errors import (
 )
 from chatapp.upstream.events import Event, Failed, TimedOut, UsageOptionRefused
 from chatapp.upstream.model_list import model_ids
+from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
 
 __all__ = ["Endpoint", "UpstreamClient"]
@@ -54,11 +56,14 @@ class UpstreamClient:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
+        # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
         self._http = httpx.AsyncClient(
             headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),
-            # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+            limits=limits,
+            # httpx's own knows proxies, ours is made for many small reads.
+            transport=None if getproxies().keys() - {"no"} else Transport(limits),
             # A proxy from the environment is for hosts elsewhere.
             mounts=dict.fromkeys(_LOOPBACK),
             # Cookies would mix the requests of everyone.

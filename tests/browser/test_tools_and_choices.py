@@ -17,7 +17,6 @@ from tests.fake_upstream import (
     delta,
     done,
     finish,
-    paced,
     role,
     usage,
 )
@@ -63,11 +62,12 @@ def call(name: str, **arguments: object) -> list[Step]:
     pieces = [{"index": 0, "id": "call_1", "function": {"name": name, "arguments": text[:4]}}]
     pieces.append({"index": 0, "function": {"arguments": text[4:]}})
     deltas = [choice({"tool_calls": [piece]}) for piece in pieces]
-    return [role(), *paced([*deltas, finish("tool_calls")], 0.1), usage(), done()]
+    return [role(), *deltas, finish("tool_calls"), usage(), done()]
 
 
 def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> None:
     answering = Pause()
+    upstream.fail(503, "busy", {"retry-after": "0"})
     upstream.script(*call("test__echo", text="<b>as it is</b>"))
     upstream.script(role(), answering, delta("It said so."), finish(), usage(), done())
     tab.ask("Echo this")
@@ -81,7 +81,7 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
     expect(region).to_have_attribute("data-state", "done")
     expect(region).not_to_have_attribute("open", "")
     expect(region.locator("summary")).to_be_focused()
-    expect(tab.reply.locator(".waiting")).to_be_visible()
+    expect(tab.reply.locator(".waiting")).to_contain_text("Waiting for")
     answering.release()
     tab.expect_ending("complete")
     expect(tab.answer).to_have_text("It said so.")

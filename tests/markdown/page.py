@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from chatapp.markdown import Append, Change, ReplaceAll, ReplaceLast
+from chatapp.markdown import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
 
 _VOID = {"br", "hr", "input"}
 
@@ -61,14 +61,28 @@ def parse(html: str) -> Element:
     return write(html, Element("region"))
 
 
-def make(change: Change, region: Element) -> None:
+def make(changes: list[Change], region: Element) -> None:
+    """All changes of one call, as htmx makes them: every place is found before the first swap."""
+    for change, place in [(change, _place(change, region)) for change in changes]:
+        match change:
+            case Append(_, html):
+                write(html, place)
+            case ReplaceLast(html) | ReplaceBlock(_, html):
+                at = next(i for i, child in enumerate(region.children) if child is place)
+                region.children[at : at + 1] = parse(html).children
+            case ReplaceAll(html):
+                region.children = parse(html).children
+
+
+def _place(change: Change, region: Element) -> Element:
     match change:
-        case Append(depth, html):
+        case Append(depth, _):
             for _ in range(depth):
                 region = region.last_element
-            write(html, region)
-        case ReplaceLast(html):
-            place = region.children.index(region.last_element)
-            region.children[place : place + 1] = parse(html).children
-        case ReplaceAll(html):
-            region.children = parse(html).children
+            return region
+        case ReplaceLast():
+            return region.last_element
+        case ReplaceBlock(index, _):
+            return region.children[index]
+        case ReplaceAll():
+            return region

@@ -4,23 +4,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.markdown import Append, LiveMarkdown, ReplaceAll, ReplaceLast, render
+from chatapp.markdown import Append, LiveMarkdown, ReplaceAll, ReplaceBlock, render
 
 from .page import Element, make, parse
 from .texts import ANSWER, PIECES
 
 
-def stream(pieces):
-    """The changes of each piece and of the end, each checked on a page."""
+def stream(pieces, colour_every=1):
+    """The changes of each piece and of the end, each checked on a page.
+
+    Every so many pieces there is time to colour a block.
+    """
     live, page, made = LiveMarkdown(), Element("region"), []
-    for piece in [*pieces, None]:
+    for number, piece in enumerate([*pieces, None], 1):
         if piece is not None:
             live.append(piece)
         changes = live.changes() if piece is not None else live.finish()
-        for change in changes:
-            make(change, page)
+        make(changes, page)
+        if number % colour_every == 0:
+            coloured = live.colour()  # in a message of its own
+            make(coloured, page)
+            changes += coloured
         assert page == parse(live.html()), piece
         made.append(changes)
+    assert live.is_coloured
     assert live.html() == render("".join(pieces))
     return made
 
@@ -31,7 +38,7 @@ def in_pieces(text, size):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 61, 10_000])
 def test_an_answer_in_pieces_of_any_size_ends_as_the_whole(size):
-    stream(in_pieces(ANSWER, size))
+    stream(in_pieces(ANSWER, size), colour_every=size % 4 + 1)
 
 
 def test_an_answer_cut_in_two_anywhere_ends_as_the_whole():
@@ -43,7 +50,7 @@ def test_an_answer_cut_in_two_anywhere_ends_as_the_whole():
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_random_markup_ends_as_the_whole(pieces):
     stream(pieces)
-    stream(list("".join(pieces)))
+    stream(list("".join(pieces)), colour_every=100)
 
 
 @settings(max_examples=40, deadline=None)
@@ -146,9 +153,17 @@ def test_a_line_end_cut_in_two_is_one_line_end():
 def test_an_open_fence_is_appended_to_and_coloured_once_finished():
     made = stream(["```py\n", "x = '<", "'\n", "y\n", "```\n", "after"])
     assert made[1:4] == [[Append(4, "x = '&lt;")], [Append(4, "'")], [Append(4, "\ny")]]
-    assert [type(change) for change in made[4]] == [ReplaceLast]
-    assert '<span class="s">' in made[4][0].html
+    (coloured,) = made[4]
+    assert isinstance(coloured, ReplaceBlock)
+    assert '<span class="s">' in coloured.html
     assert made[5] == [Append(0, '<div class="block"><p>after</p></div>')]
+
+
+def test_finished_code_is_coloured_later_in_its_place_and_at_the_latest_at_the_end():
+    fences = ["```py\nx = 1\n```\n", "- ```py\n  y = 2\n  ```\n", "\nafter"]
+    made = stream(fences, colour_every=100)
+    assert not any(isinstance(change, ReplaceBlock) for changes in made[:-1] for change in changes)
+    assert [change.index for change in made[-1] if isinstance(change, ReplaceBlock)] == [0, 1]
 
 
 def test_a_fence_without_colours_is_not_sent_again():

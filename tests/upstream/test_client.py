@@ -203,7 +203,7 @@ async def test_cancelling_closes_the_upstream_at_once(
         assert close.was_streaming
         delays.append(close.at - cancelled_at)
     assert statistics.median(delays) < 0.003
-    assert client._http._transport._pool.connections == []  # type: ignore[attr-defined]
+    assert client._http._transport.pool.connections == []  # type: ignore[attr-defined]
 
 
 async def test_cancelling_before_the_headers_closes_the_upstream(

@@ -1,0 +1,168 @@
+"""Connections: over TLS, to a host with several addresses, with more to read than is wanted."""
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import httpcore
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.errors import ErrorKind
+from chatapp.upstream.events import AnswerDelta, Failed
+from chatapp.upstream.network import Network
+from tests.fake_upstream import delta
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A self-signed certificate of 127.0.0.1, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "upstream")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "upstream.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + signed.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+@asynccontextmanager
+async def serving(answer: Answer, certificate: Path | None = None) -> AsyncIterator[int]:
+    context = None
+    if certificate:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+    answering = set()
+
+    async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answering.add(asyncio.current_task())
+        with suppress(ConnectionError):
+            await answer(reader, writer)
+        writer.close()
+        with suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(answered, "127.0.0.1", 0, ssl=context) as server:
+        yield server.sockets[0].getsockname()[1]
+        for task in answering:
+            await asyncio.wait_for(task, 5)
+
+
+async def test_over_tls_a_reply_streams_in_and_cancelling_closes_it(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(HEAD + delta("Hello"))
+        while not reader.at_eof():
+            await reader.read(65536)
+        closed.set()
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    client = UpstreamClient()
+    async with serving(answer, certificate) as port:
+        async with client.stream(Endpoint(f"https://127.0.0.1:{port}/v1"), "m", []) as reads:
+            assert AnswerDelta("Hello") in await anext(reads)
+        await asyncio.wait_for(closed.wait(), 5)
+    await client.aclose()
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Is never asked."""
+
+    client = UpstreamClient()
+    async with (
+        serving(answer, certificate) as port,
+        client.stream(Endpoint(f"https://127.0.0.1:{port}/v1"), "m", []) as reads,
+    ):
+        (event,) = await anext(reads)
+    assert isinstance(event, Failed)
+    assert event.error.kind is ErrorKind.UNREACHABLE
+    assert "certificate" in event.error.message.lower()
+    await client.aclose()
+
+
+async def test_a_host_is_reached_at_the_address_that_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"x")
+
+    async def addresses(_host: str, _port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    monkeypatch.setattr("chatapp.upstream.network._addresses", addresses)
+    async with serving(answer) as port:
+        stream = await Network().connect_tcp("two-addresses.example", port, timeout=5)
+        assert await stream.read(10, timeout=5) == b"x"
+        await stream.aclose()
+
+
+async def test_what_nobody_reads_waits_at_the_sender() -> None:
+    """Else an upstream that is faster than its reader would fill the memory."""
+    size, is_held = 64 * 1024 * 1024, asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"x" * size)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(writer.drain(), 0.2)
+        is_held.set()
+        await writer.drain()
+
+    async with serving(answer) as port:
+        stream = await Network().connect_tcp("127.0.0.1", port, timeout=5)
+        await asyncio.wait_for(is_held.wait(), 5)
+        received = 0
+        while data := await stream.read(1024 * 1024, timeout=5):
+            received += len(data)
+        assert received == size
+        await stream.aclose()
+
+
+async def test_a_long_read_times_out_although_earlier_reads_set_the_timer() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(3):
+            writer.write(b"x")
+            await asyncio.sleep(0.05)
+        await reader.read()
+
+    async with serving(answer) as port:
+        stream = await Network().connect_tcp("127.0.0.1", port, timeout=5)
+        for _ in range(3):
+            assert await stream.read(1, timeout=0.1) == b"x"
+        started_at = asyncio.get_running_loop().time()
+        with pytest.raises(httpcore.ReadTimeout):
+            await stream.read(1, timeout=0.1)
+        assert 0.09 < asyncio.get_running_loop().time() - started_at < 0.3
+        await stream.aclose()

@@ -269,6 +269,8 @@ class FakeUpstream:
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
         server.close()
+        for _ in range(5):  # turns of the loop, until what was accepted just now is a connection
+            await asyncio.sleep(0)
         connections = list(self._connections)
         for connection in connections:
             connection.abort()

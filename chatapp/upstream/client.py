@@ -1,4 +1,4 @@
-"""The only I/O of the upstream package: requests out over httpx, events in.
+"""The I/O of the upstream package: requests out over httpx (on `network`), events in.
 
 What an upstream does wrong becomes an event of the stream (`Failed`, `TimedOut`) or, where there is
 no stream, `UpstreamFailed`; nothing else is raised but the caller's own cancellation, which passes

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from asgiref.sync import SyncToAsync
+from django.db import connections
 from django.test import Client
 from tenacity import wait_none
 
@@ -13,6 +15,13 @@ from tests.live import site  # noqa: F401 - a fixture
 from tests.tab import Tab
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The thread of asynchronous queries gives its connection back before the database goes."""
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from chatapp.frames.live import LiveReply
 from chatapp.frames.page import composer_frame, problem_frame, sidebar_frame
 from chatapp.frames.replies import (
     ReplyView,
-    prompt_html,
-    reply_html,
     review_html,
     snapshot_frame,
     thread_frame,
@@ -22,8 +20,6 @@ __all__ = [
     "ReplyView",
     "composer_frame",
     "problem_frame",
-    "prompt_html",
-    "reply_html",
     "review_html",
     "sidebar_frame",
     "snapshot_frame",

@@ -6,8 +6,8 @@ once. Every action asks the database anew who is signed in.
 
 import json
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
@@ -19,25 +19,23 @@ from asgiref.sync import async_to_sync
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
-from channels.layers import get_channel_layer
 from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, OperationalError, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
 from chatapp import frames
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import Generation, generations
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.generation import Generation, RemoteReply, generations, sign_out
+from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
 from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-SIGNED_OUT = 4401  # a close code that htmx does not reconnect after
 CLOSE_FRAME_CODES = (1000, 1001)
 
 
@@ -69,21 +67,37 @@ class Turn:
         return [one for message in self.thread[:-1] for one in message.as_chat_messages()]
 
 
+@dataclass(frozen=True)
+class View:
+    """A conversation as it is shown: one branch, through the reply that streams where one does."""
+
+    conversation: Conversation
+    thread: list[Message]
+    streaming: Message | None  # in whatever process
+
+    @property
+    def head(self) -> Message | None:
+        return self.thread[-1] if self.thread else None
+
+
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """One browser tab."""
 
-    user_id: int | None = None
+    channel_layer_alias = ""  # its process has a channel for all tabs
+    user_id = 0
 
     async def connect(self) -> None:
         try:
             user = await database_sync_to_async(self._user)()
-        except Refused:
+        except (Refused, DatabaseError) as error:
+            logger.info("A socket is refused: %s", error)
             user = None
-        if user is None or not _is_own_origin(self.scope):
+        if user is None or not _is_own_origin(self.scope) or generations().sends_tabs_away:
             await self.close()
             return
         self.user_id = user.pk
-        await self.channel_layer.group_add(self._session_group, self.channel_name)
+        self.session = _hash_of(self._session_key)
+        await generations().welcome(self)
         await self.accept()
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):
@@ -99,7 +113,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def disconnect(self, code: int) -> None:
         if self.user_id:
-            await self.channel_layer.group_discard(self._session_group, self.channel_name)
+            await generations().farewell(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:
@@ -116,12 +130,18 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         with suppress(RuntimeError):
             await self.base_send({"type": "websocket.send", "text": frame})
 
-    async def session_ended(self, event: dict[str, Any]) -> None:
-        await self.close(code=SIGNED_OUT)
-
-    @property
-    def _session_group(self) -> str:
-        return _session_group(self._session_key)
+    async def catch_up(self, conversation: UUID) -> None:
+        """Draws the conversation as the database has it now, where the tab still shows it."""
+        try:
+            view = await database_sync_to_async(self._view)(conversation, None)
+        except (Refused, DatabaseError) as error:
+            logger.info("A tab could not be brought up to date: %s", error)
+            return
+        if generations().tabs.shown_by(self) == conversation:
+            await self._show_thread(view)
+            self._await_reply(view)
+        is_running = view.streaming is not None
+        await self.show(frames.sidebar_frame(view.conversation, running=is_running))
 
     @property
     def _session_key(self) -> str:
@@ -140,40 +160,39 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             if action not in actions:
                 raise Refused("This page is out of date. Reload it.")
+            if not generations().database_answers:
+                raise OperationalError("it did not answer a second ago")
             await actions[action](fields)
         except Refused as refused:
             await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
-        except DatabaseError:
-            logger.exception("The database failed on %s", action)
+        except DatabaseError as error:
+            logger.error("The database failed on %s: %s", action, error)
             text = "The database can't be reached. Your text is kept: send it again in a moment."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
 
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(PromptForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
-        with generations().claim(asked["conversation"] or uuid4()) as is_free:
-            turn = await database_sync_to_async(self._store_prompt)(asked, is_free)
-            if turn.is_repeated:
-                await self._watch({"conversation": str(turn.conversation.pk)})
-                return
-            generations().show(self, turn.conversation.pk)
-            await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+        turn = await database_sync_to_async(self._store_prompt)(asked)
+        if turn.is_repeated:
+            await self._watch({"conversation": str(turn.conversation.pk)})
+            return
+        generations().show(self, turn.conversation.pk)
+        await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
 
     async def _retry(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(RetryForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
         conversation = await database_sync_to_async(self._conversation_of)(asked["reply"])
-        with generations().claim(conversation.pk) as is_free:
-            _refuse_unless(is_free)
-            turn = await database_sync_to_async(self._store_retry)(conversation, asked)
-            generations().show(self, conversation.pk)
-            await self._start(turn, frames.thread_frame(turn.thread))
+        turn = await database_sync_to_async(self._store_retry)(conversation, asked)
+        generations().show(self, conversation.pk)
+        await self._start(turn, frames.thread_frame(turn.thread))
 
     async def _start(self, turn: Turn, frame: str) -> None:
         """Shows a turn in every tab of its conversation, and lets it stream."""
         around = frames.composer_frame(turn.conversation, turn.reply)
         around += frames.sidebar_frame(turn.conversation, running=True, first=True)
-        for tab in generations().tabs_showing(turn.conversation.pk):
+        for tab in list(generations().tabs.showing(turn.conversation.pk)):
             # Another tab may show another branch.
             await tab.show((frame if tab is self else frames.thread_frame(turn.thread)) + around)
         generations().start(turn.reply, turn.history, self)
@@ -191,13 +210,21 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     def _decide(self, fields: Mapping[str, Any], *, allowed: bool) -> None:
         running, decision = self._running(fields), _cleaned(DecisionForm(fields))
         if running:
-            running.writer.decide(decision["round"], decision["call"], allowed)
+            running.decide(decision["round"], decision["call"], allowed)
 
-    def _running(self, fields: Mapping[str, Any]) -> Generation | None:
-        """The reply that runs in a conversation of this person's."""
-        running = generations().running(_uuid(fields.get("conversation")))
-        is_own = running and running.message.conversation.user_id == self.user_id
-        return running if is_own else None
+    def _running(self, fields: Mapping[str, Any]) -> Generation | RemoteReply | None:
+        """The reply that runs in a conversation of this person's, here or elsewhere."""
+        conversation = _uuid(fields.get("conversation"))
+        running = generations().running(conversation)
+        if running and running.message.conversation.user_id == self.user_id:
+            return running
+        if remote := generations().exchange.remote(conversation, self):
+            if not generations().layer_answers:
+                raise Refused(
+                    "The server that writes this reply can't be heard right now. Try again soon."
+                )
+            return remote
+        return None
 
     async def _watch(self, fields: Mapping[str, Any]) -> None:
         """Shows a conversation in this tab, and brings the page up to date where it is behind."""
@@ -208,17 +235,30 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         conversation = seen["conversation"]
         while True:
             running = generations().running(conversation)
-            shown = running.message.pk if running else seen["head"]
-            thread = await database_sync_to_async(self._thread)(conversation, shown)
+            view = await database_sync_to_async(self._view)(conversation, seen["head"])
             if generations().running(conversation) is running:
                 break
-        head = thread[-1] if thread else None
-        if running and head and head.pk == seen["head"]:
+        head = view.head
+        if head and (head.pk, head.ending) != (seen["head"], seen["ending"]):
+            await self._show_thread(view)
+        elif running:
             await self.show(await running.snapshot())
-        elif head and (running or (head.pk, head.ending) != (seen["head"], seen["ending"])):
-            frame = frames.thread_frame(thread, running.live.view() if running else None)
-            await self.show(frame + frames.composer_frame(head.conversation, head))
         generations().show(self, conversation)
+        self._await_reply(view)
+
+    async def _show_thread(self, view: View) -> None:
+        """Draws a conversation in this tab, and readies the composer for what may follow."""
+        if view.head:
+            running = generations().running(view.conversation.pk)
+            frame = frames.thread_frame(view.thread, running.live.view() if running else None)
+            await self.show(frame + frames.composer_frame(view.conversation, view.head))
+
+    def _await_reply(self, view: View) -> None:
+        """Awaits the reply that another process writes in the conversation, where one does."""
+        reply = view.streaming
+        if reply and reply.streamed_by not in (None, generations().process):
+            conversation = view.conversation.pk
+            generations().exchange.watch(self, conversation, reply.pk, reply.streamed_by)
 
     async def _default_model(self) -> tuple[int, str]:
         for offer in await generations().catalogue.offers():
@@ -234,11 +274,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             raise Refused("You are signed out. Sign in again in another tab; your text is kept.")
         return user
 
-    def _store_prompt(self, asked: dict[str, Any], is_free: bool) -> Turn:
+    def _store_prompt(self, asked: dict[str, Any]) -> Turn:
         user = self._user()
         if stored := self._stored_prompt(user, asked):
             return stored
-        _refuse_unless(is_free)
+        _refuse_while_draining()
         upstream, model = _upstream_of(asked["model"])
         with transaction.atomic():
             if asked["conversation"]:
@@ -248,9 +288,15 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 conversation = Conversation(user=user, title=title)
             thread = conversation.thread(asked["parent"]) if asked["conversation"] else []
             parent = thread[-1] if thread else None
-            prompt, reply = conversation.ask(
-                asked["prompt"] or uuid4(), asked["message"], parent, upstream, model
-            )
+            with _one_at_a_time():
+                prompt, reply = conversation.ask(
+                    asked["prompt"] or uuid4(),
+                    asked["message"],
+                    parent,
+                    upstream,
+                    model,
+                    generations().process,
+                )
         return Turn([*thread, prompt, reply])
 
     def _stored_prompt(self, user: User, asked: dict[str, Any]) -> Turn | None:
@@ -265,9 +311,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return Turn(prompt.conversation.thread(prompt.pk), is_repeated=True)
 
     def _store_retry(self, conversation: Conversation, asked: dict[str, Any]) -> Turn:
+        _refuse_while_draining()
         upstream, model = _upstream_of(asked["model"])
         prompt = conversation.messages.get(children=asked["reply"])
-        reply = conversation.answer(prompt, upstream, model)
+        with _one_at_a_time():
+            reply = conversation.answer(prompt, upstream, model, generations().process)
         thread = conversation.thread(reply.pk)
         thread[-1].upstream = upstream  # whose key is read
         return Turn(thread)
@@ -278,8 +326,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             raise Refused("That reply is not here any more. Reload the page.")
         return conversation
 
-    def _thread(self, conversation: UUID, head: UUID | None) -> list[Message]:
-        return _own_conversation(self._user(), conversation).thread(head)
+    def _view(self, pk: UUID, head: UUID | None) -> View:
+        conversation = _own_conversation(self._user(), pk)
+        streaming = conversation.messages.streaming().first()
+        return View(
+            conversation, conversation.thread(streaming.pk if streaming else head), streaming
+        )
 
 
 def _own_conversation(user: User, pk: UUID) -> Conversation:
@@ -296,9 +348,16 @@ def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     return upstream, choice[1]
 
 
-def _refuse_unless(is_free: bool) -> None:
-    if not is_free:
-        raise Refused("A reply is still being written here. Stop it, or wait for its end.")
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    try:
+        yield
+    except StillStreaming:
+        text = "A reply is still being written here. Stop it, or wait for its end."
+        raise Refused(text) from None
+
+
+def _refuse_while_draining() -> None:
     if generations().is_draining:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
 
@@ -324,13 +383,12 @@ def _is_own_origin(scope: Mapping[str, Any]) -> bool:
     return origin in settings.CSRF_TRUSTED_ORIGINS or urlsplit(origin).netloc == host != ""
 
 
-def _session_group(session_key: str) -> str:
-    return f"session.{sha256(session_key.encode()).hexdigest()}"
+def _hash_of(session_key: str) -> str:
+    return sha256(session_key.encode()).hexdigest()
 
 
 @receiver(user_logged_out)
-def close_tabs_of_session(request: HttpRequest, **_kwargs: object) -> None:
+def close_tabs_of_session(request: HttpRequest, user: User | None, **_kwargs: object) -> None:
     """A tab's socket does not outlive the session that it was opened with."""
-    if request.session.session_key:
-        group = _session_group(request.session.session_key)
-        async_to_sync(get_channel_layer().group_send)(group, {"type": "session.ended"})
+    if user and request.session.session_key:
+        async_to_sync(sign_out)(user.pk, _hash_of(request.session.session_key))

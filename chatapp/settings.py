@@ -28,6 +28,8 @@ REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 # Seconds that a reply outlives the close of its last tab, and the loss of its last connection.
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
+# Seconds that running replies get after SIGTERM.
+CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
 
 INSTALLED_APPS = [
     "chatapp",
@@ -84,10 +86,17 @@ SQLITE = {
     # A file, since in memory one thread's writing locks every other thread out.
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
+# Whoever waits for a database that is away is told so within seconds, and nothing hangs.
+POSTGRESQL = {
+    "CONN_HEALTH_CHECKS": True,
+    "OPTIONS": {
+        "connect_timeout": 3,
+        "tcp_user_timeout": 5000,  # ms
+        "pool": {"min_size": 1, "max_size": 10, "timeout": 3, "reconnect_timeout": 1},
+    },
+}
 DATABASES = {
-    "default": environment.database("DATABASE_URL") | {"OPTIONS": {"pool": {"max_size": 10}}}
-    if DATABASE_URL
-    else SQLITE
+    "default": environment.database("DATABASE_URL") | POSTGRESQL if DATABASE_URL else SQLITE
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CHANNEL_LAYERS = {

@@ -122,7 +122,11 @@ def _sidebar(request: HttpRequest) -> dict[str, object]:
     return {
         "conversations": page[:SIDEBAR_PAGE],
         "older_than": page[SIDEBAR_PAGE - 1].updated_at if len(page) > SIDEBAR_PAGE else None,
-        "running": generations().running_conversations(),
+        "running": set(
+            Message.objects.streaming()
+            .filter(conversation__in=page)
+            .values_list("conversation_id", flat=True)
+        ),
     }
 
 

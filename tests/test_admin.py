@@ -21,9 +21,11 @@ UPSTREAMS = "/admin/chatapp/upstream/"
 def conversation(alice: User, connected: Upstream) -> Conversation:
     """Two replies to one prompt: one of 1,200 tokens reported, one of 300 estimated."""
     conversation = alice.conversations.create(title="The sky")
-    prompt, first = conversation.ask(uuid4(), "Why is it blue?", None, connected, "some-model")
-    second = conversation.answer(prompt, connected, "some-model")
+    prompt, first = conversation.ask(
+        uuid4(), "Why is it blue?", None, connected, "some-model", uuid4()
+    )
     end(first, "Rayleigh <script>", Usage.Provenance.REPORTED, 1200)
+    second = conversation.answer(prompt, connected, "some-model", uuid4())
     end(second, "Tyndall", Usage.Provenance.ESTIMATED, 300)
     return conversation
 
@@ -78,7 +80,7 @@ def test_review_shows_every_branch_as_text(olives: Client, conversation: Convers
 def test_a_reply_that_still_streams_can_be_reviewed(
     olives: Client, conversation: Conversation, connected: Upstream
 ) -> None:
-    conversation.ask(uuid4(), "And?", None, connected, "some-model")
+    conversation.ask(uuid4(), "And?", None, connected, "some-model", uuid4())
     page = olives.get(f"{LIST}{conversation.pk}/change/")
     assert page.status_code == 200
     assert "not saved yet" in page.content.decode()

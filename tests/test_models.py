@@ -1,11 +1,24 @@
 """What is kept of a conversation: branches, checkpoints, endings, titles, what it cost."""
 
+import os
+import subprocess
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models.functions import Now
 
-from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.models import (
+    Conversation,
+    Message,
+    Process,
+    StillStreaming,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.models.processes import LEASE_SECONDS
 from chatapp.upstream.events import TokenUsage
 from chatapp.upstream.reply import Ending, Reply
 from tests.stored import end, growing, reply_of
@@ -31,7 +44,7 @@ def conversation() -> Conversation:
 def ask(
     conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
-    return conversation.ask(uuid4(), text, parent, gateway, MODEL)
+    return conversation.ask(uuid4(), text, parent, gateway, MODEL, uuid4())
 
 
 def test_a_prompt_and_its_reply_are_stored_together(
@@ -45,7 +58,8 @@ def test_a_prompt_and_its_reply_are_stored_together(
 
 def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upstream) -> None:
     prompt, first = ask(conversation, gateway, "Why?")
-    second = conversation.answer(prompt, gateway, MODEL)
+    end(first, reply_of("So."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
     assert conversation.thread() == [prompt, second]
     assert conversation.thread(first.pk) == [prompt, first]
     assert conversation.thread(uuid4()) == [prompt, second]
@@ -55,15 +69,18 @@ def test_a_thread_leads_through_the_named_message_to_its_newest_end(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, first = ask(conversation, gateway, "Why?")
+    end(first, reply_of("So."))
     after, last = ask(conversation, gateway, "And?", first)
-    second = conversation.answer(prompt, gateway, MODEL)
+    end(last, reply_of("Also."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
     assert conversation.thread(first.pk) == [prompt, first, after, last]
     assert conversation.thread(second.pk) == [prompt, second]
 
 
 def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Upstream) -> None:
     prompt, first = ask(conversation, gateway, "Why?")
-    second = conversation.answer(prompt, gateway, MODEL)
+    end(first, reply_of("So."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
     thread = conversation.thread()
     assert [message.siblings for message in thread] == [[prompt], [first, second]]
 
@@ -103,15 +120,56 @@ def test_a_late_checkpoint_overwrites_no_ended_reply(
 
 
 def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: Upstream) -> None:
-    prompt, running = ask(conversation, gateway, "Why?")
-    ended = conversation.answer(prompt, gateway, MODEL)
+    prompt, ended = ask(conversation, gateway, "Why?")
     end(ended, reply_of("So."), Ending.STOPPED)
+    running = conversation.answer(prompt, gateway, MODEL, uuid4())
     Message.objects.checkpoint([growing(running, reply_of("Half of"))])
-    assert Message.objects.interrupt() == 1
+    assert Message.objects.interrupt_orphans() == 1
     for message in (prompt, running, ended):
         message.refresh_from_db()
     assert (running.ending, running.content) == ("interrupted", "Half of")
     assert (ended.ending, prompt.ending) == ("stopped", "")
+
+
+def test_what_a_living_process_streams_is_no_orphan(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    process = Process.here(is_alone=False)
+    process.beat()
+    conversation.ask(uuid4(), "Why?", None, gateway, MODEL, process.pk)
+    Process.objects.bury()
+    assert Message.objects.interrupt_orphans() == 0
+    Process.objects.update(seen_at=Now() - timedelta(seconds=LEASE_SECONDS + 1))
+    assert Message.objects.interrupt_orphans() == 0
+    Process.objects.bury()
+    assert Message.objects.interrupt_orphans() == 1
+
+
+def test_a_process_that_was_buried_comes_back_with_its_next_beat(db: None) -> None:
+    process = Process.here(is_alone=False)
+    process.beat()
+    Process.objects.all().delete()
+    process.beat()
+    assert Process.objects.alive().get().pk == process.pk
+
+
+def test_who_died_here_is_known_at_once(db: None) -> None:
+    died = subprocess.Popen(["true"])
+    died.wait()
+    living, dead = (Process.here(is_alone=True) for _ in range(2))
+    living.pid, dead.pid = os.getppid(), died.pid
+    elsewhere = Process(place="another host", pid=died.pid, is_alone=True)
+    for process in (living, dead, elsewhere):
+        process.save()
+    Process.objects.bury_those_that_died_here()
+    assert set(Process.objects.all()) == {living, elsewhere}
+
+
+def test_one_reply_streams_in_a_conversation(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, _ = ask(conversation, gateway, "Why?")
+    with pytest.raises(StillStreaming), transaction.atomic():
+        conversation.answer(prompt, gateway, MODEL, uuid4())
+    assert conversation.messages.count() == 2
 
 
 def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
@@ -140,15 +198,15 @@ def test_a_title_is_the_start_of_the_prompt(prompt: str, title: str) -> None:
 def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    prompt, first = ask(conversation, gateway, "Why?")
-    replies = [first, *(conversation.answer(prompt, gateway, MODEL) for _ in range(2))]
+    prompt, reply = ask(conversation, gateway, "Why?")
     costs = [
         (Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
         (Usage.Provenance.ESTIMATED, TokenUsage(5, 7, 12)),
         (Usage.Provenance.UNKNOWN, None),
     ]
-    for reply, (provenance, tokens) in zip(replies, costs, strict=True):
+    for provenance, tokens in costs:
         end(reply, reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
+        reply = conversation.answer(prompt, gateway, MODEL, uuid4())
     found = Conversation.objects.with_usage().get()
     assert (found.reply_count, found.total_tokens) == (3, 42)
     assert (found.estimated_tokens, found.unknown_replies) == (12, 1)

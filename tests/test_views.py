@@ -52,7 +52,9 @@ async def browser(user: User) -> AsyncClient:
 def conversation(alice: User, connected: Upstream) -> Conversation:
     """Alice's, with one reply that is complete."""
     conversation = alice.conversations.create(title="The sky")
-    _, reply = conversation.ask(uuid4(), "Why is it *blue*?", None, connected, "some-model")
+    _, reply = conversation.ask(
+        uuid4(), "Why is it *blue*?", None, connected, "some-model", uuid4()
+    )
     end(reply, reply_of("It **scatters**."))
     return conversation
 

@@ -13,6 +13,7 @@ from chatapp.frames.replies import (
     thread_frame,
     thread_html,
     turn_frame,
+    waiting_frame,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "thread_frame",
     "thread_html",
     "turn_frame",
+    "waiting_frame",
 ]

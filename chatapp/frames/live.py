@@ -7,7 +7,15 @@ from django.template.loader import render_to_string
 from django.utils.html import escape
 
 from chatapp.endings import retry_text
-from chatapp.frames.replies import CallRegion, Region, ReplyView, call_id, key_of, region_id
+from chatapp.frames.replies import (
+    CallRegion,
+    Region,
+    ReplyView,
+    call_id,
+    key_of,
+    region_id,
+    waiting_frame,
+)
 from chatapp.frames.swaps import replace, swap
 from chatapp.markdown import (
     Append,
@@ -146,8 +154,7 @@ class LiveReply:
         return "".join(frames)
 
     def _say_waiting(self, text: str) -> None:
-        waiting = render_to_string("chat/_waiting.html", {"text": text})
-        self._notice = swap("innerHTML", f"#f{key_of(self.message)}", waiting)
+        self._notice = waiting_frame(self.message.pk, text)
 
     def _frames_of_region(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
         """One frame for a region that is new, in its place among them, or for what came of it."""

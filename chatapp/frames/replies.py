@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
@@ -72,8 +72,12 @@ class ReplyView:
 
 
 def key_of(message: Message) -> str:
+    return key_of_reply(message.pk)
+
+
+def key_of_reply(reply: UUID) -> str:
     """Names a reply's elements on its page: short, since every frame carries it."""
-    return message.pk.hex[:8]
+    return reply.hex[:8]
 
 
 def region_id(message: Message, round: int, name: str) -> str:
@@ -149,3 +153,9 @@ def thread_frame(messages: Iterable[Message], live: ReplyView | None = None) -> 
 def snapshot_frame(view: ReplyView) -> str:
     """Replaces a reply as a whole, whatever of it the page has."""
     return replace(f"#reply-{view.message.pk}", reply_html(view))
+
+
+def waiting_frame(reply: UUID, text: str) -> str:
+    """Says under a reply that streams what it waits for."""
+    waiting = render_to_string("chat/_waiting.html", {"text": text})
+    return swap("innerHTML", f"#f{key_of_reply(reply)}", waiting)

@@ -4,10 +4,23 @@ A generation opens the upstream stream, folds its events, hands frames to the ta
 conversation, runs the tools that the model calls, and ends by its stream's end, by `stop`, or
 because nobody waits for it any more. It closes the upstream first and saves afterwards; nothing
 that arrived is lost, whatever the ending.
+
+A reply's tabs may be anywhere: `exchange` carries its frames to other processes and their tabs'
+wishes back, `presence` tells the database that this process lives.
 """
 
 from chatapp.generation.audience import Tab
 from chatapp.generation.generation import Generation
-from chatapp.generation.process import Generations, generations, shut_down
+from chatapp.generation.process import Generations, begin_as, generations, shut_down, sign_out
+from chatapp.generation.remote import RemoteReply
 
-__all__ = ["Generation", "Generations", "Tab", "generations", "shut_down"]
+__all__ = [
+    "Generation",
+    "Generations",
+    "RemoteReply",
+    "Tab",
+    "begin_as",
+    "generations",
+    "shut_down",
+    "sign_out",
+]

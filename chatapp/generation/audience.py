@@ -1,41 +1,62 @@
-"""The tabs of one reply: those that show it, and those that it is written for."""
+"""Who watches one reply: tabs that show it, tabs that it is written for, and other processes."""
 
 import asyncio
 import math
 from collections.abc import Callable
 from typing import Protocol
+from uuid import UUID
 
 
-class Tab(Protocol):
-    """A browser tab on its socket."""
+class Watcher(Protocol):
+    """Whoever takes a reply's frames."""
 
     async def show(self, frame: str) -> None: ...
+
+
+class Tab(Watcher, Protocol):
+    """A browser tab on its socket, in this process."""
+
+    user_id: int
+    session: str
+
+    async def catch_up(self, conversation: UUID) -> None:
+        """Draws the conversation as the database has it now, where the tab still shows it."""
+
+    async def close(self, code: int) -> None: ...
 
 
 class Audience:
     """A tab that moved to another conversation still waits for the reply, but does not show it."""
 
     def __init__(self, showing: set[Tab], when_nobody_waits: Callable[[], None]) -> None:
-        self._showing = showing  # kept by `Generations`: the tabs that show the conversation
-        self._waiting: set[Tab] = set()
+        self._showing = showing  # kept by `Tabs`: those that show the conversation
+        self._waiting: set[Watcher] = set()
+        self._following: set[Watcher] = set()  # other processes, for tabs of theirs
+        self.sequence = 0  # of the last frame that was shown
         self._when_nobody_waits = when_nobody_waits
         self._wait_until = 0.0
         self._giving_up: asyncio.TimerHandle | None = None
 
     @property
     def is_watching(self) -> bool:
-        return bool(self._showing)
+        return bool(self._showing or self._following)
 
-    def join(self, tab: Tab) -> None:
-        """`tab` waits for this reply: the upstream stays open for it."""
-        self._waiting.add(tab)
+    def join(self, watcher: Watcher) -> None:
+        """`watcher` waits for this reply: the upstream stays open for it."""
+        self._waiting.add(watcher)
         self.close()
 
-    def leave(self, tab: Tab, grace: float) -> None:
-        """`tab` is gone; where it was the last, nobody waits `grace` seconds from now."""
-        if tab not in self._waiting:
+    def follow(self, process: Watcher) -> None:
+        """Another process waits for this reply, and is shown all of it."""
+        self._following.add(process)
+        self.join(process)
+
+    def leave(self, watcher: Watcher, grace: float) -> None:
+        """`watcher` is gone; where it was the last, nobody waits `grace` seconds from now."""
+        self._following.discard(watcher)
+        if watcher not in self._waiting:
             return
-        self._waiting.discard(tab)
+        self._waiting.discard(watcher)
         loop = asyncio.get_running_loop()
         self._wait_until = max(self._wait_until, loop.time() + grace)
         if self._waiting or math.isinf(self._wait_until):
@@ -46,13 +67,15 @@ class Audience:
             self._giving_up = loop.call_at(self._wait_until, self._when_nobody_waits)
 
     async def show(self, frame: str) -> None:
-        for tab in list(self._showing):
-            await tab.show(frame)
+        self.sequence += 1
+        for watcher in (*self._showing, *self._following):
+            await watcher.show(frame)
 
     async def show_everywhere(self, frame: str) -> None:
         """Also to the tabs that wait for the reply while they show something else."""
-        for tab in self._showing | self._waiting:
-            await tab.show(frame)
+        self.sequence += 1
+        for watcher in self._showing | self._waiting:
+            await watcher.show(frame)
 
     def close(self) -> None:
         """Stops the clock of the last tab's grace."""

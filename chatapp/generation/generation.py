@@ -5,11 +5,12 @@ import logging
 import time
 
 from channels.db import database_sync_to_async
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
-from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame
-from chatapp.generation.audience import Audience, Tab
+from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame, waiting_frame
+from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes, Uncoloured
+from chatapp.generation.tabs import Showing
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.models import Message, Upstream
 from chatapp.pace import Pace
@@ -19,6 +20,8 @@ from chatapp.upstream.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
 
+SAVE_AGAIN_SECONDS = 0.5
+UNSAVED = "The database can't be reached. This reply is kept and saved as soon as it is back."
 READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
 
 
@@ -32,7 +35,7 @@ class Generation:
         client: UpstreamClient,
         pace: Pace,
         toolless: Toolless,
-        showing: set[Tab],
+        showing: Showing,
         uncoloured: Uncoloured,
     ) -> None:
         self.message = message
@@ -78,6 +81,10 @@ class Generation:
         else:
             self._writing.cancel()
 
+    def decide(self, round: int, call: int, allowed: bool) -> None:
+        """A person allows or denies a tool call."""
+        self.writer.decide(round, call, allowed)
+
     def _abandon(self) -> None:
         self.stop(Ending.ABANDONED)
 
@@ -95,10 +102,22 @@ class Generation:
         return reply.ending
 
     async def _save(self, ending: Ending) -> None:
-        try:
-            await database_sync_to_async(self._save_now)(ending)
-        except DatabaseError:
-            logger.exception("Reply %s could not be saved", self.message.pk)
+        """Saves the reply; where the database is away, as soon as it is back."""
+        is_told = False
+        while True:
+            try:
+                await database_sync_to_async(self._save_now)(ending)
+            except (OperationalError, InterfaceError) as error:
+                if not is_told:
+                    is_told = True
+                    logger.error("Reply %s waits for the database: %s", self.message.pk, error)
+                    await self.audience.show(waiting_frame(self.message.pk, UNSAVED))
+            except DatabaseError:
+                logger.exception("Reply %s could not be saved", self.message.pk)
+                return
+            else:
+                return
+            await asyncio.sleep(SAVE_AGAIN_SECONDS)
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer

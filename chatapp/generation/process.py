@@ -1,22 +1,23 @@
-"""All that streams in this process: which conversation has a running reply, and who shows it."""
+"""One process: what streams in it, its tabs, and its place among others."""
 
 import asyncio
 import logging
+import random
 import time
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 
 from chatapp.catalogue import Catalogue
 from chatapp.generation.audience import Tab
+from chatapp.generation.exchange import Exchange
 from chatapp.generation.flushes import Uncoloured
 from chatapp.generation.generation import Generation
+from chatapp.generation.presence import Presence, Sighting
+from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
-from chatapp.models import Message
+from chatapp.models import Message, Process
 from chatapp.pace import Pace
 from chatapp.tools import close_shared_toolbox
 from chatapp.upstream.client import UpstreamClient
@@ -26,50 +27,63 @@ from chatapp.upstream.reply import Ending
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 1.0
+SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
+MOST_JITTER_SECONDS = 3.0
+RESTARTING = 1012  # a close code that htmx reconnects after
 
 
 class Generations:
-    """All that streams in this process, and which tab shows which conversation.
+    """What streams in this process, its tabs, and its exchange with other processes.
 
-    One reply runs in a conversation at a time; `claim` keeps its place while it is being stored.
+    One reply runs in a conversation at a time, in whatever process: the database sees to that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, process: UUID) -> None:
+        self.process = process
         self.client = UpstreamClient()
         self.catalogue = Catalogue(self.client)
+        self.tabs = Tabs()
+        self.exchange = Exchange(self.process, self.tabs, self.running)
         self.is_draining = False
+        self._presence: Presence | None = None
+        self._exchanging: asyncio.Task[None] | None = None
         self._pace = Pace()
         self._toolless: Toolless = set()
         self._uncoloured: Uncoloured = asyncio.Queue()
         self._running: dict[UUID, Generation] = {}
-        self._claimed: set[UUID] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._showing: defaultdict[UUID, set[Tab]] = defaultdict(set)
-        self._shown: dict[Tab, UUID] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._upkeep: list[asyncio.Task[None]] = []
+
+    def begin(self, process: Process) -> None:
+        """Is a process of the installation from now on: seen by others, and heard by them."""
+        loop = asyncio.get_running_loop()
+
+        def see(sighting: Sighting) -> None:
+            loop.call_soon_threadsafe(self.exchange.see, sighting)
+
+        self._presence = Presence(process, lambda: self.exchange.conversations, see)
+        self._presence.start()
+        if not process.is_alone:
+            self._exchanging = asyncio.create_task(self.exchange.run())
+
+    @property
+    def database_answers(self) -> bool:
+        """Whether the database could be reached about a second ago."""
+        return self._presence is None or self._presence.database_answers
+
+    @property
+    def layer_answers(self) -> bool:
+        """Whether other processes can be heard; true where there are none."""
+        return self._exchanging is None or self.exchange.mail.answers
 
     def running(self, conversation: UUID | None) -> Generation | None:
         return self._running.get(conversation) if conversation else None
 
-    def running_conversations(self) -> set[UUID]:
-        return set(self._running)
-
-    @contextmanager
-    def claim(self, conversation: UUID) -> Iterator[bool]:
-        """Whether a reply may be started in the conversation; nobody else may meanwhile."""
-        is_free = conversation not in self._running and conversation not in self._claimed
-        if is_free:
-            self._claimed.add(conversation)
-        try:
-            yield is_free
-        finally:
-            if is_free:
-                self._claimed.discard(conversation)
-
     def start(self, message: Message, history: list[ChatMessage], tab: Tab) -> Generation:
         """Streams the reply that `message` is to become; `tab` waits for it."""
         conversation = message.conversation_id
-        showing = self._showing[conversation]
+        showing = self.tabs.showing(conversation)
         generation = Generation(
             message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
         )
@@ -84,41 +98,74 @@ class Generations:
                 asyncio.create_task(self._checkpoint()),
                 asyncio.create_task(self._colour()),
             ]
+        self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
 
-    def tabs_showing(self, conversation: UUID) -> list[Tab]:
-        return list(self._showing[conversation])
+    @property
+    def sends_tabs_away(self) -> bool:
+        """Whether tabs are better off in another process, since this one stops."""
+        return self.is_draining and self._exchanging is not None
+
+    async def welcome(self, tab: Tab) -> None:
+        self.tabs.add(tab)
+        await self.exchange.mail.follow(tab.user_id)
+
+    async def farewell(self, tab: Tab) -> None:
+        await self.exchange.mail.unfollow(tab.user_id)
 
     def show(self, tab: Tab, conversation: UUID | None) -> None:
         """`tab` shows this conversation now, and waits for the reply that runs in it."""
-        before = self._shown.pop(tab, None)
-        if before:
-            self._showing[before].discard(tab)
-            if not self._showing[before] and before not in self._running:
-                del self._showing[before]
-        if conversation:
-            self._shown[tab] = conversation
-            self._showing[conversation].add(tab)
-            if generation := self._running.get(conversation):
-                generation.audience.join(tab)
+        self.tabs.show(tab, conversation)
+        if generation := self.running(conversation):
+            generation.audience.join(tab)
 
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone: replies that only it waited for end in `grace` seconds."""
-        self.show(tab, None)
+        self.tabs.remove(tab)
         for generation in list(self._running.values()):
             generation.audience.leave(tab, grace)
+        self.exchange.leave(tab, grace)
 
     async def drain(self, seconds: float) -> None:
-        """Takes no more prompts, gives what runs this long to end, and saves the rest."""
+        """Takes no more prompts, gives what runs this long to end, and saves the rest.
+
+        Where there are other processes, the tabs are sent to them at once, not all together.
+        """
         self.is_draining = True
+        if self._exchanging:
+            self._send_tabs_away(within=min(MOST_JITTER_SECONDS, seconds / 4))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
         for generation in list(self._running.values()):
             generation.stop(Ending.INTERRUPTED)
         if self._tasks:
-            await asyncio.wait(self._tasks)
+            await asyncio.wait(self._tasks, timeout=SAVE_SECONDS)
+        for generation in list(self._running.values()):
+            logger.error("Reply %s is saved only in part", generation.message.pk)
+        for tab in self.tabs:
+            await tab.close(RESTARTING)
+        await self._end_exchange()
         await self.client.aclose()
         await close_shared_toolbox()
+
+    def _send_tabs_away(self, within: float) -> None:
+        loop = asyncio.get_running_loop()
+        for tab in self.tabs:
+            seconds = random.uniform(0, within)  # noqa: S311 - so that they don't come all at once
+            loop.call_later(seconds, self._start_closing, tab)
+
+    def _start_closing(self, tab: Tab) -> None:
+        task = asyncio.create_task(tab.close(RESTARTING))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _end_exchange(self) -> None:
+        if self._exchanging:
+            await self.exchange.mail.until_sent()
+            self._exchanging.cancel()
+            await asyncio.wait([self._exchanging])
+        if self._presence:
+            await asyncio.to_thread(self._presence.stop)
 
     async def _run(self, generation: Generation) -> None:
         conversation = generation.message.conversation_id
@@ -126,12 +173,11 @@ class Generations:
             await generation.run()
         finally:
             del self._running[conversation]
-            if not self._showing[conversation]:
-                del self._showing[conversation]
             if not self._running:
                 for task in self._upkeep:
                     task.cancel()
                 self._upkeep = []
+            self.exchange.end(generation)
 
     async def _colour(self) -> None:
         """Colours finished code, one block a turn of the loop, so that tokens go first."""
@@ -143,6 +189,8 @@ class Generations:
         """Saves what has arrived, each reply about once a second, a few at a time."""
         while True:
             await asyncio.sleep(CHECKPOINT_SECONDS / 10)
+            if not self.database_answers:
+                continue
             now = time.monotonic()
             due = [
                 generation
@@ -152,14 +200,17 @@ class Generations:
             for generation in due:
                 generation.saved_at = now
                 generation.writer.update_message()
-            if due:
-                await self._save_partial([generation.message for generation in due])
+            if due and not await self._save_partial([generation.message for generation in due]):
+                for generation in due:
+                    generation.writer.is_dirty = True
 
-    async def _save_partial(self, replies: list[Message]) -> None:
+    async def _save_partial(self, replies: list[Message]) -> bool:
         try:
             await database_sync_to_async(Message.objects.checkpoint)(replies)
         except DatabaseError as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
+            return False
+        return True
 
 
 _generations: Generations | None = None
@@ -169,8 +220,21 @@ def generations() -> Generations:
     """The one `Generations` of this process, made on the event loop that asks first."""
     global _generations
     if _generations is None:
-        _generations = Generations()
+        _generations = Generations(uuid4())
     return _generations
+
+
+def begin_as(process: Process) -> None:
+    """Makes the process's `Generations` known to others under the id of its stored `process`."""
+    global _generations
+    _generations = Generations(process.pk)
+    _generations.begin(process)
+
+
+async def sign_out(user: int, session: str) -> None:
+    """Closes the tabs of a session in every process."""
+    if _generations is not None:
+        await _generations.exchange.sign_out(user, session)
 
 
 async def shut_down(seconds: float) -> None:

@@ -4,10 +4,20 @@ Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what 
 queryset method. All of it is synchronous and short: one transaction a call.
 """
 
-from chatapp.models.conversations import Conversation, Message
+from chatapp.models.conversations import Conversation, Message, StillStreaming
+from chatapp.models.processes import Process
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 
-__all__ = ["Conversation", "Message", "ToolServer", "Upstream", "Usage", "User"]
+__all__ = [
+    "Conversation",
+    "Message",
+    "Process",
+    "StillStreaming",
+    "ToolServer",
+    "Upstream",
+    "Usage",
+    "User",
+]

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Self
 
-from django.db import connections, models, transaction
+from django.db import IntegrityError, connections, models, transaction
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import Truncator
 
+from chatapp.models.processes import Process
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.models.upstreams import Upstream
 from chatapp.models.usage import Usage
@@ -18,6 +19,12 @@ from chatapp.models.users import User
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
+
+ONE_STREAMS = "message_one_streams"  # in a conversation at a time
+
+
+class StillStreaming(Exception):
+    """A reply is being written in the conversation."""
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
@@ -85,21 +92,30 @@ class Conversation(models.Model):
         parent: "Message | None",
         upstream: Upstream,
         model: str,
+        streamed_by: uuid.UUID,
     ) -> tuple["Message", "Message"]:
         """Stores a prompt, and the reply that will answer it as streaming; returns both.
 
-        Stores the conversation too where it is new.
+        Stores the conversation too where it is new. Raises `StillStreaming` where a reply to it
+        is being written, in whatever process.
         """
         prompt = Message(
             id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
         )
-        return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model))
+        return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model, streamed_by))
 
-    def answer(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
-        """Stores one more reply to `prompt`, streaming from now on, and returns it."""
-        return self._stored([], self._reply_to(prompt, upstream, model))
+    def answer(
+        self, prompt: "Message", upstream: Upstream, model: str, streamed_by: uuid.UUID
+    ) -> "Message":
+        """Stores one more reply to `prompt`, streaming from now on, and returns it.
 
-    def _reply_to(self, prompt: "Message", upstream: Upstream, model: str) -> "Message":
+        Raises `StillStreaming` as `ask` does.
+        """
+        return self._stored([], self._reply_to(prompt, upstream, model, streamed_by))
+
+    def _reply_to(
+        self, prompt: "Message", upstream: Upstream, model: str, streamed_by: uuid.UUID
+    ) -> "Message":
         return Message(
             conversation=self,
             parent=prompt,
@@ -107,6 +123,7 @@ class Conversation(models.Model):
             ending=Message.STREAMING,
             upstream=upstream,
             model=model,
+            streamed_by=streamed_by,
         )
 
     def _stored(self, before: list["Message"], reply: "Message") -> "Message":
@@ -114,7 +131,13 @@ class Conversation(models.Model):
         self.updated_at = timezone.now()
         with transaction.atomic(savepoint=False):
             self.save(update_fields=None if self._state.adding else ["updated_at"])
-            Message.objects.bulk_create([*before, reply])
+            try:
+                Message.objects.bulk_create([*before, reply])
+            except IntegrityError as error:
+                # PostgreSQL names the constraint, SQLite its columns.
+                if ONE_STREAMS in str(error) or "chatapp_message.conversation_id" in str(error):
+                    raise StillStreaming from error
+                raise
         return reply
 
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
@@ -150,9 +173,14 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def streaming(self) -> Self:
         return self.filter(ending=Message.STREAMING)
 
-    def interrupt(self) -> int:
-        """Ends what was streaming when the process that streamed it died; returns how many."""
-        return self.streaming().update(ending=Ending.INTERRUPTED)
+    def interrupt_orphans(self) -> int:
+        """Ends what no process streams any more, since it died; returns how many."""
+        return self.orphans().update(ending=Ending.INTERRUPTED)
+
+    def orphans(self) -> Self:
+        """Replies that stream in no process that is known."""
+        owner = Process.objects.filter(pk=models.OuterRef("streamed_by"))
+        return self.streaming().exclude(models.Exists(owner))
 
     def checkpoint(self, replies: Iterable["Message"]) -> None:
         """Saves what has arrived of replies that still stream.
@@ -216,6 +244,7 @@ class Message(models.Model):
         help_text="Why a reply ended; empty for prompts.",
     )
     finish_reason = models.CharField(max_length=50, blank=True)
+    streamed_by = models.UUIDField(null=True, editable=False, help_text="The process, by its id.")
     upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
     model = models.CharField(max_length=200, blank=True)
     response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
@@ -241,11 +270,11 @@ class Message(models.Model):
 
     class Meta:
         ordering = ["created_at", "id"]
-        indexes = [
-            models.Index(fields=["conversation", "created_at"]),
-            models.Index(
-                fields=["ending"], condition=models.Q(ending="streaming"), name="message_streaming"
-            ),
+        indexes = [models.Index(fields=["conversation", "created_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation"], condition=models.Q(ending="streaming"), name=ONE_STREAMS
+            )
         ]
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ import gc
 import logging
 import secrets
 import signal
+import time
 from typing import Any
 
 import uvloop
@@ -16,13 +17,14 @@ from twisted.internet.main import installReactor
 
 from chatapp import markdown
 from chatapp.accounts import setup_token
-from chatapp.generation import shut_down
-from chatapp.models import Message, Upstream
+from chatapp.generation import begin_as, shut_down
+from chatapp.models import Message, Process, Upstream
+from chatapp.models.processes import LEASE_SECONDS
 from chatapp.reactor import WriteFirstReactor
 
 logger = logging.getLogger(__name__)
 
-DRAIN_SECONDS = 5.0
+SETTLE_SECONDS = 0.2  # between looks at whether another process lives
 # Those that people show each other most, for which nobody shall wait for Pygments to get ready.
 LANGUAGES = (
     "python",
@@ -42,6 +44,8 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        Process.objects.bury_those_that_died_here()
+        self._refuse_deaf_company()
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
@@ -68,6 +72,24 @@ class Command(BaseCommand):
                 "it. Set PORT to a free one."
             )
 
+    def _refuse_deaf_company(self) -> None:
+        """Raises `CommandError` where another process lives and one would not hear the other."""
+        others = (
+            Process.objects.filter(is_alone=True) if settings.REDIS_URL else Process.objects.all()
+        )
+        before = {process.pk: process for process in others}
+        give_up_at = time.monotonic() + LEASE_SECONDS
+        while before and time.monotonic() < give_up_at:
+            for process in Process.objects.filter(pk__in=before):
+                if process.seen_at != before[process.pk].seen_at:
+                    raise CommandError(
+                        f"{process} serves the same database. For more than one process set "
+                        "REDIS_URL for each of them, for example redis://localhost:6379/0; or "
+                        "stop the other one first."
+                    )
+            time.sleep(SETTLE_SECONDS)
+        Process.objects.filter(pk__in=before).delete()
+
     def _application(self) -> Any:
         """The app, and the demo upstream on a port of its own that only this machine reaches."""
         from chatapp.asgi import application
@@ -88,9 +110,10 @@ class Command(BaseCommand):
         return int(self.server.listening_addresses[-1][1])
 
     def _ready(self) -> None:
-        interrupted = Message.objects.interrupt()
-        if interrupted:
-            logger.info("%d replies were streaming when the server last died", interrupted)
+        self.process = Process.here(is_alone=not settings.REDIS_URL)
+        self.process.save()
+        if interrupted := Message.objects.interrupt_orphans():
+            logger.info("%d replies were streaming when their server died", interrupted)
         if self.demo_key:
             url = f"http://127.0.0.1:{self._demo_port}/v1"
             Upstream.connect_environment("Demo", url, self.demo_key)
@@ -124,6 +147,7 @@ class Command(BaseCommand):
     def _begin(self, greeting: str) -> None:
         self._stopping: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
+        begin_as(self.process)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         for place, language in enumerate(LANGUAGES):
@@ -139,8 +163,9 @@ class Command(BaseCommand):
             self._stopping = asyncio.get_running_loop().create_task(self._drain_and_stop())
 
     async def _drain_and_stop(self) -> None:
-        self.stdout.write("Stopping: running replies get a few seconds, then they are saved.")
-        await shut_down(DRAIN_SECONDS)
+        seconds = f"{settings.CHATAPP_DRAIN_SECONDS:g}"
+        self.stdout.write(f"Stopping: running replies get {seconds} s, then they are saved.")
+        await shut_down(settings.CHATAPP_DRAIN_SECONDS)
         self.reactor.stop()
 
 

@@ -1,0 +1,160 @@
+"""What processes tell each other, over the channel layer: hints, of which any may be lost.
+
+Posting never waits. Letters to one address go out together, as many as have gathered while the
+last ones were on their way, in the order in which they were posted.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from channels.layers import get_channel_layer
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+ECHO_SECONDS = 1.0  # how often a process writes to itself, to know whether the layer is there
+SILENCE_SECONDS = 3.0  # without an echo: the layer is away
+SEND_SECONDS = 2.0  # patience with one message
+# Letters that wait for one address. More are of no use: who misses one asks for a snapshot.
+MOST_WAITING = 2_000
+
+Letter = tuple[Any, ...]  # its kind, then what msgpack can carry
+LAYER_ERRORS = (RedisError, OSError, TimeoutError, RuntimeError)
+
+
+class Mail:
+    """One process's mail box. `run` it in a task; `take` gets each letter and its sender."""
+
+    def __init__(self, process: UUID, take: Callable[[UUID, Letter], Awaitable[None]]) -> None:
+        self.process = process
+        self.answers_since = math.inf  # nothing is sent before `run`
+        self._take = take
+        self._layer = get_channel_layer()
+        self._channel = ""
+        self._users: Counter[int] = Counter()  # those whose tabs are here, with how many
+        self._waiting: dict[str, deque[Letter]] = {}
+        self._has_waiting = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._heard_at = time.monotonic()
+
+    @property
+    def answers(self) -> bool:
+        """Whether the layer carries letters, as far as is known."""
+        return time.monotonic() - self._heard_at < SILENCE_SECONDS
+
+    def post(self, process: UUID, *letter: Any) -> None:
+        self._post(_process_group(process), letter)
+
+    def post_to_user(self, user: int, *letter: Any) -> None:
+        """To every process that has a tab of this person's, this one too."""
+        self._post(_user_group(user), letter)
+
+    async def follow(self, user: int) -> None:
+        """Hears what concerns a person who has one more tab here."""
+        self._users[user] += 1
+        if self._users[user] == 1 and self._channel:
+            with suppress(*LAYER_ERRORS):  # all are joined again once the layer is back
+                await self._join(_user_group(user))
+
+    async def unfollow(self, user: int) -> None:
+        self._users[user] -= 1
+        if self._users[user] <= 0:
+            del self._users[user]
+            if self._channel:
+                with suppress(*LAYER_ERRORS):
+                    async with asyncio.timeout(SEND_SECONDS):
+                        await self._layer.group_discard(_user_group(user), self._channel)
+
+    async def run(self) -> None:
+        """Sends and receives until cancelled, whatever becomes of the layer."""
+        self.answers_since = self._heard_at = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._receive())
+            tasks.create_task(self._send())
+            tasks.create_task(self._listen_for_itself())
+
+    async def until_sent(self) -> None:
+        """Waits until nothing waits to be sent, or for a while where the layer is away."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._is_idle.wait()
+
+    def _post(self, group: str, letter: Letter) -> None:
+        if self.answers_since == math.inf:
+            return
+        letters = self._waiting.setdefault(group, deque())
+        if len(letters) >= MOST_WAITING:
+            letters.clear()
+        letters.append(letter)
+        self._is_idle.clear()
+        self._has_waiting.set()
+
+    async def _send(self) -> None:
+        while True:
+            await self._has_waiting.wait()
+            self._has_waiting.clear()
+            waiting, self._waiting = self._waiting, {}
+            await asyncio.gather(*(self._send_to(*one) for one in waiting.items()))
+            if not self._waiting:
+                self._is_idle.set()
+
+    async def _send_to(self, group: str, letters: deque[Letter]) -> None:
+        message = {"type": "mail", "sender": self.process.hex, "letters": list(letters)}
+        with suppress(*LAYER_ERRORS):  # told once, by `_listen_for_itself`
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._layer.group_send(group, message)
+
+    async def _receive(self) -> None:
+        while True:
+            try:
+                self._channel = await self._layer.new_channel("mail")
+                await self._join(_process_group(self.process))
+                for user in list(self._users):
+                    await self._join(_user_group(user))
+                while True:
+                    await self._open(await self._layer.receive(self._channel))
+            except LAYER_ERRORS:
+                await asyncio.sleep(ECHO_SECONDS)
+
+    async def _join(self, group: str) -> None:
+        async with asyncio.timeout(SEND_SECONDS):
+            await self._layer.group_add(group, self._channel)
+
+    async def _open(self, message: dict[str, Any]) -> None:
+        sender = UUID(message["sender"])
+        for letter in message["letters"]:
+            if letter[0] == "echo":
+                self._heard_at = time.monotonic()
+            else:
+                await self._take(sender, tuple(letter))
+
+    async def _listen_for_itself(self) -> None:
+        did_answer = True
+        while True:
+            self.post(self.process, "echo")
+            await asyncio.sleep(ECHO_SECONDS)
+            if self.answers != did_answer:
+                did_answer = self.answers
+                if did_answer:
+                    self.answers_since = time.monotonic()
+                    logger.warning("Redis is back: processes hear each other again")
+                else:
+                    logger.error(
+                        "Redis can't be reached: processes do not hear each other. Replies go on "
+                        "for tabs of the process that writes them, others catch up when it is back"
+                    )
+
+
+def _process_group(process: UUID) -> str:
+    return f"process.{process.hex}"
+
+
+def _user_group(user: int) -> str:
+    return f"user.{user}"

@@ -1,0 +1,101 @@
+"""That this process lives, told to the database; and what the database tells of the others.
+
+In a thread of its own, so that neither a busy event loop nor a slow query lets a living process
+look dead.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import DatabaseError, connection
+
+from chatapp.models import Message, Process
+from chatapp.models.processes import LEASE_SECONDS
+
+logger = logging.getLogger(__name__)
+
+BEAT_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What the database said at one beat."""
+
+    alive: frozenset[UUID] = frozenset()
+    # Replies that stream in the conversations asked for: conversation, reply, process.
+    streaming: tuple[tuple[UUID, UUID, UUID | None], ...] = ()
+
+
+class Presence:
+    """Beats from `start` to `stop`; `tell` gets each sighting, in the thread that beats."""
+
+    def __init__(
+        self,
+        process: Process,
+        shown: Callable[[], Collection[UUID]],
+        tell: Callable[[Sighting], None],
+    ) -> None:
+        self.process = process
+        self.database_answers = True
+        self._shown = shown
+        self._tell = tell
+        self._beat_at = self._steady_since = time.monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when this process is forgotten, or can't be since the database is away."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(BEAT_SECONDS):
+            try:
+                self._beat()
+            except DatabaseError as error:
+                connection.close()
+                if self.database_answers:
+                    logger.error("The database can't be reached, replies go on: %s", error)
+                self.database_answers = False
+            else:
+                connection.close_if_unusable_or_obsolete()
+                if not self.database_answers:
+                    logger.warning("The database is back")
+                self.database_answers = True
+        self._sign_off()
+
+    def _beat(self) -> None:
+        self.process.beat()
+        now = time.monotonic()
+        if now - self._beat_at > 2 * BEAT_SECONDS:
+            self._steady_since = now
+        self._beat_at = now
+        if self.process.is_alone:
+            return
+        # After a pause of the database nobody else has been seen for long, and yet they live.
+        if now - self._steady_since > LEASE_SECONDS:
+            Process.objects.bury()
+            if interrupted := Message.objects.interrupt_orphans():
+                logger.warning("%d replies were cut short: their process died", interrupted)
+        self._tell(self._look())
+
+    def _look(self) -> Sighting:
+        alive = frozenset(Process.objects.values_list("pk", flat=True))
+        if not (shown := self._shown()):
+            return Sighting(alive)
+        streaming = Message.objects.streaming().filter(conversation__in=shown)
+        return Sighting(alive, tuple(streaming.values_list("conversation_id", "pk", "streamed_by")))
+
+    def _sign_off(self) -> None:
+        try:
+            Process.objects.filter(pk=self.process.pk).delete()
+        except DatabaseError as error:
+            logger.warning("This process could not sign off in the database: %s", error)
+        connection.close()

@@ -1,0 +1,49 @@
+"""The tabs of this process, and which conversation each of them shows."""
+
+from collections.abc import Iterator
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from chatapp.generation.audience import Tab
+
+
+class Showing(set[Tab]):
+    """The tabs that show one conversation; kept for as long as anybody has it."""
+
+
+class Tabs:
+    def __init__(self) -> None:
+        self._shown: dict[Tab, tuple[UUID, Showing] | None] = {}
+        self._showing: WeakValueDictionary[UUID, Showing] = WeakValueDictionary()
+
+    def __iter__(self) -> Iterator[Tab]:
+        return iter(list(self._shown))
+
+    def add(self, tab: Tab) -> None:
+        self._shown[tab] = None
+
+    def remove(self, tab: Tab) -> None:
+        self.show(tab, None)
+        self._shown.pop(tab, None)
+
+    def show(self, tab: Tab, conversation: UUID | None) -> None:
+        """`tab` shows this conversation from now on."""
+        if before := self._shown.get(tab):
+            before[1].discard(tab)
+        self._shown[tab] = None
+        if conversation:
+            showing = self.showing(conversation)
+            showing.add(tab)
+            self._shown[tab] = conversation, showing
+
+    def shown_by(self, tab: Tab) -> UUID | None:
+        shown = self._shown.get(tab)
+        return shown[0] if shown else None
+
+    def showing(self, conversation: UUID) -> Showing:
+        """Those that show the conversation, now and later."""
+        return self._showing.setdefault(conversation, Showing())
+
+    def conversations(self) -> set[UUID]:
+        """What is shown by at least one tab."""
+        return {shown[0] for shown in self._shown.values() if shown}

@@ -32,6 +32,9 @@ REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 
+# What Prometheus says to be let in; /metrics is not there without it.
+CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
+
 INSTALLED_APPS = [
     "chatapp",
     "django.contrib.admin",

@@ -48,6 +48,10 @@ class Generations:
         self._shown: dict[Tab, UUID] = {}
         self._upkeep: list[asyncio.Task[None]] = []
 
+    @property
+    def layer_answers(self) -> bool:
+        return True
+
     def running(self, conversation: UUID | None) -> Generation | None:
         return self._running.get(conversation) if conversation else None
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from chatapp.logs import configuration
+from chatapp.logs import RequestLog, configuration
 from tests.live import Server, Site
 
 KEY = "sk-very-secret-0123456789"
@@ -120,6 +120,22 @@ def test_django_tells_of_errors_alone(name: str, exc_info: str | None, is_told: 
         error = raised(exc_info)
         record.exc_info = (type(error), error, error.__traceback__)
     assert bool(logging.getLogger(name).filter(record)) is is_told
+
+
+def test_no_error_is_mailed_with_what_a_form_held() -> None:
+    assert logging.getLogger("django").handlers == []
+
+
+async def test_a_sockets_lines_carry_its_id() -> None:
+    bound: dict[str, Any] = {}
+
+    async def application(_scope: Any, _receive: Any, _send: Any) -> None:
+        bound.update(structlog.contextvars.get_contextvars())
+
+    scope = {"type": "websocket", "client": ["10.0.0.1", 1], "headers": [(b"x-request-id", b"p1")]}
+    await RequestLog(application, lambda peer: peer == "10.0.0.1")(scope, None, None)
+    assert bound == {"request_id": "p1"}
+    assert structlog.contextvars.get_contextvars() == {}
 
 
 # A server's log

@@ -45,7 +45,7 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
     if for_people:
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(),
-            # As `format_exc_info` made it: others print the values of variables, where there is rich.
+            # Where there is rich, its default prints the values of variables.
             exception_formatter=structlog.dev.plain_traceback,
         )
     return {

@@ -1,4 +1,5 @@
-"""The ASGI application: pages by Django, the tab's socket by Channels."""
+"""The ASGI application: pages by Django, the tab's socket by Channels, around both what makes a
+request behind a proxy look like one that came straight."""
 
 import os
 
@@ -6,16 +7,21 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 pages = get_asgi_application()
 
 from chatapp.consumers import ChatConsumer  # noqa: E402 - models load with the pages' application
+from chatapp.logs import RequestLog  # noqa: E402
 
-application = ProtocolTypeRouter(
+routes = ProtocolTypeRouter(
     {
         "http": pages,
         "websocket": CookieMiddleware(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
     }
 )
+behind_proxies = ProxyHeadersMiddleware(routes, settings.CHATAPP_TRUSTED_PROXIES)
+application = RequestLog(behind_proxies, behind_proxies.trusted_hosts.__contains__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
@@ -28,7 +28,7 @@ from django.db import DatabaseError, OperationalError, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from chatapp import frames
+from chatapp import frames, metrics
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
 from chatapp.generation import Generation, RemoteReply, generations, sign_out
 from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
@@ -242,6 +242,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if head and (head.pk, head.ending) != (seen["head"], seen["ending"]):
             await self._show_thread(view)
         elif running:
+            metrics.snapshots.labels("join").inc()
             await self.show(await running.snapshot())
         generations().show(self, conversation)
         self._await_reply(view)
@@ -380,7 +381,8 @@ def _is_own_origin(scope: Mapping[str, Any]) -> bool:
     headers = dict(scope["headers"])
     origin = headers.get(b"origin", b"").decode("latin-1")
     host = headers.get(b"host", b"").decode("latin-1")
-    return origin in settings.CSRF_TRUSTED_ORIGINS or urlsplit(origin).netloc == host != ""
+    scheme = "https" if scope.get("scheme") == "wss" else "http"
+    return origin in settings.CSRF_TRUSTED_ORIGINS or origin == f"{scheme}://{host}"
 
 
 def _hash_of(session_key: str) -> str:

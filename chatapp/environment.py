@@ -6,6 +6,7 @@ that a wrong setting stops the start and not the first reply.
 
 import os
 import secrets
+from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 
 import environ
@@ -72,6 +73,26 @@ def origins(name: str) -> list[str]:
                 f'{name}: "{value}" is not an origin, for example https://chat.example.org'
             )
     return values
+
+
+def networks(name: str, default: str) -> list[str]:
+    """Networks of addresses, as CIDR; an address alone is a network of one.
+
+    Each IPv4 one also stands as the IPv6 that a socket which listens on `::` calls it (RFC 4291,
+    section 2.5.5.2).
+    """
+    found: list[str] = []
+    for value in words(name) or default.split(","):
+        try:
+            network = ip_network(value)
+        except ValueError:
+            raise ImproperlyConfigured(
+                f'{name}: "{value}" is neither an address nor a network, for example 10.0.0.0/8'
+            ) from None
+        found.append(str(network))
+        if isinstance(network, IPv4Network):
+            found.append(f"::ffff:{network.network_address}/{network.prefixlen + 96}")
+    return found
 
 
 def database(name: str) -> dict[str, object]:

@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+from chatapp import metrics
+
 DISPLAY_FRAME_SECONDS = 0.016
 WIDEST_SECONDS = 0.5
 # Rendering may take this part of the time between two flushes of a reply.
@@ -30,6 +32,7 @@ class Pace:
             await asyncio.sleep(SAMPLE_SECONDS)
             former_at, former_used = at, used
             at, used = time.monotonic(), time.process_time()
+            metrics.event_loop_lag.observe(max(at - former_at - SAMPLE_SECONDS, 0.0))
             self.adjust((used - former_used) / (at - former_at))
 
     def adjust(self, busy: float) -> None:

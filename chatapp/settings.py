@@ -1,10 +1,11 @@
 """Settings, read once from the environment; README.md has the table of variables."""
 
+import sys
 from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from chatapp import environment
+from chatapp import environment, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(environment.text("DATA_DIR", str(BASE_DIR / "var"))).resolve()
@@ -19,6 +20,8 @@ PORT = environment.port("PORT", 8000)
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]", HOST]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 SERVED_OVER_TLS = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
+# Whose X-Forwarded-For, X-Forwarded-Proto and X-Request-ID are believed.
+CHATAPP_TRUSTED_PROXIES = environment.networks("CHATAPP_TRUSTED_PROXIES", "127.0.0.1,::1")
 
 OPENAI_BASE_URL = environment.url("OPENAI_BASE_URL", ("http", "https")).rstrip("/")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
@@ -30,6 +33,9 @@ CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
+
+# What Prometheus says to be let in; /metrics is not there without it.
+CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
 
 INSTALLED_APPS = [
     "chatapp",
@@ -47,6 +53,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "chatapp.database_away.DatabaseAwayMiddleware",
     "chatapp.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -129,9 +136,10 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SERVED_OVER_TLS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# HSTS and the redirect from http are the business of the proxy that has the certificate.
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -160,14 +168,4 @@ STORAGES = {
 }
 WHITENOISE_MANIFEST_STRICT = False
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {
-        "chatapp": {"level": "INFO"},
-        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-    },
-}
+LOGGING = logs.configuration(for_people=DEBUG or sys.stderr.isatty())

@@ -1,4 +1,7 @@
-"""Pages: the chat, its conversations, the help, the setup of the first account, the probes."""
+"""Pages: the chat, its conversations, the help, the setup of the first account.
+
+And what machines ask for: the probes and the metrics.
+"""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,20 +9,24 @@ from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
-from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import aget_object_or_404, get_object_or_404, redirect, render
+from django.utils.crypto import constant_time_compare
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
 
-from chatapp import frames, markdown
+from chatapp import frames, markdown, readiness
 from chatapp.accounts import is_setup_token, setup_token
 from chatapp.catalogue import Offer
 from chatapp.forms import SetupForm
 from chatapp.generation import generations
+from chatapp.metrics import database_up, layer_up
 from chatapp.models import Conversation, Message, User
 
 HELP = Path(__file__).parent / "demo" / "help.md"
@@ -183,16 +190,24 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @never_cache
-def readyz(request: HttpRequest) -> HttpResponse:
-    checks = {"database": _database_answers(), "draining": generations().is_draining}
-    ready = checks["database"] and not checks["draining"]
-    return JsonResponse(checks, status=200 if ready else 503)
+async def readyz(request: HttpRequest) -> HttpResponse:
+    """Whether this process can work; a part that `exclude` names is told and not minded."""
+    parts = await readiness.parts()
+    is_ready = readiness.failing(parts) <= set(request.GET.getlist("exclude"))
+    return JsonResponse(parts, status=200 if is_ready else 503)
 
 
-def _database_answers() -> bool:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return False
-    return True
+@require_GET
+@never_cache
+async def metrics(request: HttpRequest) -> HttpResponse:
+    """For Prometheus, and whoever else says the token."""
+    token = settings.CHATAPP_METRICS_TOKEN
+    if not token:
+        raise Http404("CHATAPP_METRICS_TOKEN is not set.")
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
+    parts = await readiness.parts()
+    database_up.set(bool(parts["database"]))
+    layer_up.set(parts["redis"] is not False)
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(REGISTRY), content_type=content_type)

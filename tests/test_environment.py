@@ -24,6 +24,10 @@ def base_url(name: str) -> str:
     return environment.url(name, ("http", "https"))
 
 
+def proxies(name: str) -> list[str]:
+    return environment.networks(name, "::1")
+
+
 @pytest.mark.parametrize(
     ("read", "value", "expected"),
     [
@@ -44,6 +48,9 @@ def base_url(name: str) -> str:
         (base_url, "", ""),
         (base_url, "https://host/v1", "https://host/v1"),
         (environment.origins, "https://a.example/,http://b:1", ["https://a.example", "http://b:1"]),
+        (proxies, "", ["::1/128"]),
+        (proxies, "2001:db8::/32, ::2", ["2001:db8::/32", "::2/128"]),
+        (proxies, "10.0.0.0/8", ["10.0.0.0/8", "::ffff:10.0.0.0/104"]),
     ],
 )
 def test_a_good_value_is_read(
@@ -73,6 +80,16 @@ def test_a_good_value_is_read(
             environment.origins,
             "https://a/b",
             'NAME: "https://a/b" is not an origin, for example https://chat.example.org',
+        ),
+        (
+            proxies,
+            "10.0.0.0/8,*",
+            'NAME: "*" is neither an address nor a network, for example 10.0.0.0/8',
+        ),
+        (
+            proxies,
+            "10.0.0.1/8",
+            'NAME: "10.0.0.1/8" is neither an address nor a network, for example 10.0.0.0/8',
         ),
         (environment.database, "mysql://h/d", "NAME must start with postgres:// or postgresql://"),
         (

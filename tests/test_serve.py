@@ -545,7 +545,7 @@ def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -
     ):
         assert server.url == f"http://127.0.0.2:{port}"
         assert client.get("/healthz").text == "ok"
-        assert client.get("/readyz").json() == {"database": True, "draining": False}
+        assert client.get("/readyz").status_code == 200
 
 
 # The demo

@@ -1,17 +1,31 @@
 """Pages: who may see them, and what they show."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, connections
+from django.conf import settings
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    connection,
+    connections,
+)
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpResponse
 from django.test import AsyncClient, Client
 
-from chatapp import views
-from chatapp.generation import generations
+from chatapp import readiness, views
+from chatapp.generation import Generations, generations
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.fake_upstream import FakeUpstream
+from tests.live import WAIT_SECONDS
 from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,6 +54,12 @@ async def bobs(bob: User, generations_end: None, connections_close: None) -> Asy
 @pytest.fixture
 async def olives(olive: User, generations_end: None, connections_close: None) -> AsyncClient:
     return await browser(olive)
+
+
+@pytest.fixture
+def anyone(db: None, generations_end: None, connections_close: None) -> AsyncClient:
+    """A browser, or a machine, that is not signed in."""
+    return AsyncClient(headers={"host": "localhost"})
 
 
 async def browser(user: User) -> AsyncClient:
@@ -161,27 +181,163 @@ async def test_help_is_shown(alices: AsyncClient) -> None:
     assert "OPENAI_BASE_URL" in (await alices.get("/help/")).content.decode()
 
 
-def test_the_probes_answer_without_a_session(db: None) -> None:
-    client = Client(headers={"host": "localhost"})
-    assert client.get("/healthz").content == b"ok"
-    ready = client.get("/readyz")
-    assert (ready.status_code, ready.json()) == (200, {"database": True, "draining": False})
+# Probes
 
 
-def test_a_database_that_is_away_makes_it_unready_and_not_dead(
-    db: None, monkeypatch: pytest.MonkeyPatch
+async def test_the_probes_answer_without_a_session(anyone: AsyncClient) -> None:
+    assert (await anyone.get("/healthz")).content == b"ok"
+    ready = await anyone.get("/readyz")
+    assert ready.status_code == 200
+    redis = True if settings.REDIS_URL else None
+    parts = {"database": True, "redis": redis, "migrations": True, "draining": False}
+    assert ready.json() == parts
+
+
+def test_healthz_asks_no_database(
+    db: None, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:
-    def away() -> None:
+    with django_assert_num_queries(0):
+        assert Client(headers={"host": "localhost"}).get("/healthz").status_code == 200
+
+
+class Away:
+    """A connection to a database that is gone."""
+
+    def cursor(self) -> None:
         raise DatabaseError("gone")
 
-    monkeypatch.setattr(views.connection, "cursor", away)
-    client = Client(headers={"host": "localhost"})
-    assert client.get("/healthz").status_code == 200
-    ready = client.get("/readyz")
+    def close(self) -> None:
+        pass
+
+
+async def test_a_database_that_is_away_makes_it_unready_and_not_dead(
+    anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "connection", Away())
+    assert (await anyone.get("/healthz")).status_code == 200
+    ready = await anyone.get("/readyz")
     assert (ready.status_code, ready.json()["database"]) == (503, False)
 
 
-async def test_a_draining_server_is_unready(alices: AsyncClient) -> None:
+async def test_a_database_that_hangs_does_not_hang_the_probe(
+    anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(readiness, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(readiness, "_look_at_database", lambda: answers.wait(WAIT_SECONDS) or True)
+    try:
+        for _ in range(3):
+            ready = await anyone.get("/readyz")
+            assert (ready.status_code, ready.json()["database"]) == (503, False)
+            assert not answers.is_set()
+    finally:
+        answers.set()
+    monkeypatch.undo()
+    assert (await anyone.get("/readyz")).status_code == 200
+
+
+async def test_a_migration_to_come_makes_it_unready(
+    anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "_is_migrated", False)
+    applied = MigrationRecorder.Migration.objects.filter(app="chatapp").order_by("-pk")
+    last = await applied.afirst()
+    await last.adelete()
+    ready = await anyone.get("/readyz")
+    assert (ready.status_code, ready.json()["migrations"]) == (503, False)
+    last.pk = None
+    await last.asave()
+    await sync_to_async(MigrationRecorder(connection).record_applied)("chatapp", "9999_newer")
+    try:
+        assert (await anyone.get("/readyz")).json()["migrations"] is True
+    finally:
+        await applied.filter(name="9999_newer").adelete()
+
+
+async def test_a_draining_server_is_unready(anyone: AsyncClient) -> None:
     generations().is_draining = True
-    ready = await alices.get("/readyz")
+    ready = await anyone.get("/readyz")
     assert (ready.status_code, ready.json()["draining"]) == (503, True)
+
+
+async def test_without_redis_it_is_unready_to_whoever_minds(
+    anyone: AsyncClient, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:9"
+    monkeypatch.setattr(Generations, "layer_answers", False)
+    ready = await anyone.get("/readyz")
+    assert (ready.status_code, ready.json()["redis"]) == (503, False)
+    ready = await anyone.get("/readyz?exclude=draining&exclude=redis")
+    assert (ready.status_code, ready.json()["redis"]) == (200, False)
+
+
+# Metrics
+
+
+async def test_metrics_are_not_there_until_there_is_a_token(
+    anyone: AsyncClient, settings: Any
+) -> None:
+    settings.CHATAPP_METRICS_TOKEN = ""
+    answer = await anyone.get("/metrics", headers={"Authorization": "Bearer "})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("said", ["", "Bearer ", "Bearer s3cre", "Basic s3cret", "s3cret", "ü"])
+async def test_metrics_want_the_token(anyone: AsyncClient, settings: Any, said: str) -> None:
+    settings.CHATAPP_METRICS_TOKEN = "s3cret"
+    answer = await anyone.get("/metrics", headers={"Authorization": said})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert b"chatapp_" not in answer.content
+
+
+async def test_metrics_show_whoever_says_the_token_what_this_process_counts(
+    anyone: AsyncClient, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CHATAPP_METRICS_TOKEN = "s3cret"
+    said = {"Authorization": "Bearer s3cret"}
+    answer = await anyone.get("/metrics", headers=said)
+    assert answer.headers["Content-Type"].startswith("text/plain; version=")
+    assert {"chatapp_database_up 1.0", "chatapp_layer_up 1.0"} <= set(lines_of(answer))
+    monkeypatch.setattr(readiness, "connection", Away())
+    answer = await anyone.get("/metrics", headers=said)
+    assert "chatapp_database_up 0.0" in lines_of(answer)
+
+
+def lines_of(answer: HttpResponse) -> list[str]:
+    return answer.content.decode().splitlines()
+
+
+# While the database is away
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")])
+async def test_a_page_without_its_database_is_a_calm_503(
+    alices: AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    def fail(*args: object) -> None:
+        raise error
+
+    monkeypatch.setattr(views, "_sidebar", fail)
+    answer = await alices.get("/conversations/")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
+    page = answer.content.decode()
+    assert "The database can't be reached" in page.replace("&#x27;", "'")
+    assert '<meta http-equiv="refresh" content="10">' in page
+    told = [record for record in caplog.records if record.name == "chatapp.database_away"]
+    assert [record.getMessage() for record in told] == [f"The database can't be reached: {error}"]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+async def test_a_mistake_of_ours_with_the_database_stays_a_500(
+    alices: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise IntegrityError("twice")
+
+    monkeypatch.setattr(views, "_sidebar", fail)
+    alices.raise_request_exception = False
+    assert (await alices.get("/conversations/")).status_code == 500

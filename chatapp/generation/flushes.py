@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+from chatapp import metrics
 from chatapp.frames import LiveReply
 from chatapp.generation.audience import Audience
 from chatapp.pace import Pace
@@ -21,14 +22,18 @@ class Flushes:
         self._audience = audience
         self._pace = pace
         self._flushed_at = 0.0
+        self._unshown_since: float | None = None
         self._interval = 0.0
         self._rendering = 0.0  # seconds a flush, smoothed: one block of code is no reason to wait
         self._next: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def soon(self) -> None:
-        """Flushes now, or as soon as the last flush is old enough."""
-        if self._next or not self._audience.is_watching:
+    async def soon(self, read_at: float) -> None:
+        """Flushes what was read then, now or as soon as the last flush is old enough."""
+        if not self._audience.is_watching:
+            return
+        self._unshown_since = self._unshown_since or read_at
+        if self._next:
             return
         early = self._flushed_at + self._interval - time.monotonic()
         if early <= 0:
@@ -38,11 +43,14 @@ class Flushes:
 
     async def now(self) -> None:
         self._flushed_at = time.monotonic()
+        read_at, self._unshown_since = self._unshown_since, None
         frame = self._live.changes()
         self._rendering += 0.2 * (time.monotonic() - self._flushed_at - self._rendering)
         self._interval = self._pace.interval(self._rendering)
         if frame:
             await self._audience.show(frame)
+            if read_at:
+                metrics.added_latency.observe(time.monotonic() - read_at)
         if not self._live.is_coloured:
             self._uncoloured.put_nowait(self)
 

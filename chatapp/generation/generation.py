@@ -6,7 +6,9 @@ import time
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError, OperationalError
+from structlog.contextvars import bind_contextvars
 
+from chatapp import metrics
 from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame, waiting_frame
 from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes, Uncoloured
@@ -47,21 +49,28 @@ class Generation:
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
         self._reading_on: asyncio.TimerHandle | None = None
+        self._cancelled_at: float | None = None
 
     async def run(self) -> None:
         """Streams the reply to its end and saves it; returns when it is saved and shown."""
+        upstream = self.writer.upstream.name
+        bind_contextvars(reply=str(self.message.pk), upstream=upstream)
         self._writing = asyncio.create_task(self.writer.write())
         await asyncio.wait([self._writing])
+        if self._cancelled_at:
+            metrics.cancel_time.observe(time.monotonic() - self._cancelled_at)
         if self._reading_on:
             self._reading_on.cancel()
         self.audience.close()
         self.writer.end_thinking()
         self.writer.cancel_tools()
         self.message.duration = self.writer.seconds
+        ending = self._ending()
+        metrics.endings.labels(upstream, ending).inc()
         try:
             await self._flushes.last()
         finally:
-            await self._save(self._ending())
+            await self._save(ending)
         ended = self.live.ended_frame() + sidebar_frame(self.message.conversation, running=False)
         await self.audience.show_everywhere(ended)
 
@@ -79,6 +88,7 @@ class Generation:
             loop = asyncio.get_running_loop()
             self._reading_on = loop.call_later(READ_ON_SECONDS, self._writing.cancel)
         else:
+            self._cancelled_at = time.monotonic()
             self._writing.cancel()
 
     def decide(self, round: int, call: int, allowed: bool) -> None:
@@ -130,6 +140,7 @@ class Generation:
             if other.answer_parts or other.tool_call_parts or other.refusal_parts
         ]
         message.save_reply(usage, others)
+        metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)
         message.siblings = [*getattr(message, "siblings", [message]), *others]
         if writer.refused_usage_option:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, connection
 
+from chatapp import metrics
 from chatapp.models import Message, Process
 from chatapp.models.processes import LEASE_SECONDS
 
@@ -83,6 +84,7 @@ class Presence:
         if now - self._steady_since > LEASE_SECONDS:
             Process.objects.bury()
             if interrupted := Message.objects.interrupt_orphans():
+                metrics.orphans.inc(interrupted)
                 logger.warning("%d replies were cut short: their process died", interrupted)
         self._tell(self._look())
 

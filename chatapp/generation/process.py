@@ -4,11 +4,13 @@ import asyncio
 import logging
 import random
 import time
+from contextvars import Context
 from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 
+from chatapp import metrics
 from chatapp.catalogue import Catalogue
 from chatapp.generation.audience import Tab
 from chatapp.generation.exchange import Exchange
@@ -51,6 +53,7 @@ class Generations:
         self._toolless: Toolless = set()
         self._uncoloured: Uncoloured = asyncio.Queue()
         self._running: dict[UUID, Generation] = {}
+        metrics.replies_running.set_function(lambda: len(self._running))
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._upkeep: list[asyncio.Task[None]] = []
@@ -93,10 +96,11 @@ class Generations:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if not self._upkeep:
+            own = Context()  # not that of the request that happens to be the first
             self._upkeep = [
-                asyncio.create_task(self._pace.watch()),
-                asyncio.create_task(self._checkpoint()),
-                asyncio.create_task(self._colour()),
+                asyncio.create_task(self._pace.watch(), context=own),
+                asyncio.create_task(self._checkpoint(), context=own),
+                asyncio.create_task(self._colour(), context=own),
             ]
         self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
@@ -107,10 +111,12 @@ class Generations:
         return self.is_draining and self._exchanging is not None
 
     async def welcome(self, tab: Tab) -> None:
+        metrics.viewers.inc()
         self.tabs.add(tab)
         await self.exchange.mail.follow(tab.user_id)
 
     async def farewell(self, tab: Tab) -> None:
+        metrics.viewers.dec()
         await self.exchange.mail.unfollow(tab.user_id)
 
     def show(self, tab: Tab, conversation: UUID | None) -> None:

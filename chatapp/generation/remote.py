@@ -9,6 +9,7 @@ order, a tab's page is always what some prefix of the frames makes of it.
 import time
 from uuid import UUID
 
+from chatapp import metrics
 from chatapp.frames import waiting_frame
 from chatapp.generation.audience import Audience, Tab, Watcher
 from chatapp.generation.mail import SILENCE_SECONDS, Mail
@@ -80,6 +81,7 @@ class RemoteReply:
 
     def join(self, tab: Tab) -> None:
         """`tab` shows and awaits the reply from now on; a snapshot comes for it."""
+        metrics.snapshots.labels("join").inc()
         self._waiting.add(tab)
         self._behind.add(tab)
         self._ask()
@@ -143,6 +145,7 @@ class RemoteReply:
     def _catch_up_all(self) -> None:
         self._behind = set(self._waiting)
         if time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS:
+            metrics.snapshots.labels("gap").inc()
             self._ask()
 
     def _ask(self) -> None:

@@ -2,6 +2,7 @@
 
 import time
 
+from chatapp import metrics
 from chatapp.catalogue import endpoint_of
 from chatapp.frames import LiveReply
 from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
@@ -138,10 +139,11 @@ class Writer:
         async with self._client.stream(endpoint, model, self._messages, options) as batches:
             self._is_streaming = True
             async for events in batches:
+                read_at = time.monotonic()
                 for event in events:
                     self._apply(event)
                 self.is_dirty = True
-                await self._flushes.soon()
+                await self._flushes.soon(read_at)
                 if self._reads_for_usage_only and self.reply.usage:
                     break
         self._is_streaming = False
@@ -178,6 +180,7 @@ class Writer:
     def _show_text(self, region: str, text: str) -> None:
         if self.message.time_to_first_token is None:
             self.message.time_to_first_token = self.seconds
+            metrics.time_to_first_token.labels(self.upstream.name).observe(self.seconds)
         self._live.append(region, text)
 
     async def _show_run(self, index: int, run: ToolRun) -> None:

@@ -15,7 +15,7 @@ from django.db import connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import markdown
+from chatapp import markdown, metrics
 from chatapp.accounts import setup_token
 from chatapp.generation import begin_as, shut_down
 from chatapp.models import Message, Process, Upstream
@@ -113,6 +113,7 @@ class Command(BaseCommand):
         self.process = Process.here(is_alone=not settings.REDIS_URL)
         self.process.save()
         if interrupted := Message.objects.interrupt_orphans():
+            metrics.orphans.inc(interrupted)
             logger.info("%d replies were streaming when their server died", interrupted)
         if self.demo_key:
             url = f"http://127.0.0.1:{self._demo_port}/v1"

@@ -1,0 +1,144 @@
+"""What the server writes to its log, and how: JSON lines, or columns for a person at a terminal.
+
+Code logs by the standard library's `logging`, so that our lines and the libraries' come out alike.
+Each carries what `structlog.contextvars` hold where it is written: `request_id`, of the request or
+the socket that it belongs to, and what a reply binds. No line holds the text of a message, a form's
+fields or a query string, and what looks like a key is struck out of every line.
+
+Imports neither Django nor any other module of the app: the settings import it.
+"""
+
+import logging
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import structlog
+
+logger = logging.getLogger(__name__)
+
+UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/")
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+STRUCK_OUT = "[struck out]"
+# A key's value is what RFC 6750 lets a token be, so that a line of JSON stays one.
+KEY = re.compile(
+    r"""(?xi)
+    (   (?: authorization | api[ _-]?key | password | secret ) (?: [ ] \w+ )? [\\"']* \s* [:=,]
+        [\s\\"'b]* (?: (?: bearer | basic ) \s+ )?
+      | \b (?: bearer | basic ) \s+
+    ) [\w.~+/=-]{6,}
+  | ( :// [^/\s:@]* : ) [^/\s@"'\\]+ (?=@)
+  | () \b sk- [\w-]{6,}
+    """
+)
+# PostgreSQL quotes the row that it refuses, which may be somebody's message.
+ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
+
+
+def configuration(*, for_people: bool) -> dict[str, Any]:
+    """The settings' LOGGING: columns on stderr for people, JSON lines for machines."""
+    renderer: Any = structlog.processors.JSONRenderer()
+    if for_people:
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            # Where there is rich, its default prints the values of variables.
+            exception_formatter=structlog.dev.plain_traceback,
+        )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": [
+                    structlog.contextvars.merge_contextvars,
+                    structlog.stdlib.add_log_level,
+                    structlog.stdlib.add_logger_name,
+                    structlog.stdlib.ExtraAdder(allow=["method", "path", "status", "seconds"]),
+                    structlog.processors.TimeStamper(fmt="iso", utc=True),
+                ],
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    structlog.processors.format_exc_info,
+                    renderer,
+                    lambda _logger, _level, line: strike_out(line),
+                ],
+            }
+        },
+        "filters": {"told": {"()": lambda: _is_told_only_here}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["console"], "level": "WARNING"},
+        "loggers": {
+            "chatapp": {"level": "INFO"},
+            # Without the handlers of Django's own configuration: one of them mails forms' fields.
+            "django": {"handlers": [], "level": "NOTSET"},
+            "django.request": {"filters": ["told"]},
+            "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        },
+    }
+
+
+def _is_told_only_here(record: logging.LogRecord) -> bool:
+    """Not of Django's lines about a mere status, which the request's own line has."""
+    return bool(record.exc_info)
+
+
+def strike_out(line: str) -> str:
+    """The line without what looks like a key, a password or a row of the database."""
+    line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{STRUCK_OUT}", line)
+    return ROW.sub(rf"\1{STRUCK_OUT}\2", line)
+
+
+class RequestLog:
+    """ASGI middleware: gives requests and sockets an id, and logs each request when it has ended.
+
+    The id is the peer's `X-Request-ID` where its address is trusted and the id looks like one, and
+    a new one otherwise; a response names it in the same header.
+    """
+
+    def __init__(self, application: Any, is_trusted: Callable[[str | None], bool]) -> None:
+        self._application = application
+        self._is_trusted = is_trusted
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        request_id = self._request_id(scope)
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            if scope["type"] == "http":
+                await self._log(request_id, scope, receive, send)
+            else:
+                await self._application(scope, receive, send)
+
+    def _request_id(self, scope: Any) -> str:
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        peer = scope["client"][0] if scope.get("client") else None
+        if self._is_trusted(peer) and REQUEST_ID.fullmatch(given):
+            return str(given, "ascii")
+        return uuid4().hex
+
+    async def _log(self, request_id: str, scope: Any, receive: Any, send: Any) -> None:
+        status: int | None = None  # stays so where the client leaves before it is answered
+
+        async def send_with_id(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                named = (b"x-request-id", request_id.encode())
+                message = message | {"headers": [*message.get("headers", ()), named]}
+            await send(message)
+
+        started_at = time.monotonic()
+        try:
+            await self._application(scope, receive, send_with_id)
+        finally:
+            if not scope["path"].startswith(UNLOGGED_PATHS):
+                fields = {
+                    "method": scope["method"],
+                    "path": scope["path"],
+                    "status": status,
+                    "seconds": round(time.monotonic() - started_at, 4),
+                }
+                logger.info("Request", extra=fields)

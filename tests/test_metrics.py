@@ -1,0 +1,56 @@
+"""What the process counts."""
+
+import asyncio
+import time
+
+import pytest
+from prometheus_client import REGISTRY
+
+from chatapp import metrics
+from chatapp.pace import SAMPLE_SECONDS, Pace
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+def test_tokens_are_counted_by_upstream_kind_and_provenance() -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 10, "cached_tokens": None, "audio_tokens": 5}
+    for _ in range(2):
+        metrics.count_tokens("Counting", usage, "estimated")
+    counted = {
+        (sample.labels["kind"], sample.labels["provenance"]): sample.value
+        for metric in metrics.tokens.collect()
+        for sample in metric.samples
+        if sample.labels["upstream"] == "Counting"
+    }
+    assert counted == {("prompt", "estimated"): 40, ("completion", "estimated"): 20}
+
+
+@pytest.mark.parametrize("reason", ["join", "gap"])
+def test_snapshots_are_shown_before_the_first(reason: str) -> None:
+    assert REGISTRY.get_sample_value("chatapp_snapshots_total", {"reason": reason}) is not None
+
+
+def test_every_name_is_the_apps_and_says_its_unit() -> None:
+    ours = [
+        metric
+        for name, collector in vars(metrics).items()
+        if hasattr(collector, "collect") and not isinstance(collector, type)
+        for metric in collector.collect()
+    ]
+    assert len(ours) == 12
+    for metric in ours:
+        assert metric.name.startswith("chatapp_")
+        assert metric.documentation.endswith(".")
+        assert metric.type != "histogram" or metric.name.endswith("_seconds")
+
+
+async def test_a_late_event_loop_is_seen() -> None:
+    before = value("chatapp_event_loop_lag_seconds_sum")
+    watching = asyncio.create_task(Pace().watch())
+    await asyncio.sleep(SAMPLE_SECONDS / 2)
+    time.sleep(SAMPLE_SECONDS)  # noqa: ASYNC251 - what it shall see
+    await asyncio.sleep(SAMPLE_SECONDS / 2)
+    watching.cancel()
+    assert value("chatapp_event_loop_lag_seconds_sum") - before >= SAMPLE_SECONDS / 2 - 0.01

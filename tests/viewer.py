@@ -90,8 +90,12 @@ class Viewer(Visitor):
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Waits until the page meets the condition, which is asked after each frame."""
-        async with asyncio.timeout(WAIT_SECONDS), self._news:
-            await self._news.wait_for(lambda: self._staying.done() or condition())
+        try:
+            async with asyncio.timeout(WAIT_SECONDS), self._news:
+                await self._news.wait_for(lambda: self._staying.done() or condition())
+        except TimeoutError:
+            told = f"not in time; closes {self.closes}, it shows {self.text[-200:]!r}"
+            raise AssertionError(told) from None
         if self._staying.done():
             self._staying.result()  # raises what ended it
             assert condition(), "the tab is signed out"

@@ -21,6 +21,8 @@ check: $(VENV)/dev
 	$(BIN)/lint-imports
 	$(BIN)/djlint --lint templates --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/hadolint deploy/Dockerfile
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

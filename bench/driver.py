@@ -11,6 +11,7 @@ import html
 import itertools
 import json
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -44,24 +45,32 @@ class Request:
 class Browser:
     """One person's browser: signed in, opens tabs."""
 
-    def __init__(self, server: Server, client: httpx.AsyncClient) -> None:
+    def __init__(
+        self, server: Server, client: httpx.AsyncClient, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.server = server
         self.client = client
+        self.tls = tls
         self.tabs: list[Tab] = []
         self._requests: dict[int, Request] = {}
         self._numbers = itertools.count(1)
 
     @classmethod
     @asynccontextmanager
-    async def signed_in(cls, server: Server) -> AsyncIterator["Browser"]:
-        url = f"http://{server.host}"
-        async with httpx.AsyncClient(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as client:
+    async def signed_in(
+        cls, server: Server, url: str = "", tls: ssl.SSLContext | None = None
+    ) -> AsyncIterator["Browser"]:
+        """Signed in at the server, or at the `url` of a proxy before it, which `tls` trusts."""
+        url = url or f"http://{server.host}"
+        async with httpx.AsyncClient(
+            base_url=url, timeout=WAIT_SECONDS, trust_env=False, verify=tls or True
+        ) as client:
             page = await client.get("/accounts/login/")
             fields = dict(_INPUT.findall(page.text)) | {"login": USERNAME, "password": PASSWORD}
             answer = await client.post("/accounts/login/", data=fields, headers={"Origin": url})
             if answer.status_code != 302:
                 raise RuntimeError(f"signing in failed: {answer.status_code}")
-            browser = cls(server, client)
+            browser = cls(server, client, tls)
             try:
                 yield browser
             finally:
@@ -79,7 +88,11 @@ class Browser:
         tab = Tab(fields)
         cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
         tab.socket = await open_websocket(
-            self.server.host, html.unescape(path[1]), cookie, tab.receive
+            self.client.base_url.netloc.decode(),
+            html.unescape(path[1]),
+            cookie,
+            tab.receive,
+            self.tls,
         )
         self.tabs.append(tab)
         return tab

@@ -48,9 +48,10 @@ def serving(**settings: str) -> Iterator[Server]:
     """Runs the app and an upstream; settings are environment variables. Raises `RuntimeError`."""
     with _upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         data = Path(shutil.copytree(_prepared_data(), Path(folder) / "data"))
-        host = f"127.0.0.1:{_free_port()}"
+        port = settings.get("PORT") or str(free_port())
+        host = f"127.0.0.1:{port}"
         environment = _environment(data) | settings
-        environment |= {"PORT": host.partition(":")[2], "OPENAI_BASE_URL": f"http://{upstream}/v1"}
+        environment |= {"PORT": port, "OPENAI_BASE_URL": f"http://{upstream}/v1"}
         log = data / "log"
         started_at = time.monotonic()
         with log.open("w") as output:
@@ -113,7 +114,7 @@ def _environment(data: Path) -> dict[str, str]:
     return kept | {"DATA_DIR": str(data), "OPENAI_API_KEY": "sk-bench"}
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

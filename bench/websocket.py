@@ -8,6 +8,7 @@ import asyncio
 import base64
 import os
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Callable
@@ -102,13 +103,17 @@ class WebSocket(asyncio.Protocol):
 
 
 async def open_websocket(
-    host: str, path: str, cookie: str, on_text: Callable[[bytes, float], None]
+    host: str,
+    path: str,
+    cookie: str,
+    on_text: Callable[[bytes, float], None],
+    tls: ssl.SSLContext | None = None,
 ) -> WebSocket:
-    """Opens `ws://host` + path with the Origin of the page. Raises `ConnectionError`."""
+    """Opens `ws://host` + path with the page's Origin. Raises `ConnectionError`."""
     lines = [
         f"GET {path} HTTP/1.1",
         f"Host: {host}",
-        f"Origin: http://{host}",
+        f"Origin: {'https' if tls else 'http'}://{host}",
         f"Cookie: {cookie}",
         "Upgrade: websocket",
         "Connection: Upgrade",
@@ -119,7 +124,7 @@ async def open_websocket(
     name, _, port = host.partition(":")
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(
-        lambda: WebSocket(request, on_text), name, int(port)
+        lambda: WebSocket(request, on_text), name, int(port), ssl=tls
     )
     await asyncio.wait_for(connection.is_open, OPEN_SECONDS)
     return connection

@@ -14,10 +14,9 @@ server, and can be cut.
 import asyncio
 import json
 import os
-import re
 import shutil
-import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -37,10 +36,11 @@ import httpx
 import psycopg
 import pytest
 
+from tests.program import WAIT_SECONDS, Program
+
 ROOT = Path(__file__).parent.parent
 PASSWORD = "correct horse battery"
 PEOPLE = 120
-WAIT_SECONDS = 20.0  # how long a test waits for what must happen; never reached when it does
 
 MAKE_PEOPLE = """
 import json, django
@@ -123,8 +123,11 @@ class Site:
 
     def server(self, *, people: bool = True, **environment: str) -> "Server":
         """A server of its own, not started yet; without people it still wants its first one."""
-        copy = self._database("server", self._peopled if people else self._empty)
-        return Server(copy | environment)
+        return Server(self.copy(people=people) | environment)
+
+    def copy(self, *, people: bool = True) -> dict[str, str]:
+        """The environment of a data directory and database that servers may share."""
+        return self._database("server", self._peopled if people else self._empty)
 
     def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         """The environment of a new data directory and database, or of a copy of them."""
@@ -187,116 +190,49 @@ def run(
     return done
 
 
-class Server:
-    """One `manage.py serve`; a context manager, or `start` and `stop` or `kill`."""
+class Address:
+    """Where the app is reached: a server's own address, or a proxy's before it."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        self.environment = environment
-        self.data_dir = Path(environment["DATA_DIR"])
-        self.url = ""  # known once it has started
-        self.lines: list[str] = []
-        self._more = threading.Condition()
-        self._has_ended = False
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.is_running:
-            status = self.stop()
-            assert error or status == 0, self.log
-        assert error or "Traceback" not in self.log, self.log
-
-    @property
-    def log(self) -> str:
-        """What it printed and logged, over all its starts."""
-        return "".join(self.lines)
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.poll() is None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def start(self) -> Self:
-        """Starts it, on the port it had before where there was one, and waits until it is ready."""
-        port = {"PORT": str(urlsplit(self.url).port)} if self.url else {"PORT": "0"}
-        started_at = len(self.lines)
-        self._has_ended = False
-        self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "serve"],
-            cwd=ROOT,
-            env=child_environment(port | self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self._reader = threading.Thread(target=self._read, args=[self._process], daemon=True)
-        self._reader.start()
-        self.url = self.wait_for(r"chatapp is at (\S+)", started_at)[1]
-        return self
-
-    def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
-        """Waits until its log, from the line `since` on, holds the pattern."""
-
-        def found() -> re.Match[str] | None:
-            return re.search(pattern, "".join(self.lines[since:]))
-
-        with self._more:
-            self._more.wait_for(lambda: found() or self._has_ended, WAIT_SECONDS)
-        match = found()
-        assert match, f"{pattern!r} is not in its log:\n{self.log}"
-        return match
-
-    def stop(self) -> int:
-        """Ends it by SIGTERM; returns its exit status."""
-        return self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._end(signal.SIGKILL)
-
-    def begin_stop(self) -> None:
-        """Sends SIGTERM and does not wait."""
-        self._process.send_signal(signal.SIGTERM)
-
-    def wait(self) -> int:
-        """Waits for its end; returns its exit status."""
-        try:
-            status = self._process.wait(WAIT_SECONDS)
-        finally:
-            self._process.kill()
-            self._reader.join(WAIT_SECONDS)
-        return status
-
-    def _end(self, number: signal.Signals) -> int:
-        self._process.send_signal(number)
-        return self.wait()
-
-    def _read(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdout
-        with process.stdout:
-            for line in process.stdout:
-                with self._more:
-                    self.lines.append(line)
-                    self._more.notify_all()
-        with self._more:
-            self._has_ended = True
-            self._more.notify_all()
+    url = ""
+    tls: ssl.SSLContext | None = None  # what is trusted, where the address is an https one
 
     @contextmanager
     def visit(self, person: Person | None = None) -> Iterator[httpx.Client]:
         """A client without scripts, signed in as this person."""
         cookies = person.cookies if person else None
-        with httpx.Client(base_url=self.url, cookies=cookies, trust_env=False) as client:
+        with httpx.Client(
+            base_url=self.url, cookies=cookies, trust_env=False, verify=self.tls or True
+        ) as client:
             yield client
+
+
+class Server(Program, Address):
+    """One `manage.py serve`."""
+
+    ready = r"chatapp is at (\S+)"
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        super().__init__()
+        self.environment = environment
+        self.data_dir = Path(environment["DATA_DIR"])
+
+    def command(self) -> list[str]:
+        return [sys.executable, "manage.py", "serve"]
+
+    def directory(self) -> str:
+        return str(ROOT)
+
+    def child_environment(self) -> dict[str, str]:
+        port = {"PORT": str(urlsplit(self.url).port)} if self.url else {"PORT": "0"}
+        return child_environment(port | self.environment)
+
+    def start(self) -> Self:
+        """Starts it, on the port it had before where there was one, and waits until it is ready."""
+        self.url = self.begin_start()[1]
+        return self
+
+    def check_log(self) -> None:
+        assert "Traceback" not in self.log, self.log
 
 
 def free_port() -> int:

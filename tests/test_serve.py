@@ -1,14 +1,9 @@
-"""`manage.py serve` as a process, met by clients that know only what its pages say.
-
-A visitor signs in over HTTP, reads the socket's URL and the composer's fields from the page, sends
-what htmx would send and swaps in what comes; so what a test reads is what a person would.
-"""
+"""`manage.py serve` as a process, met by clients that know only what its pages say."""
 
 import asyncio
-import json
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,7 +12,6 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-import websockets.asyncio.client
 
 from tests.fake_upstream import (
     FakeUpstream,
@@ -31,8 +25,9 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import PASSWORD, WAIT_SECONDS, Person, Server, Site, free_port, reset, run
+from tests.live import PASSWORD, WAIT_SECONDS, Person, Server, Site, free_port, run
 from tests.page import Page, parse
+from tests.visitor import Visitor, ending_of, open_socket, visit
 
 KEY = "sk-very-secret"
 LONG = "3600"
@@ -71,88 +66,6 @@ def trusting(site: Site, shared_upstream: FakeUpstream) -> Iterator[Server]:
 @pytest.fixture
 def alice(site: Site) -> Person:
     return site.person()
-
-
-class Visitor:
-    """A tab: a page, its socket, and the page as the socket's frames left it."""
-
-    def __init__(self, page: Page, socket: websockets.asyncio.client.ClientConnection) -> None:
-        self.page = page
-        self.socket = socket
-        self.frames: list[str] = []
-
-    async def send(self, message: str, **fields: str) -> None:
-        await self.socket.send(json.dumps(self.page.form() | {"message": message} | fields))
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Takes frames until the page meets the condition."""
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not condition():
-                frame = await self.socket.recv()
-                assert isinstance(frame, str)
-                self.frames.append(frame)
-                self.page.swap(frame)
-
-    async def until_says(self, text: str, region: str = "answer") -> None:
-        await self.until(lambda: self.replies and text in self.page.region(region))
-
-    async def until_ended(self) -> str:
-        await self.until(lambda: self.replies and self.ending != "streaming")
-        return self.ending
-
-    @property
-    def replies(self) -> list[str]:
-        return [
-            e.attributes["data-reply"]
-            for e in self.page.root.walk()
-            if "data-reply" in e.attributes
-        ]
-
-    @property
-    def ending(self) -> str:
-        return self.page.reply().attributes["data-ending"]
-
-    @property
-    def path(self) -> str:
-        """The address of the conversation, once there is one."""
-        return self.page.root.find(id="composer-state").attributes["data-url"]
-
-    async def lose_connection(self) -> None:
-        """As a laptop's lid or a dead Wi-Fi: no close frame, the connection is reset."""
-        reset(self.socket.transport)
-        await self.socket.wait_closed()
-
-
-@asynccontextmanager
-async def visit(server: Server, person: Person, path: str = "/") -> AsyncIterator[Visitor]:
-    with server.visit(person) as client:
-        page = await asyncio.to_thread(client.get, path)
-        assert page.status_code == 200
-        async with open_socket(server, person, Page(page.text)) as visitor:
-            yield visitor
-
-
-@asynccontextmanager
-async def open_socket(server: Server, person: Person, page: Page) -> AsyncIterator[Visitor]:
-    async with websockets.asyncio.client.connect(
-        server.url.replace("http", "ws", 1) + page.socket_url,
-        origin=server.url,  # type: ignore[arg-type]
-        additional_headers={"Cookie": f"sessionid={person.session}"},
-        proxy=None,
-    ) as socket:
-        yield Visitor(page, socket)
-
-
-async def ending_of(server: Server, person: Person, path: str) -> str:
-    """How the newest reply of a conversation ended, asked until it has ended."""
-    with server.visit(person) as client:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                page = Page((await asyncio.to_thread(client.get, path)).text)
-                ending = page.reply().attributes["data-ending"]
-                if ending != "streaming":
-                    return ending
-                await asyncio.sleep(0.02)
 
 
 # A conversation

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from bench.figures import closing, cpu, memory, page, prompts, start, streams, traffic
+from bench.figures import closing, cpu, memory, page, prompts, proxies, start, streams, traffic
 from bench.table import Row
 
 FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
@@ -11,6 +11,7 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "closing": closing.measure,
     "prompts": prompts.measure,
     "streams": streams.measure,
+    "proxies": proxies.measure,
     "cpu": cpu.measure,
     "memory": memory.measure,
     "traffic": traffic.measure,

@@ -1,0 +1,77 @@
+"""One PostgreSQL, one Redis and one scripted upstream for all; servers and proxies on them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deployment.proxies import Proxy
+from tests.deployment.services import Postgres, Redis, postgres_program
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream
+from tests.live import Person, Site
+
+PROGRAMS = ("nginx", "caddy", "redis-server", "openssl", "setpriv")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs() -> None:
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    missing += [name for name in ("initdb", "postgres") if not postgres_program(name)]
+    if not missing:
+        return
+    told = f"not installed: {', '.join(missing)}"
+    if os.environ.get("CHATAPP_TEST_REQUIRE_DEPLOYMENT") == "1":
+        pytest.fail(told)
+    pytest.skip(told)
+
+
+@pytest.fixture(scope="package")
+def postgres(programs: None) -> Iterator[Postgres]:
+    with Postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture(scope="package")
+def redis(programs: None) -> Iterator[Redis]:
+    with Redis() as redis:
+        yield redis
+
+
+@pytest.fixture(scope="package")
+def team(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site that servers are copied from, on the tests' own PostgreSQL."""
+    site = Site(tmp_path_factory.mktemp("team"), postgres.url)
+    site.prepare()
+    yield site
+    site.drop_databases()
+
+
+@pytest.fixture(scope="package")
+def team_upstream() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="package")
+def one_server(
+    team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    """A single server behind both proxies, which waits long for whoever leaves."""
+    folder = tmp_path_factory.mktemp("one")
+    patience = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
+    with Stack(team, redis, team_upstream, folder, servers=1, **patience) as stack:
+        yield stack
+
+
+@pytest.fixture(params=["nginx", "caddy"])
+def proxy(request: pytest.FixtureRequest, one_server: Stack) -> Proxy:
+    """Each of the two, before one server."""
+    proxy: Proxy = getattr(one_server, request.param)
+    return proxy
+
+
+@pytest.fixture
+def alice(team: Site) -> Person:
+    return team.person()

@@ -1,0 +1,23 @@
+"""`manage.py serve` that pings as often as Daphne can: `python -m tests.deployment.quick_pings`."""
+
+import sys
+from functools import partial
+from typing import Any
+
+import twisted.internet.main
+from django.core.management import execute_from_command_line
+
+install = twisted.internet.main.installReactor
+
+
+def install_and_quicken(reactor: Any) -> None:
+    install(reactor)
+    # Not before, since it takes the reactor that is there.
+    import daphne.server
+
+    daphne.server.Server = partial(daphne.server.Server, ping_interval=1)
+
+
+if __name__ == "__main__":
+    twisted.internet.main.installReactor = install_and_quicken
+    execute_from_command_line([sys.argv[0], "serve"])

@@ -1,0 +1,68 @@
+"""A team's deployment: servers on one database and one Redis, behind nginx and Caddy.
+
+    with Stack(site, redis, upstream, folder, servers=3) as stack:
+        async with Viewer.opened(stack.nginx, stack.person()) as viewer:
+            stack.servers[0].kill()
+
+Everything in it is a `Program`: it can be stopped, killed, paused, and started on the same port.
+From a test that has viewers do so in a thread (`await asyncio.to_thread(stack.redis.stop)`), or
+they would stand still meanwhile.
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.deployment.proxies import NOTHING, Caddy, Nginx
+from tests.deployment.services import Redis
+from tests.fake_upstream import FakeUpstream
+from tests.live import Server, Site, free_port
+
+
+class Stack:
+    def __init__(
+        self,
+        site: Site,
+        redis: Redis,
+        upstream: FakeUpstream,
+        folder: Path,
+        servers: int,
+        server: type[Server] = Server,
+        nginx: Mapping[str, str] = NOTHING,
+        **environment: str,
+    ) -> None:
+        """`nginx` is what to change in its configuration."""
+        self.redis = redis
+        ports = [free_port() for _ in range(servers)]
+        self.nginx = Nginx(made(folder / "nginx"), ports, nginx)
+        self.caddy = Caddy(made(folder / "caddy"), ports)
+        shared = site.copy() | {
+            "REDIS_URL": redis.url,
+            "OPENAI_BASE_URL": upstream.base_url,
+            "OPENAI_API_KEY": "sk-very-secret",
+            "CSRF_TRUSTED_ORIGINS": f"{self.nginx.url},{self.caddy.url}",
+            **environment,
+        }
+        self.servers = [server(shared | {"PORT": str(port)}) for port in ports]
+
+    def __enter__(self) -> Self:
+        with ExitStack() as started:
+            for program in (*self.servers, self.nginx, self.caddy):
+                started.enter_context(program)
+            self._started = started.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._started.__exit__(kind, error, trace)
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder

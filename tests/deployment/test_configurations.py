@@ -1,0 +1,184 @@
+"""What deploy/ ships, by itself: the programs accept it, and proxies pass on what they should."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.deployment.proxies import DEPLOY, PROXIES, Caddy, Nginx, Proxy
+from tests.deployment.stub import Stub
+from tests.live import ROOT, free_port, run
+
+KINDS = pytest.mark.parametrize("kind", PROXIES, ids=lambda kind: kind.name)
+ENVIRONMENT = (DEPLOY / "chatapp.env.example").read_text()
+
+
+@contextmanager
+def before(kind: type[Proxy], folder: Path, *ports: int) -> Iterator[httpx.Client]:
+    """A client of such a proxy before servers on these ports."""
+    with kind(folder, ports) as proxy, proxy.visit() as client:
+        yield client
+
+
+# The programs accept them
+
+
+@KINDS
+def test_the_program_accepts_its_configuration(kind: type[Proxy], tmp_path: Path) -> None:
+    told = kind(tmp_path, [8001, 8002, 8003]).check_configuration()
+    assert "successful" in told or "Valid configuration" in told
+    assert "warn" not in told.replace("must be run as", "")
+
+
+def test_caddy_accepts_what_compose_adds(tmp_path: Path) -> None:
+    """All but `stream_close_delay`, which Debian's Caddy is too old for."""
+    compose = (DEPLOY / "compose.yaml").read_text()
+    [options] = re.findall(r"PROXY_OPTIONS: \|\n((?: {8}.*\n)+)", compose)
+    assert "stream_close_delay" in options
+    options = re.sub(r" *stream_close_delay.*\n", "", options)
+    caddy = Caddy(tmp_path, [], PROXY_OPTIONS=options)
+    assert "Valid configuration" in caddy.check_configuration()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for unit in (DEPLOY / "systemd").iterdir():
+        text = unit.read_text().replace("/opt/chatapp/.venv/bin/python", sys.executable)
+        (tmp_path / unit.name.replace("@.", "@8001.")).write_text(text)
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", "--recursive-errors=no", *tmp_path.iterdir()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
+# What they pass on
+
+
+@KINDS
+def test_what_a_client_claims_about_itself_is_dropped(kind: type[Proxy], tmp_path: Path) -> None:
+    lies = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "http"}
+    with Stub() as stub, before(kind, tmp_path, stub.port) as client:
+        assert client.get("/c/?a=1", headers=lies).status_code == 200
+        [request] = stub.requests
+        assert request["x-forwarded-for"] == "127.0.0.1"
+        assert request["x-forwarded-proto"] == "https"
+        assert request["host"] == client.base_url.netloc.decode()
+        assert request[":path"] == "/c/?a=1"
+
+
+@KINDS
+def test_a_server_that_is_gone_is_passed_over(kind: type[Proxy], tmp_path: Path) -> None:
+    with Stub() as stub, before(kind, tmp_path, free_port(), stub.port, free_port()) as client:
+        assert [client.get("/").status_code for _ in range(9)] == [200] * 9
+        assert client.post("/", content=b"once").status_code == 200
+        assert len(stub.requests) == 10
+
+
+def test_nginx_repeats_what_is_safe_where_a_server_is_draining(tmp_path: Path) -> None:
+    with (
+        Stub(status=503) as draining,
+        Stub() as other,
+        before(Nginx, tmp_path, draining.port, other.port) as client,
+    ):
+        for _ in range(4):
+            client.get("/")
+        assert len(other.requests) == 4
+        assert draining.requests  # it was asked, and the other one then
+
+
+@KINDS
+def test_a_post_is_sent_once(kind: type[Proxy], tmp_path: Path) -> None:
+    with (
+        Stub(status=503) as one,
+        Stub(status=503) as other,
+        before(kind, tmp_path, one.port, other.port) as client,
+    ):
+        assert client.post("/accounts/login/", content=b"x").status_code == 503
+        assert len(one.requests + other.requests) == 1
+
+
+def test_caddy_leaves_out_a_server_that_is_not_ready(tmp_path: Path) -> None:
+    with Stub(ready=503) as draining, Stub() as other:
+        caddy = Caddy(tmp_path, [draining.port, other.port])
+        with caddy, caddy.visit() as client:
+            caddy.wait_for(r"(?s)(status_code\":503.*){2}")  # it says so first, then leaves it out
+            draining.requests.clear()
+            for _ in range(10):
+                assert client.get("/").status_code == 200
+            assert draining.requests == []
+            assert len(other.requests) >= 10
+
+
+def test_nginx_finds_static_files_that_only_one_server_has(tmp_path: Path) -> None:
+    with (
+        Stub(status=404) as older,
+        Stub() as newer,
+        before(Nginx, tmp_path, older.port, newer.port) as client,
+    ):
+        assert [client.get("/static/a.1.css").status_code for _ in range(4)] == [200] * 4
+        assert {client.get("/c/").status_code for _ in range(4)} == {200, 404}
+
+
+# Numbers that belong together
+
+
+def test_an_idle_socket_is_kept_for_longer_than_the_app_takes_to_ping_and_to_give_up() -> None:
+    asked = "import inspect, daphne.server as d; p = inspect.signature(d.Server).parameters"
+    asked += "; print(p['ping_interval'].default, p['ping_timeout'].default)"
+    interval, patience = map(int, run({}, "-c", asked).stdout.split())
+    location = (DEPLOY / "nginx.conf").read_text().partition("location /ws/ {")[2].partition("}")[0]
+    for name in ("proxy_read_timeout", "proxy_send_timeout"):
+        assert int(setting(location, name, r"(\d+)s;")) > interval + patience
+
+
+def test_processes_are_given_longer_than_they_take_to_drain() -> None:
+    drain = int(setting(ENVIRONMENT, "CHATAPP_DRAIN_SECONDS=", r"(\d+)"))
+    unit = (DEPLOY / "systemd/chatapp@.service").read_text()
+    assert int(setting(unit, "TimeoutStopSec=", r"(\d+)")) > drain + 10
+    compose = (DEPLOY / "compose.yaml").read_text()
+    web = compose.partition("  web:")[2].partition("  caddy:")[0]
+    assert int(setting(web, "stop_grace_period:", r"(\d+)s")) > drain + 10
+
+
+def test_pg_dump_is_as_new_as_the_database() -> None:
+    image = setting((DEPLOY / "compose.yaml").read_text(), "image: postgres:", r"(\d+)")
+    client = setting((DEPLOY / "Dockerfile").read_text(), "postgresql-client-", r"(\d+)")
+    assert client == image
+
+
+def setting(text: str, name: str, value: str) -> str:
+    found = re.search(rf"{re.escape(name)}\s*{value}", text)
+    assert found, f"no {name}"
+    return found[1]
+
+
+def test_the_environment_file_reads_the_same_for_systemd_and_compose() -> None:
+    for line in ENVIRONMENT.splitlines():
+        assert re.fullmatch(r"|#.*|[A-Z_]+=[^\s\"'$#\\]*", line), line
+
+
+# The probe of the image and the units
+
+
+@pytest.mark.parametrize(("ready", "status"), [(200, 0), (503, 1)])
+def test_the_probe_says_whether_the_app_answers(ready: int, status: int) -> None:
+    with Stub(ready=ready) as stub:
+        assert probe(stub.port).returncode == status
+
+
+def test_the_probe_fails_where_nothing_listens() -> None:
+    assert probe(free_port()).returncode == 1
+
+
+def probe(port: int) -> "subprocess.CompletedProcess[str]":
+    environment = {"PORT": str(port), "HOST": "0.0.0.0"}  # noqa: S104 - as the image sets it
+    return run(environment, str(ROOT / "deploy/probe.py"), "/readyz", check=False)

@@ -1,0 +1,199 @@
+"""A tab that stays: it reconnects as the page's scripts do, and remembers every text it showed.
+
+    async with Viewer.opened(proxy, person) as viewer:
+        await viewer.send("Count")
+        ...                                    # proxies and servers come and go
+        await viewer.until_ended()
+        viewer.check_that_it_only_grew(whole)
+
+It knows of static/js/connection.js what the socket's URL tells, and of htmx's settings in the page
+how long to wait before it tries again.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import websockets
+import websockets.asyncio.client
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Event
+
+from tests.live import WAIT_SECONDS, Address, Person
+from tests.page import Element, Page
+from tests.visitor import Visitor
+
+SIGNED_OUT = 4401
+RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
+REOPENS_AFTER = 3.0  # seconds, after any other code
+JITTER = 0.3
+
+
+class Viewer(Visitor):
+    """One tab of one person at one address, which may be a proxy's."""
+
+    def __init__(self, address: Address, person: Person, page: Page) -> None:
+        self.page = page
+        self.address = address
+        self.person = person
+        self.frames: list[str] = []
+        self.seen: list[tuple[str, str]] = []  # each reply's id and answer, whenever it changed
+        self.closes: list[int] = []  # the code of each close; 1006 where no socket was opened
+        self.connections = 0
+        self.pings = 0  # of the server's
+        self._socket: websockets.asyncio.client.ClientConnection | None = None
+        self._unsent: list[str] = []
+        self._news = asyncio.Condition()
+        self._staying: asyncio.Task[None]
+        settings = json.loads(page.root.find("meta", name="htmx-config").attributes["content"])
+        self._first_delay = settings["ws"]["reconnectDelay"] / 1000
+        self._longest_delay = settings["ws"]["reconnectMaxDelay"] / 1000
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, address: Address, person: Person, path: str = "/") -> AsyncIterator[Self]:
+        """Loads the page, and keeps its socket open until the tab is closed."""
+        with address.visit(person) as client:
+            page = await asyncio.to_thread(client.get, path)
+        assert page.status_code == 200, page.text
+        viewer = cls(address, person, Page(page.text))
+        viewer._staying = asyncio.create_task(viewer._stay())
+        try:
+            await viewer.until(lambda: viewer.connections)
+            yield viewer
+        finally:
+            viewer._staying.cancel()
+            with suppress(asyncio.CancelledError):
+                await viewer._staying
+
+    @property
+    def is_connected(self) -> bool:
+        return self._socket is not None
+
+    @property
+    def text(self) -> str:
+        """The newest reply's answer, as the page shows it."""
+        return self.page.region("answer").strip() if self.replies else ""
+
+    async def send(self, message: str, **fields: str) -> None:
+        """Sends the composer's form; without a connection, as soon as there is one."""
+        form = json.dumps(self.page.form() | {"message": message} | fields)
+        if self._socket is None:
+            self._unsent.append(form)
+        else:
+            await self._socket.send(form)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Waits until the page meets the condition, which is asked after each frame."""
+        try:
+            async with asyncio.timeout(WAIT_SECONDS), self._news:
+                await self._news.wait_for(lambda: self._staying.done() or condition())
+        except TimeoutError:
+            told = f"not in time; closes {self.closes}, it shows {self.text[-200:]!r}"
+            raise AssertionError(told) from None
+        if self._staying.done():
+            self._staying.result()  # raises what ended it
+            assert condition(), "the tab is signed out"
+
+    async def until_back(self, before: int) -> None:
+        """Waits for a connection after the first so many."""
+        await self.until(lambda: self.connections > before and self.is_connected)
+
+    def check_that_it_only_grew(self, whole: str) -> None:
+        """Fails where the newest reply ever lost or repeated text, or is not the whole."""
+        texts = [text for reply, text in self.seen if reply == self.replies[-1]]
+        for before, after in pairwise(texts):
+            assert after.startswith(before), f"the page went back from {before!r} to {after!r}"
+        assert self.text == whole.strip()
+
+    async def _stay(self) -> None:
+        try:
+            await self._stay_connected()
+        finally:
+            await self._tell()
+
+    async def _stay_connected(self) -> None:
+        attempts = 0
+        while True:
+            url = self.address.url.replace("http", "ws", 1) + "/ws/" + self._shown()
+            code = 1006
+            with suppress(OSError, websockets.WebSocketException):
+                async with websockets.asyncio.client.connect(
+                    url,
+                    origin=self.address.url,  # type: ignore[arg-type]
+                    additional_headers={"Cookie": f"sessionid={self.person.session}"},
+                    ssl=self.address.tls,
+                    proxy=None,
+                    create_connection=lambda *args, **options: _Socket(self, *args, **options),
+                ) as socket:
+                    attempts = 0
+                    try:
+                        await self._take_frames(socket)
+                    finally:
+                        self._socket = None
+                        code = socket.close_code or 1006
+            self.closes.append(code)
+            if code == SIGNED_OUT:
+                return
+            attempts += 1
+            await asyncio.sleep(self._delay(attempts) if code in RECONNECT_CODES else REOPENS_AFTER)
+
+    async def _take_frames(self, socket: websockets.asyncio.client.ClientConnection) -> None:
+        self._socket = socket
+        while self._unsent:
+            await socket.send(self._unsent.pop(0))
+        self.connections += 1
+        await self._tell()
+        async for frame in socket:
+            assert isinstance(frame, str)
+            self.frames.append(frame)
+            self.page.swap(frame)
+            self._remember()
+            await self._tell()
+
+    def _remember(self) -> None:
+        if self.replies:
+            shows = (self.replies[-1], self.text)
+            if not self.seen or self.seen[-1] != shows:
+                self.seen.append(shows)
+
+    async def _tell(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    def _delay(self, attempts: int) -> float:
+        delay = min(self._first_delay * 2 ** (attempts - 1), self._longest_delay)
+        return delay * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - of no secret
+
+    def _shown(self) -> str:
+        """The query that tells what this page shows."""
+        conversation = self.page.form()["conversation"]
+        if not conversation:
+            return ""
+        shown = [message for message in self.page.root.find(id="messages").elements if _id(message)]
+        last = shown[-1] if shown else Element("")
+        ending = last.attributes.get("data-ending", "")
+        return "?" + urlencode({"conversation": conversation, "head": _id(last), "ending": ending})
+
+
+class _Socket(websockets.asyncio.client.ClientConnection):
+    """One that tells of the server's pings, which it answers as browsers do."""
+
+    def __init__(self, viewer: Viewer, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._viewer = viewer
+
+    def process_event(self, event: Event) -> None:
+        super().process_event(event)
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            self._viewer.pings += 1
+            self._telling = asyncio.get_running_loop().create_task(self._viewer._tell())
+
+
+def _id(message: Element) -> str:
+    return message.attributes.get("data-reply") or message.attributes.get("data-message", "")

@@ -72,7 +72,8 @@ def refuse_unless_empty() -> None:
         assert others
         if others[0]:
             raise CommandError(
-                f"The database is in use (connections: {others[0]}). Stop the app, then restore."
+                f"The database is in use (connections: {others[0]}). Stop the app and what else "
+                "is connected, then restore."
             )
 
 

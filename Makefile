@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check bench lock format
+.PHONY: run upgrade test check bench lock format
 
-run: $(VENV)/base
+run: upgrade
+	@exec $(BIN)/python manage.py serve
+
+# All that a new version needs while the old one still serves.
+upgrade: $(VENV)/base
 	@$(BIN)/python manage.py migrate --verbosity 0
 	@$(BIN)/python manage.py collectstatic --noinput --verbosity 0
-	@exec $(BIN)/python manage.py serve
 
 test: $(VENV)/dev
 	$(BIN)/pytest
@@ -21,6 +24,7 @@ check: $(VENV)/dev
 	$(BIN)/lint-imports
 	$(BIN)/djlint --lint templates --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
+	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 

@@ -129,6 +129,10 @@ class Site:
         """The environment of a data directory and database that servers may share."""
         return self._database("server", self._peopled if people else self._empty)
 
+    def nothing(self) -> dict[str, str]:
+        """The environment of an installation that is still to be made."""
+        return self._database("nothing")
+
     def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         """The environment of a new data directory and database, or of a copy of them."""
         directory = self._directory / f"{name}{next(self._numbers)}"

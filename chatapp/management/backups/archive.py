@@ -1,0 +1,190 @@
+"""The archive: a zip file of members, and of a manifest with the size and SHA-256 of each.
+
+What is read is untrusted until `verified` has read all of it: a cut or altered archive, a member
+that the manifest does not name, or a name that leads elsewhere is refused.
+"""
+
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+import msgspec
+from django.core.management.base import CommandError
+
+from chatapp.management.backups.progress import Progress
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+DATABASE = "database"
+FILES = "files/"
+CHUNK_BYTES = 1 << 20
+MAX_MANIFEST_BYTES = 64 << 20
+
+
+class Member(msgspec.Struct):
+    size: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct):
+    format: int
+    version: str  # of the app
+    made_at: str
+    engine: str
+    migrations: list[str]  # that were applied, as app.name
+    rows: dict[str, int]  # of each table
+    secret_fingerprint: str
+    members: dict[str, Member]
+
+
+class ArchiveWriter:
+    def __init__(self, zip_file: ZipFile) -> None:
+        self._zip = zip_file
+        self.members: dict[str, Member] = {}
+
+    def add(self, name: str, chunks: Iterable[bytes]) -> None:
+        digest, size = hashlib.sha256(), 0
+        with self._zip.open(name, "w", force_zip64=True) as member:
+            for chunk in chunks:
+                digest.update(chunk)
+                size += len(chunk)
+                member.write(chunk)
+        self.members[name] = Member(size, digest.hexdigest())
+
+    def finish(self, manifest: Manifest) -> None:
+        self._zip.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+
+
+@contextmanager
+def new_archive(file: Path) -> Iterator[ArchiveWriter]:
+    """Writes to a file beside it, its owner's alone, which takes the name when it is whole."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as zip_file:
+                yield ArchiveWriter(zip_file)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.rename(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class Archive:
+    """An archive to read from; `manifest` is believed only after `verify`."""
+
+    def __init__(self, zip_file: ZipFile) -> None:
+        self._zip = zip_file
+        self.manifest = self._read_manifest()
+        self._check_members()
+
+    def _read_manifest(self) -> Manifest:
+        with self._zip.open(MANIFEST) as member:
+            text = member.read(MAX_MANIFEST_BYTES)
+        manifest = msgspec.json.decode(text, type=Manifest)
+        if manifest.format != FORMAT:
+            raise CommandError(
+                f"This backup was made by chatapp {manifest.version}, in a form that this version "
+                "does not know. Restore it with that version."
+            )
+        return manifest
+
+    def _check_members(self) -> None:
+        named = self.manifest.members
+        found = {info.filename: info.file_size for info in self._zip.infolist()}
+        found.pop(MANIFEST)
+        stray = [name for name in named if name != DATABASE and not _is_file_of_ours(name)]
+        sizes = {name: member.size for name, member in named.items()}
+        twice = len(self._zip.namelist()) != len(found) + 1
+        if found != sizes or twice or stray or DATABASE not in named:
+            raise BadZipFile("members and manifest differ")
+
+    @property
+    def size(self) -> int:
+        return sum(member.size for member in self.manifest.members.values())
+
+    @property
+    def files(self) -> dict[str, PurePosixPath]:
+        """The members that are files of DATA_DIR, and their places in it."""
+        names = (name for name in self.manifest.members if name != DATABASE)
+        return {name: PurePosixPath(name.removeprefix(FILES)) for name in names}
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        with self._zip.open(name) as member:
+            yield from chunks_of(member)
+
+    def verify(self, progress: Progress) -> None:
+        for name, member in self.manifest.members.items():
+            digest = hashlib.sha256()
+            for chunk in progress.counted(self.chunks(name)):
+                digest.update(chunk)
+            if digest.hexdigest() != member.sha256:
+                raise BadZipFile(f"{name} is not what the manifest says")
+
+    def extract(self, name: str, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(target, self.chunks(name))
+
+
+def chunks_of(stream: IO[bytes]) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK_BYTES):
+        yield chunk
+
+
+def write(target: Path, chunks: Iterable[bytes]) -> None:
+    """A new file, its owner's alone, that is on the disk when this returns."""
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _is_file_of_ours(name: str) -> bool:
+    path = name.removeprefix(FILES)
+    parts = path.split("/")
+    return (
+        name != path and not {"", ".", ".."} & set(parts) and "\\" not in name and "\0" not in name
+    )
+
+
+@contextmanager
+def verified(file: Path, progress: Progress) -> Iterator[Archive]:
+    """The archive, after all of it was read and found to be as it was written."""
+    try:
+        stream = file.open("rb")
+    except OSError as error:
+        raise CommandError(f"{file} can't be read: {error.strerror}.") from error
+    with stream:
+        try:
+            archive = Archive(ZipFile(stream))
+            progress.total = archive.size
+            archive.verify(progress)
+        except _DAMAGE as error:
+            raise CommandError(
+                f"{file} is damaged or no backup ({error}). Nothing was changed: restore from "
+                "another copy."
+            ) from error
+        yield archive
+
+
+# What is raised for bytes that nobody wrote: by zipfile, by its decompressors, by the manifest.
+_DAMAGE = (
+    BadZipFile,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    msgspec.MsgspecError,
+    zlib.error,
+)

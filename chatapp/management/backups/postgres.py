@@ -1,0 +1,159 @@
+"""PostgreSQL, by pg_dump and pg_restore.
+
+They are told where and as whom to connect by environment variables, since everybody on the machine
+can read a command line.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import psycopg
+from django.core.management.base import CommandError
+from django.db import connection
+from psycopg import sql
+from psycopg.pq import Conninfo
+
+from chatapp.management.backups.archive import chunks_of
+from chatapp.management.backups.database import (
+    Snapshot,
+    applied,
+    counted,
+    refuse_difference,
+    refuse_rows,
+)
+from chatapp.management.backups.progress import Progress
+
+
+@contextmanager
+def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
+    """Dumps the database while others write to it; its rows are counted at the same moment."""
+    with _session() as session:
+        _require("pg_dump", session)
+        session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        tables = _tables(session)
+        rows, migrations = counted(session.execute, tables), applied(session.execute, tables)
+        moment = session.execute("SELECT pg_export_snapshot()").fetchone()
+        assert moment
+        yield Snapshot(rows, migrations, 0, _dump(session, moment[0]))
+
+
+def _dump(session: psycopg.Connection, moment: str) -> Iterator[bytes]:
+    command = [
+        "pg_dump",
+        "--format=custom",
+        f"--snapshot={moment}",
+        "--no-owner",
+        "--no-privileges",
+    ]
+    command += ["--compress=0"]  # the archive does it
+    with _run(command, session, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        yield from chunks_of(process.stdout)
+
+
+def refuse_unless_empty() -> None:
+    """Raises `CommandError` where the database holds something, or somebody is connected to it."""
+    with _session() as session:
+        _require("pg_restore", session)
+        refuse_rows(
+            counted(session.execute, _tables(session)),
+            "Restore into an empty one: set DATABASE_URL to a new database.",
+        )
+        others = session.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        ).fetchone()
+        assert others
+        if others[0]:
+            raise CommandError(
+                f"The database is in use (connections: {others[0]}). Stop the app and what else "
+                "is connected, then restore."
+            )
+
+
+def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -> None:
+    """Fills the database: with all that was dumped, or with nothing."""
+    with _session() as session:
+        for table in _tables(session):  # which are empty, and may be of another version
+            session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
+        session.commit()
+        command = ["pg_restore", "--single-transaction", "--exit-on-error"]
+        command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]
+        with _run(command, session, stdin=subprocess.PIPE) as process:
+            assert process.stdin
+            with suppress(BrokenPipeError), process.stdin as stdin:  # it says itself why it ended
+                for chunk in chunks:
+                    stdin.write(chunk)
+        refuse_difference(counted(session.execute, _tables(session)), rows)
+
+
+def _session() -> psycopg.Connection:
+    """A connection of its own: Django's come from a pool, which opens several."""
+    try:
+        return psycopg.connect(**connection.get_connection_params())
+    except psycopg.OperationalError as error:
+        raise CommandError(f"The database can't be reached: {error}") from error
+
+
+def _tables(session: psycopg.Connection) -> list[str]:
+    tables = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+    return [name for [name] in tables]
+
+
+def _require(tool: str, session: psycopg.Connection) -> None:
+    """Raises `CommandError` where the tool is missing, or too old for the server."""
+    server = session.info.server_version // 10000
+    cure = f"Install PostgreSQL's client programs, version {server} or newer, and run this again."
+    try:
+        told = subprocess.run(  # noqa: S603 - our own words
+            [tool, "--version"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CommandError(f"{tool} can't be run: it is not on the PATH. {cure}") from error
+    version = re.search(r"(\d+)", told.stdout)
+    if not version or int(version[1]) < server:
+        raise CommandError(
+            f"{tool} is too old for PostgreSQL {server}: {told.stdout.strip()}. {cure}"
+        )
+
+
+@contextmanager
+def _run(
+    command: list[str],
+    session: psycopg.Connection,
+    stdin: int | None = None,
+    stdout: int | None = None,
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """The tool at work; raises `CommandError` with what it said where it fails."""
+    environment = os.environ | _connecting(session)
+    with tempfile.TemporaryFile() as told:
+        with subprocess.Popen(  # noqa: S603 - our own words
+            command, env=environment, stdin=stdin, stdout=stdout, stderr=told
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            raise CommandError(f"{command[0]} failed and left nothing: {_last_words(told)}")
+
+
+def _last_words(told: IO[bytes]) -> str:
+    told.seek(0)
+    return told.read().decode(errors="replace").strip()
+
+
+def _connecting(session: psycopg.Connection) -> dict[str, str]:
+    """The variables by which libpq connects as this session did."""
+    info = session.info
+    names = {option.keyword.decode(): option.envvar for option in Conninfo.get_defaults()}
+    values = info.get_parameters() | {"password": info.password}
+    variables = ((names.get(keyword), value) for keyword, value in values.items())
+    return {name.decode(): value for name, value in variables if name and value}

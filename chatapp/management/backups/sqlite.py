@@ -1,0 +1,97 @@
+"""SQLite's file, by its online backup: https://www.sqlite.org/backup.html."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from django.core.management.base import CommandError
+from django.db import connection
+
+from chatapp.management.backups.archive import chunks_of, write
+from chatapp.management.backups.database import (
+    Snapshot,
+    applied,
+    counted,
+    refuse_difference,
+    refuse_rows,
+)
+from chatapp.management.backups.progress import Progress
+
+PAGES_AT_ONCE = 1000
+
+
+@contextmanager
+def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
+    """Copies the database into a file in `directory`, while others write to it."""
+    if not _file().exists():
+        raise CommandError(f"There is nothing to back up: {_file()} does not exist.")
+    with tempfile.TemporaryDirectory(prefix=".backup-", dir=directory) as folder:
+        copy = Path(folder, "database")
+        _copy(copy, progress)
+        with closing(sqlite3.connect(copy)) as database:
+            tables = _tables(database)
+            rows, migrations = counted(database.execute, tables), applied(database.execute, tables)
+        with copy.open("rb") as stream:
+            yield Snapshot(rows, migrations, copy.stat().st_size, chunks_of(stream))
+
+
+def _copy(target: Path, progress: Progress) -> None:
+    with closing(sqlite3.connect(_file())) as source, closing(sqlite3.connect(target)) as copy:
+        # What is read from now on is what was there then; without this, each writing of somebody
+        # else would start the copy from the front.
+        source.execute("BEGIN")
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        [page_size] = source.execute("PRAGMA page_size").fetchone()
+
+        def tell(status: int, remaining: int, total: int) -> None:
+            progress.total = total * page_size
+            progress.reach((total - remaining) * page_size)
+
+        source.backup(copy, pages=PAGES_AT_ONCE, progress=tell)
+        copy.execute("PRAGMA journal_mode=DELETE")  # so that the one file is all there is
+
+
+def refuse_unless_empty() -> None:
+    """Raises `CommandError` where the database holds something, or somebody has it open."""
+    if not _file().exists():
+        return
+    with closing(sqlite3.connect(_file(), timeout=0)) as database:
+        try:
+            refuse_rows(
+                counted(database.execute, _tables(database)),
+                "Restore into an empty one: set DATA_DIR to a new directory.",
+            )
+            # Leaving the write-ahead log takes being alone.
+            database.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.OperationalError as error:
+            raise CommandError(
+                f"The database is in use ({error}). Stop the app, then restore."
+            ) from error
+
+
+def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -> None:
+    """Puts the database in place: all of it, or none."""
+    part = directory / "database"
+    write(part, chunks)
+    with closing(sqlite3.connect(part)) as database:
+        try:
+            refuse_difference(counted(database.execute, _tables(database)), rows)
+        except sqlite3.DatabaseError as error:
+            raise CommandError(
+                f"The database in this backup is broken ({error}). Nothing was changed: restore "
+                "another backup."
+            ) from error
+    part.rename(_file())
+
+
+def _tables(database: sqlite3.Connection) -> list[str]:
+    tables = database.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    )
+    return [name for [name] in tables]
+
+
+def _file() -> Path:
+    return Path(connection.settings_dict["NAME"])

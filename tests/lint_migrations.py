@@ -1,0 +1,57 @@
+"""Refuses migrations that the processes of the version before could not work on meanwhile.
+
+`python -m tests.lint_migrations` judges the SQL that PostgreSQL would get, whatever database is
+at hand, and needs no server: its connection writes statements and never connects. That one knows
+of no constraints, so what only drops one goes unseen, which no old process minds.
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+import django
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django_migration_linter import MigrationLinter
+from psycopg.sql import quote
+
+
+def lint() -> bool:
+    """Whether all of the app's migrations pass; prints what is wrong with those that do not."""
+    connected = connections[DEFAULT_DB_ALIAS]
+    connections[DEFAULT_DB_ALIAS] = _writer(connected.settings_dict)
+    try:
+        linter = MigrationLinter(
+            include_apps=["chatapp"],
+            quiet=["ok", "ignore"],
+            no_cache=True,
+            analyser_string="postgresql",
+        )
+        linter.lint_all_migrations()
+    finally:
+        connections[DEFAULT_DB_ALIAS] = connected
+    return not linter.has_errors
+
+
+def _writer(settings: dict[str, object]) -> DatabaseWrapper:
+    connection = DatabaseWrapper({**settings, "OPTIONS": {}}, DEFAULT_DB_ALIAS)
+    connection.cursor = nullcontext
+    connection.pg_version = 150000
+    connection.features.can_rollback_ddl = False  # nothing is run, so no transaction is begun
+    connection.introspection.get_table_list = lambda cursor: []
+    connection.introspection.get_constraints = lambda cursor, table: {}
+    connection.ops.compose_sql = _composed
+    return connection
+
+
+def _composed(sql: str, params: Sequence[object] | None) -> str:
+    return sql % tuple(map(quote, params)) if params else sql
+
+
+if __name__ == "__main__":
+    django.setup()
+    if not lint():
+        sys.exit(
+            "While an upgrade runs, old processes work on the new schema: add first (nullable, or "
+            "with db_default), and drop or rename in a later version."
+        )

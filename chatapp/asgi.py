@@ -11,11 +11,20 @@ from django.urls import path
 
 pages = get_asgi_application()
 
-from chatapp.consumers import ChatConsumer  # noqa: E402 - models load with the pages' application
+# The models load with the pages' application.
+from chatapp.consumers import ChatConsumer  # noqa: E402
+from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": CookieMiddleware(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
+        "websocket": CookieMiddleware(
+            URLRouter(
+                [
+                    path("ws/", ChatConsumer.as_asgi()),
+                    path("ws/probe/", ProbeConsumer.as_asgi()),
+                ]
+            )
+        ),
     }
 )

@@ -79,7 +79,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             user = await database_sync_to_async(self._user)()
         except Refused:
             user = None
-        if user is None or not _is_own_origin(self.scope):
+        if user is None or not is_own_origin(self.scope):
             await self.close()
             return
         self.user_id = user.pk
@@ -316,7 +316,7 @@ def _uuid(value: object) -> UUID | None:
         return None
 
 
-def _is_own_origin(scope: Mapping[str, Any]) -> bool:
+def is_own_origin(scope: Mapping[str, Any]) -> bool:
     """Whether the page that opens the socket is ours: browsers always send its Origin."""
     headers = dict(scope["headers"])
     origin = headers.get(b"origin", b"").decode("latin-1")

@@ -7,6 +7,7 @@ told at once.
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from django.db import utils
@@ -43,6 +44,13 @@ def own_connection(databases: dict[str, Any]) -> BaseDatabaseWrapper:
 
 def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
     """All there is to say of the database; closes the connection."""
+    if _is_missing(connection):
+        yield failed(
+            "Reachable", f"{_place(connection)} is not there", "Run make upgrade, or start the app."
+        )
+        for what in ("Writable", "Migrated"):
+            yield skipped(what, "there is no database yet")
+        return
     try:
         started = time.monotonic()
         connection.ensure_connection()
@@ -70,6 +78,8 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
 
 def is_usable(connection: BaseDatabaseWrapper) -> bool:
     """Whether the app's tables can be read: reachable and migrated."""
+    if _is_missing(connection):
+        return False
     try:
         return not _unapplied(connection)
     except utils.Error:
@@ -78,9 +88,16 @@ def is_usable(connection: BaseDatabaseWrapper) -> bool:
         connection.close()
 
 
+def _is_missing(connection: BaseDatabaseWrapper) -> bool:
+    """Whether connecting would make the file, which is for migrations to do."""
+    name = str(connection.settings_dict["NAME"])
+    return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
+
+
 def _writable(connection: BaseDatabaseWrapper) -> Finding:
     """Make a table, write a row, and roll both back: migrations need as much."""
-    connection.set_autocommit(False)
+    # SQLite would begin none for a CREATE TABLE.
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
         with connection.cursor() as cursor:
             cursor.execute("CREATE TABLE chatapp_doctor (id integer)")

@@ -110,10 +110,9 @@ def _public(
     if outside.is_https:
         yield from tls.redirect(_plain(url), outside.origin)
     yield from public.page_headers(outside)
-    seen, problem = public.sight(outside)
-    if problem or seen is None:
-        if problem:
-            yield problem
+    seen = public.sight(outside)
+    if isinstance(seen, Finding):
+        yield seen
         yield skipped("All else", "the app there does not answer the doctor")
         return None
     quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds))

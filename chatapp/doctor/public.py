@@ -4,11 +4,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Self
 from urllib.parse import urlsplit
 
 import httpx
+from django.conf import settings
 
 from chatapp.doctor import probe
 from chatapp.doctor.report import Finding, clock_finding, failed, ok, reason, skipped, warning
@@ -57,6 +58,7 @@ class Sight:
     forwarded_for: str
     forwarded_proto: str
     from_here: str = ""  # the address that the request left this machine by
+    believes_forged: bool = False
 
 
 def answers(public: Public) -> Iterator[Finding]:
@@ -91,26 +93,38 @@ def _cure_of(response: httpx.Response) -> str:
     return "Give --url the address that the proxy passes to the app, with nothing in between."
 
 
-def sight(public: Public) -> tuple[Sight | None, Finding | None]:
-    """What the app sees of a request whose X-Forwarded-For is forged; or why it is not known."""
+def sight(public: Public) -> Sight | Finding:
+    """What the app sees of a request from here; or why it is not known."""
     try:
-        response = public.http.get(
-            "/probe/seen", headers=public.headers | {"X-Forwarded-For": FORGED}
-        )
-        here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
+        response = public.http.get("/probe/seen", headers=public.headers)
         told = response.json() if response.status_code == 200 else None
+        here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
+        if isinstance(told, dict):
+            return Sight(**told, from_here=here, believes_forged=_believes_forged(public, here))
     except (httpx.HTTPError, ValueError) as error:
-        return None, failed("Probe", reason(error), "See what the proxy's log says.")
-    if not isinstance(told, dict):
-        return None, failed(
-            "Probe",
-            f"the doctor's own page answers {response.status_code}",
-            _cure_of(response)
-            if response.status_code != 404
-            else "Run doctor where the app runs, with its environment: the app there is another "
-            "version or has another SECRET_KEY, or the proxy drops unknown headers or paths.",
-        )
-    return Sight(**told, from_here=here), None
+        return failed("Probe", reason(error), "See what the proxy's log says.")
+    return failed(
+        "Probe",
+        f"the doctor's own page answers {response.status_code}",
+        _cure_of(response)
+        if response.status_code != 404
+        else "Run doctor where the app runs, with its environment: the app there is another "
+        "version or has another SECRET_KEY, or the proxy drops unknown headers or paths.",
+    )
+
+
+def _believes_forged(public: Public, here: str) -> bool:
+    """Whether the app takes an address that we made up. From where a proxy of its own may be, it
+    has to."""
+    if _is_trusted(here):
+        return False
+    forged = public.headers | {"X-Forwarded-For": FORGED}
+    return bool(public.http.get("/probe/seen", headers=forged).json()["client"] == FORGED)
+
+
+def _is_trusted(address: str) -> bool:
+    trusted = getattr(settings, "CHATAPP_TRUSTED_PROXIES", ["127.0.0.1", "::1"])
+    return any(ip_address(address) in ip_network(network) for network in trusted)
 
 
 def forwarding(public: Public, seen: Sight) -> Iterator[Finding]:
@@ -150,7 +164,7 @@ def _host(public: Public, seen: Sight) -> Finding:
 
 def _client(seen: Sight) -> Finding:
     named = [part.strip() for part in seen.forwarded_for.split(",") if part.strip()]
-    if seen.client == FORGED:
+    if seen.believes_forged:
         return failed(
             "Client address",
             "the app believes an X-Forwarded-For that anybody can send",
@@ -159,7 +173,7 @@ def _client(seen: Sight) -> Finding:
         )
     if seen.client == seen.from_here or seen.client in named:
         return ok("Client address", f"the app sees {seen.client}")
-    if [name for name in named if name != FORGED]:
+    if named:
         return warning(
             "Client address",
             f"the app sees {seen.client}, the proxy's, for everyone",

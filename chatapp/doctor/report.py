@@ -1,11 +1,11 @@
 """A finding, and how it reads in a terminal."""
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 _VERDICT_WIDTH = 9
 _NAME_WIDTH = 17
@@ -35,8 +35,9 @@ class Finding:
         first, *rest = _wrapped(self.found, room) or [""]
         name = f"{self.what:<{_NAME_WIDTH - 1}} "
         head = f"  {self.verdict:<{_VERDICT_WIDTH}}{name}{first}".rstrip()
-        below = [" " * margin + line for line in rest + _wrapped(self.cure, room)]
-        return [head, *below]
+        cure = _wrapped(self.cure, room - 2)
+        advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(cure)]
+        return [head, *(" " * margin + line for line in rest + advice)]
 
 
 def ok(what: str, found: str, cure: str = "") -> Finding:
@@ -69,8 +70,7 @@ def summary(findings: Iterable[Finding]) -> str:
 
 def shown_url(url: str) -> str:
     """A URL without what may be secret in it: user, password, query."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return re.sub("//[^/]*@", "//", url.partition("?")[0].partition("#")[0])
 
 
 def reason(error: BaseException, *secrets: str) -> str:

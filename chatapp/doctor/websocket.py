@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
@@ -129,25 +129,25 @@ class QuietSocket:
     def __init__(self, public: Public, seconds: float) -> None:
         self._public, self._seconds = public, seconds
         self._finding: Finding | None = None
-        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> "QuietSocket":
         self._started = time.monotonic()
         try:
-            self._socket = open_socket(self._public)
+            self._socket = self._stack.enter_context(open_socket(self._public))
             self._socket.recv(WAIT_SECONDS)
         except (WebSocketException, OSError) as error:
             self._finding = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
-            self._thread = None
         else:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(WebSocketException, OSError):
+            self._stack.close()
         if self._thread:
-            with suppress(WebSocketException, OSError):
-                self._socket.close()
             self._thread.join(WAIT_SECONDS)
 
     def wait(self, progress: Callable[[float], None] = lambda left: None) -> Finding:

@@ -4,6 +4,7 @@ The connection is one of the doctor's own, outside any pool, so that a database 
 told at once.
 """
 
+import secrets
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -96,12 +97,13 @@ def _is_missing(connection: BaseDatabaseWrapper) -> bool:
 
 def _writable(connection: BaseDatabaseWrapper) -> Finding:
     """Make a table, write a row, and roll both back: migrations need as much."""
+    table = f"chatapp_doctor_{secrets.token_hex(4)}"
     # SQLite would begin none for a CREATE TABLE.
     connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
         with connection.cursor() as cursor:
-            cursor.execute("CREATE TABLE chatapp_doctor (id integer)")
-            cursor.execute("INSERT INTO chatapp_doctor VALUES (1)")
+            cursor.execute(f"CREATE TABLE {table} (id integer)")
+            cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - a name of ours
     except utils.Error as error:
         return failed(
             "Writable",

@@ -115,11 +115,19 @@ def _public(
         yield seen
         yield skipped("All else", "the app there does not answer the doctor")
         return None
-    quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds))
     yield from public.forwarding(outside, seen)
+    opens = False
+    for finding in websocket.upgrade(outside):
+        opens |= finding.verdict is Verdict.OK
+        yield finding
+    quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds)) if opens else None
     yield from public.body_size(outside)
     yield from public.http_buffering(outside)
-    yield from websocket.upgrade(outside)
+    if quiet is None:
+        yield skipped(
+            "Streaming", "no WebSocket opens, so neither this nor long prompts and idling"
+        )
+        return None
     yield from websocket.socket_buffering(outside)
     yield from websocket.prompt_size(outside)
     return quiet

@@ -12,7 +12,16 @@ import httpx
 from django.conf import settings
 
 from chatapp.doctor import probe
-from chatapp.doctor.report import Finding, clock_finding, failed, ok, reason, skipped, warning
+from chatapp.doctor.report import (
+    Finding,
+    clock_finding,
+    failed,
+    milliseconds,
+    ok,
+    reason,
+    skipped,
+    warning,
+)
 from chatapp.doctor.settings_checks import origin_of
 from chatapp.doctor.tls import blind_context
 
@@ -75,7 +84,7 @@ def answers(public: Public) -> Iterator[Finding]:
     if response.status_code != 200 or response.text != "ok":
         yield failed("Answers", f"/healthz answers {response.status_code}", _cure_of(response))
         return
-    yield ok("Answers", f"{public.origin} in {response.elapsed.total_seconds() * 1000:.0f} ms")
+    yield ok("Answers", f"{public.origin} in {milliseconds(response.elapsed.total_seconds())}")
     if date := response.headers.get("date"):
         theirs = parsedate_to_datetime(date).timestamp()
         yield clock_finding("Its clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)

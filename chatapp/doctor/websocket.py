@@ -12,7 +12,7 @@ from websockets.typing import Origin
 
 from chatapp.doctor import probe
 from chatapp.doctor.public import Public, is_buffered, lateness, trickled
-from chatapp.doctor.report import Finding, failed, ok, reason
+from chatapp.doctor.report import Finding, failed, milliseconds, ok, reason
 from chatapp.doctor.tls import blind_context
 from chatapp.forms import MAX_PROMPT_CHARACTERS
 
@@ -61,14 +61,15 @@ def upgrade(public: Public) -> Iterator[Finding]:
     except (WebSocketException, OSError, ValueError) as error:
         yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
     else:
-        yield _origin(public, told, time.monotonic() - started)
+        yield ok("WebSocket", f"opens in {milliseconds(time.monotonic() - started)}")
+        yield _origin(public, told)
 
 
-def _origin(public: Public, told: dict[str, object], took: float) -> Finding:
+def _origin(public: Public, told: dict[str, object]) -> Finding:
     if told["is_own_origin"]:
-        return ok("WebSocket", f"opens in {took * 1000:.0f} ms, and the origin is taken")
+        return ok("Its origin", f"{public.origin} is taken")
     return failed(
-        "WebSocket",
+        "Its origin",
         f"a page of {public.origin} is refused: the app's host is {told['host']}",
         f"Set CSRF_TRUSTED_ORIGINS={public.origin}, or let the proxy keep the Host header.",
     )

@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 
 from chatapp.management.commands.doctor import Command
+from tests.doctor.relay import Relay, refusing_upgrades
 from tests.live import Site, free_port, run
 
 
@@ -35,6 +36,18 @@ def test_a_bad_one_fails_with_its_cures(site: Site) -> None:
     assert "→ Unset DEBUG and restart." in done.stdout
     assert "→ Set ALLOWED_HOSTS=127.0.0.1 and restart." in done.stdout
     assert "2 failed, " in done.stdout
+
+
+def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
+    with (
+        site.server(SECRET_KEY=settings.SECRET_KEY) as server,
+        Relay(server.url, refusing_upgrades) as relay,
+    ):
+        done = run(server.environment, "manage.py", "doctor", "--url", relay.url, check=False)
+    assert done.returncode == 1
+    assert re.search(r"^  failed   WebSocket", done.stdout, re.MULTILINE)
+    assert re.search(r"^  skipped  Streaming", done.stdout, re.MULTILINE)
+    assert "Idle socket" not in done.stdout
 
 
 def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:

@@ -102,8 +102,12 @@ def test_a_proxy_that_changes_the_host(server: Server) -> None:
 
 
 def test_a_page_whose_origin_the_app_does_not_know(server: Server) -> None:
-    found = through(Relay(server.url, saying("Host", "127.0.0.1")), websocket.upgrade)
-    assert found.verdict is Verdict.FAILED
+    with (
+        Relay(server.url, saying("Host", "127.0.0.1")) as relay,
+        Public(relay.url) as outside,
+    ):
+        opens, found = websocket.upgrade(outside)
+    assert (opens.verdict, found.verdict) == (Verdict.OK, Verdict.FAILED)
     assert "CSRF_TRUSTED_ORIGINS=http://localhost:" in found.cure
 
 

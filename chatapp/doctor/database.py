@@ -120,7 +120,10 @@ def _writable(connection: BaseDatabaseWrapper) -> Finding:
 
 
 def _migrated(connection: BaseDatabaseWrapper) -> Finding:
-    unapplied = _unapplied(connection)
+    try:
+        unapplied = _unapplied(connection)
+    except utils.Error as error:
+        return failed("Migrated", reason(error), "Let the user of DATABASE_URL read the tables.")
     if not unapplied:
         return ok("Migrated", "all migrations are applied")
     some = ", ".join(unapplied[:3]) + (", …" if len(unapplied) > 3 else "")

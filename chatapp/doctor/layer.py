@@ -1,6 +1,7 @@
 """Redis, and a message through the channel layer of the settings."""
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +54,7 @@ def _answers(client: Any, url: str) -> Iterator[Finding]:
     seconds, micros = client.time()
     after = time.time()
     found = f"Redis {version}, {shown_url(url)}, {milliseconds(after - before)}"
-    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST:
         yield warning(
             "Redis",
             found,

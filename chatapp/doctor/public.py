@@ -85,9 +85,11 @@ def answers(public: Public) -> Iterator[Finding]:
         yield failed("Answers", f"/healthz answers {response.status_code}", _cure_of(response))
         return
     yield ok("Answers", f"{public.origin} in {milliseconds(response.elapsed.total_seconds())}")
-    if date := response.headers.get("date"):
-        theirs = parsedate_to_datetime(date).timestamp()
-        yield clock_finding("Its clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
+    try:
+        theirs = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+    except ValueError:  # Daphne itself sends none
+        return
+    yield clock_finding("Its clock", theirs + 0.5 - time.time(), TOLERANCE_SECONDS)
 
 
 def _cure_of(response: httpx.Response) -> str:
@@ -110,7 +112,7 @@ def sight(public: Public) -> Sight | Finding:
         here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
         if isinstance(told, dict):
             return Sight(**told, from_here=here, believes_forged=_believes_forged(public, here))
-    except (httpx.HTTPError, ValueError) as error:
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         return failed("Probe", reason(error), "See what the proxy's log says.")
     return failed(
         "Probe",

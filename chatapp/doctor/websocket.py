@@ -66,11 +66,11 @@ def upgrade(public: Public) -> Iterator[Finding]:
 
 
 def _origin(public: Public, told: dict[str, object]) -> Finding:
-    if told["is_own_origin"]:
+    if told.get("is_own_origin"):
         return ok("Its origin", f"{public.origin} is taken")
     return failed(
         "Its origin",
-        f"a page of {public.origin} is refused: the app's host is {told['host']}",
+        f"a page of {public.origin} is refused: the app's host is {told.get('host')}",
         f"Set CSRF_TRUSTED_ORIGINS={public.origin}, or let the proxy keep the Host header.",
     )
 

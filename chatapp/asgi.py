@@ -14,13 +14,22 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 pages = get_asgi_application()
 
-from chatapp.consumers import ChatConsumer  # noqa: E402 - models load with the pages' application
+# The models load with the pages' application.
+from chatapp.consumers import ChatConsumer  # noqa: E402
+from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
 
 routes = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": CookieMiddleware(URLRouter([path("ws/", ChatConsumer.as_asgi())])),
+        "websocket": CookieMiddleware(
+            URLRouter(
+                [
+                    path("ws/", ChatConsumer.as_asgi()),
+                    path("ws/probe/", ProbeConsumer.as_asgi()),
+                ]
+            )
+        ),
     }
 )
 behind_proxies = ProxyHeadersMiddleware(routes, settings.CHATAPP_TRUSTED_PROXIES)

@@ -92,7 +92,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except (Refused, DatabaseError) as error:
             logger.info("A socket is refused: %s", error)
             user = None
-        if user is None or not _is_own_origin(self.scope) or generations().sends_tabs_away:
+        if user is None or not is_own_origin(self.scope) or generations().sends_tabs_away:
             await self.close()
             return
         self.user_id = user.pk
@@ -376,7 +376,7 @@ def _uuid(value: object) -> UUID | None:
         return None
 
 
-def _is_own_origin(scope: Mapping[str, Any]) -> bool:
+def is_own_origin(scope: Mapping[str, Any]) -> bool:
     """Whether the page that opens the socket is ours: browsers always send its Origin."""
     headers = dict(scope["headers"])
     origin = headers.get(b"origin", b"").decode("latin-1")

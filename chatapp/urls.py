@@ -2,7 +2,7 @@
 
 from allauth.account import views as account
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from chatapp import views
 
@@ -22,6 +22,7 @@ urlpatterns = [
     path("accounts/password/reset/", account.password_reset, name="account_reset_password"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("admin/", admin.site.urls),
+    path("probe/", include("chatapp.doctor.probe")),
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),

@@ -15,6 +15,9 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django_migration_linter import MigrationLinter
 from psycopg.sql import quote
 
+# 0002 has a constraint that the one process of 0.1.0 kept by itself, so it can't break that.
+KNOWN_TO_BE_SAFE = ["0002_processes"]
+
 
 def lint() -> bool:
     """Whether all of the app's migrations pass; prints what is wrong with those that do not."""
@@ -23,6 +26,7 @@ def lint() -> bool:
     try:
         linter = MigrationLinter(
             include_apps=["chatapp"],
+            ignore_name=KNOWN_TO_BE_SAFE,
             quiet=["ok", "ignore"],
             no_cache=True,
             analyser_string="postgresql",

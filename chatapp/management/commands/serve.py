@@ -19,6 +19,7 @@ from chatapp import markdown, metrics
 from chatapp.accounts import setup_token
 from chatapp.generation import begin_as, shut_down
 from chatapp.models import Message, Process, Upstream
+from chatapp.models.locks import only_one_process
 from chatapp.models.processes import LEASE_SECONDS
 from chatapp.reactor import WriteFirstReactor
 
@@ -115,13 +116,8 @@ class Command(BaseCommand):
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
             logger.info("%d replies were streaming when their server died", interrupted)
-        if self.demo_key:
-            url = f"http://127.0.0.1:{self._demo_port}/v1"
-            Upstream.connect_environment("Demo", url, self.demo_key)
-        else:
-            Upstream.connect_environment(
-                "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
-            )
+        with only_one_process("connect"):
+            self._connect_upstream()
         greeting = self._greeting()
         connection.close()
         _warm(LANGUAGES[0])
@@ -132,6 +128,15 @@ class Command(BaseCommand):
         gc.set_threshold(10_000, 5, 2)
         # In the loop, since uvloop takes signals only while it runs.
         self.reactor.callLater(0, self._begin, greeting)
+
+    def _connect_upstream(self) -> None:
+        if self.demo_key:
+            url = f"http://127.0.0.1:{self._demo_port}/v1"
+            Upstream.connect_environment("Demo", url, self.demo_key)
+        else:
+            Upstream.connect_environment(
+                "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
+            )
 
     def _greeting(self) -> str:
         host, port = self.server.listening_addresses[0]

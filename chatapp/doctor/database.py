@@ -1,0 +1,167 @@
+"""The database: reachable, writable, migrated, and with the same time.
+
+The connection is one of the doctor's own, outside any pool, so that a database that is away is
+told at once.
+"""
+
+import secrets
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import utils
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+from django.db.utils import ConnectionHandler
+
+from chatapp.doctor.report import (
+    Finding,
+    clock_finding,
+    failed,
+    milliseconds,
+    ok,
+    reason,
+    skipped,
+)
+
+CONNECT_SECONDS = 5
+TOLERANCE_SECONDS = 2.0
+
+_IS_AWAY = "the database can't be reached"
+
+
+def own_connection(databases: dict[str, Any]) -> BaseDatabaseWrapper:
+    """A connection to the default database of these settings, without their pool."""
+    default = dict(databases["default"])
+    options = {name: value for name, value in default.get("OPTIONS", {}).items() if name != "pool"}
+    if default["ENGINE"].endswith("postgresql"):
+        options["connect_timeout"] = CONNECT_SECONDS
+    handler = ConnectionHandler({"default": default | {"OPTIONS": options}})
+    connection: BaseDatabaseWrapper = handler["default"]
+    return connection
+
+
+def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+    """All there is to say of the database; closes the connection."""
+    if _is_missing(connection):
+        yield failed(
+            "Reachable", f"{_place(connection)} is not there", "Run make upgrade, or start the app."
+        )
+        for what in ("Writable", "Migrated"):
+            yield skipped(what, "there is no database yet")
+        return
+    try:
+        started = time.monotonic()
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        took = time.monotonic() - started
+    except (utils.Error, utils.InterfaceError) as error:
+        yield failed(
+            "Reachable",
+            f"no, {_place(connection)}: {reason(error, _password(connection))}",
+            "Start the database, or set DATABASE_URL to where it is.",
+        )
+        for what in ("Writable", "Migrated"):
+            yield skipped(what, _IS_AWAY)
+        return
+    try:
+        yield ok("Reachable", f"{_version(connection)}, {_place(connection)}, {milliseconds(took)}")
+        yield _writable(connection)
+        yield _migrated(connection)
+        if connection.vendor == "postgresql":
+            yield _clock(connection)
+    finally:
+        connection.close()
+
+
+def is_usable(connection: BaseDatabaseWrapper) -> bool:
+    """Whether the app's tables can be read: reachable and migrated."""
+    if _is_missing(connection):
+        return False
+    try:
+        return not _unapplied(connection)
+    except utils.Error:
+        return False
+    finally:
+        connection.close()
+
+
+def _is_missing(connection: BaseDatabaseWrapper) -> bool:
+    """Whether connecting would make the file, which is for migrations to do."""
+    name = str(connection.settings_dict["NAME"])
+    return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
+
+
+def _writable(connection: BaseDatabaseWrapper) -> Finding:
+    """Make a table, write a row, and roll both back: migrations need as much."""
+    table = f"chatapp_doctor_{secrets.token_hex(4)}"
+    # SQLite would begin none for a CREATE TABLE.
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE {table} (id integer)")
+            cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - a name of ours
+    except utils.Error as error:
+        return failed(
+            "Writable",
+            f"no: {reason(error)}",
+            "Let the app's user own the file and its directory."
+            if connection.vendor == "sqlite"
+            else "Grant the user of DATABASE_URL the right to create and write tables, on the "
+            "primary server and not on a replica.",
+        )
+    finally:
+        connection.rollback()
+        connection.set_autocommit(True)
+    return ok("Writable", "yes, tried and rolled back")
+
+
+def _migrated(connection: BaseDatabaseWrapper) -> Finding:
+    try:
+        unapplied = _unapplied(connection)
+    except utils.Error as error:
+        return failed("Migrated", reason(error), "Let the user of DATABASE_URL read the tables.")
+    if not unapplied:
+        return ok("Migrated", "all migrations are applied")
+    some = ", ".join(unapplied[:3]) + (", …" if len(unapplied) > 3 else "")
+    return failed(
+        "Migrated",
+        f"{len(unapplied)} not applied: {some}",
+        "Run make upgrade, or manage.py migrate.",
+    )
+
+
+def _unapplied(connection: BaseDatabaseWrapper) -> list[str]:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def _clock(connection: BaseDatabaseWrapper) -> Finding:
+    before = time.time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (theirs,) = cursor.fetchone()
+    ours = datetime.fromtimestamp((before + time.time()) / 2, UTC)
+    return clock_finding("Its clock", (theirs - ours).total_seconds(), TOLERANCE_SECONDS)
+
+
+def _version(connection: BaseDatabaseWrapper) -> str:
+    version = ".".join(map(str, connection.get_database_version()))
+    return f"{connection.display_name} {version}"
+
+
+def _place(connection: BaseDatabaseWrapper) -> str:
+    """Where the database is, without user and password."""
+    values = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return str(values["NAME"])
+    port = f":{values['PORT']}" if values["PORT"] else ""
+    return f"{values['HOST'] or 'local socket'}{port}/{values['NAME']}"
+
+
+def _password(connection: BaseDatabaseWrapper) -> str:
+    return str(connection.settings_dict.get("PASSWORD") or "")

@@ -1,0 +1,77 @@
+"""The disk, and the static files on it."""
+
+import filecmp
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import ManifestFilesMixin
+
+from chatapp.doctor.report import Finding, failed, ok, skipped, warning
+
+MIB = 1024 * 1024
+FEW = 1024 * MIB  # worth a warning
+TOO_FEW = 100 * MIB
+
+_COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart."
+
+
+def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Finding]:
+    """The room for what is kept in `directory`; bounds in bytes."""
+    try:
+        usage = shutil.disk_usage(directory)
+    except OSError as error:
+        yield failed("Free disk", f"{directory}: {error.strerror}", "Set DATA_DIR to a directory.")
+        return
+    found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
+    cure = "Make room there, or move DATA_DIR to a larger disk."
+    if not os.access(directory, os.W_OK):
+        yield failed("Free disk", f"{directory} can't be written", "Let the app's user own it.")
+    elif usage.free < too_few:
+        yield failed("Free disk", found, cure)
+    elif usage.free < few:
+        yield warning("Free disk", found, cure)
+    else:
+        yield ok("Free disk", found)
+
+
+def static_files(storage: object, root: Path | None) -> Iterator[Finding]:
+    """Whether what was collected in `root` is what this version would collect."""
+    if not isinstance(storage, ManifestFilesMixin) or root is None:
+        yield skipped("Static files", "served from their sources while DEBUG is on")
+        return
+    if not storage.hashed_files:
+        yield failed("Static files", f"none collected in {root}", _COLLECT)
+        return
+    sources = dict(_sources())
+    stale = [name for name, path in sources.items() if not _is_same(path, root / name)]
+    hashed = storage.hashed_files
+    stale += [name for name in sources if not (root / hashed.get(name, "-")).is_file()]
+    stale = list(dict.fromkeys(stale))
+    if stale:
+        some = ", ".join(stale[:3]) + (", …" if len(stale) > 3 else "")
+        found = f"{len(stale)} of {len(sources)} are not this version's: {some}"
+        yield failed("Static files", found, _COLLECT)
+    else:
+        yield ok("Static files", f"{len(sources)} collected in {root}")
+
+
+def _sources() -> Iterator[tuple[str, Path]]:
+    """Every file that collectstatic would take, the first of a name as it does."""
+    seen: set[str] = set()
+    for finder in finders.get_finders():
+        for path, storage in finder.list([]):
+            name = os.path.join(getattr(storage, "prefix", None) or "", path)  # noqa: PTH118
+            if name not in seen:
+                seen.add(name)
+                yield name, Path(storage.path(path))
+
+
+def _is_same(source: Path, collected: Path) -> bool:
+    return collected.is_file() and filecmp.cmp(source, collected, shallow=False)
+
+
+def _size(count: float) -> str:
+    return f"{count / 1024**3:.1f} GiB" if count >= 1024**3 else f"{count / MIB:.0f} MiB"

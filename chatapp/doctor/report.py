@@ -1,0 +1,101 @@
+"""A finding, and how it reads in a terminal."""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+_VERDICT_WIDTH = 9
+_NAME_WIDTH = 17
+_MAX_FOUND = 400
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    WARNING = "warning"  # works, but not as well or as safely as it could
+    FAILED = "failed"
+    SKIPPED = "skipped"  # could not be looked at, or was not asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `cure` is a sentence that says what to set or run."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    cure: str = ""
+
+    def lines(self, width: int = 80) -> list[str]:
+        """The finding as text: the verdict, the name, and beside them what was found."""
+        margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
+        room = max(30, width - margin)
+        first, *rest = _wrapped(self.found, room) or [""]
+        name = f"{self.what:<{_NAME_WIDTH - 1}} "
+        head = f"  {self.verdict:<{_VERDICT_WIDTH}}{name}{first}".rstrip()
+        cure = _wrapped(self.cure, room - 2)
+        advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(cure)]
+        return [head, *(" " * margin + line for line in rest + advice)]
+
+
+def ok(what: str, found: str, cure: str = "") -> Finding:
+    return Finding(what, Verdict.OK, found, cure)
+
+
+def warning(what: str, found: str, cure: str) -> Finding:
+    return Finding(what, Verdict.WARNING, found, cure)
+
+
+def failed(what: str, found: str, cure: str) -> Finding:
+    return Finding(what, Verdict.FAILED, found, cure)
+
+
+def skipped(what: str, found: str, cure: str = "") -> Finding:
+    return Finding(what, Verdict.SKIPPED, found, cure)
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """`1 failed, 2 warnings, 14 ok.`"""
+    count = Counter(finding.verdict for finding in findings)
+    worded = [
+        f"{count[Verdict.FAILED]} failed",
+        f"{count[Verdict.WARNING]} warning{'' if count[Verdict.WARNING] == 1 else 's'}",
+        f"{count[Verdict.OK]} ok",
+        f"{count[Verdict.SKIPPED]} skipped",
+    ]
+    return ", ".join(part for part in worded if not part.startswith("0 ")) + "."
+
+
+def shown_url(url: str) -> str:
+    """A URL without what may be secret in it: user, password, query."""
+    return re.sub("//[^/]*@", "//", url.partition("?")[0].partition("#")[0])
+
+
+def reason(error: BaseException, *secrets: str) -> str:
+    """An error's first line, as text that a terminal may show."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    text = "".join(one if one.isprintable() else "\ufffd" for one in text)
+    return text[:_MAX_FOUND] or type(error).__name__
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.{1 if seconds < 0.01 else 0}f} ms"
+
+
+def clock_finding(what: str, ahead: float, tolerance: float) -> Finding:
+    """What a clock that is this many seconds ahead of ours means."""
+    if abs(ahead) <= tolerance:
+        return ok(what, f"differs by {abs(ahead):.1f} s")
+    return warning(
+        what,
+        f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's",
+        "Let both hosts keep time by NTP, for example with systemd-timesyncd or chrony.",
+    )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True)

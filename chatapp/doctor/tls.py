@@ -1,0 +1,107 @@
+"""The certificate and protocol of the public address."""
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+
+from chatapp.doctor.report import Finding, failed, ok, reason, skipped, warning
+
+FEW_DAYS = 14
+CONNECT_SECONDS = 10.0
+
+# By OpenSSL's numbers of what is wrong with a certificate (X509_V_ERR_…).
+_EXPIRED, _NOT_YET_VALID, _WRONG_HOST, _WRONG_ADDRESS = 10, 9, 62, 64
+_SELF_SIGNED = {18, 19}
+_RENEW = "Renew it, and see why it was not renewed by itself (certbot renew, or Caddy's log)."
+
+
+def trusting_context() -> ssl.SSLContext:
+    """TLS that believes what this machine believes (SSL_CERT_FILE included)."""
+    return ssl.create_default_context()
+
+
+def blind_context() -> ssl.SSLContext:
+    """TLS that believes anything, to look on behind a certificate that was found wanting."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def certificate(url: str) -> Iterator[Finding]:
+    """Whether the certificate is valid for the host, and for how long."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "https":
+        yield skipped("TLS", "the address is plain http")
+        return
+    try:
+        with (
+            socket.create_connection((host, parts.port or 443), CONNECT_SECONDS) as plain,
+            trusting_context().wrap_socket(plain, server_hostname=host) as secured,
+        ):
+            peer, version = secured.getpeercert(), secured.version()
+    except ssl.SSLCertVerificationError as error:
+        yield failed("Certificate", f"{error.verify_message} ({host})", _cure(error.verify_code))
+        return
+    except ssl.SSLError as error:
+        yield failed(
+            "TLS",
+            f"no handshake: {reason(error)}",
+            "Let the proxy speak TLS 1.2 or 1.3 on this port.",
+        )
+        return
+    except OSError as error:
+        yield failed(
+            "TLS",
+            f"{host} can't be reached: {reason(error)}",
+            "Check the name in the DNS, the port, the firewall, and that the proxy runs.",
+        )
+        return
+    yield ok("TLS", f"{version}".replace("TLSv", "TLS "))
+    assert peer
+    yield _validity(host, str(peer["notAfter"]))
+
+
+def _validity(host: str, until: str) -> Finding:
+    days = (ssl.cert_time_to_seconds(until) - time.time()) / 86400
+    found = f"valid for {host}, {days:.0f} days left"
+    return warning("Certificate", found, _RENEW) if days < FEW_DAYS else ok("Certificate", found)
+
+
+def _cure(code: int) -> str:
+    if code in (_EXPIRED, _NOT_YET_VALID):
+        return f"{_RENEW} If it is in date, this machine's clock is wrong."
+    if code in (_WRONG_HOST, _WRONG_ADDRESS):
+        return "Get a certificate for this host name, or give --url the name that it is for."
+    if code in _SELF_SIGNED:
+        return (
+            "Get one from a public authority; for an authority of your own, set SSL_CERT_FILE to "
+            "its certificate."
+        )
+    return "Let the proxy send the whole chain: the certificate and those between it and the root."
+
+
+def redirect(plain_url: str, url: str) -> Iterator[Finding]:
+    """Where plain http leads; `plain_url` is "" where there is none to try."""
+    if not plain_url:
+        yield skipped("Plain http", "not tried, since the address names a port")
+        return
+    try:
+        response = httpx.get(plain_url, timeout=CONNECT_SECONDS, trust_env=False)
+    except httpx.TransportError:
+        yield ok("Plain http", "is not answered")
+        return
+    target = response.headers.get("location", "")
+    if response.is_redirect and target.startswith("https://"):
+        yield ok("Plain http", f"is redirected ({response.status_code})")
+    else:
+        yield warning(
+            "Plain http",
+            f"is answered with {response.status_code} and not redirected",
+            f"Let the proxy redirect {plain_url} to {url}.",
+        )

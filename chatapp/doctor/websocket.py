@@ -1,0 +1,177 @@
+"""The WebSocket through the public URL: upgrade, origin, trickle, long prompts, idling."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from chatapp.doctor import probe
+from chatapp.doctor.public import Public, is_buffered, lateness, trickled
+from chatapp.doctor.report import Finding, failed, milliseconds, ok, reason
+from chatapp.doctor.tls import blind_context
+from chatapp.forms import MAX_PROMPT_CHARACTERS
+
+WAIT_SECONDS = 15.0
+# The longest prompt, in characters that take four bytes each.
+PROMPT = "\U0001f600" * MAX_PROMPT_CHARACTERS
+# Beside the page's own socket, so that a proxy's rules for that one hold here too.
+SOCKET_PATH = "/ws/probe/"
+
+_UPGRADE_CURE = (
+    "Let the proxy pass WebSocket upgrades on (nginx: proxy_http_version 1.1; proxy_set_header "
+    'Upgrade $http_upgrade; proxy_set_header Connection "upgrade").'
+)
+
+
+def open_socket(public: Public) -> ClientConnection:
+    """A socket to the probe. It sends no pings: what keeps it open is the app's own."""
+    return connect(
+        f"{'wss' if public.is_https else 'ws'}://{public.host}{SOCKET_PATH}",
+        origin=Origin(public.origin),
+        additional_headers=public.headers,
+        ssl=blind_context() if public.is_https else None,
+        compression=None,
+        proxy=None,
+        open_timeout=WAIT_SECONDS,
+        close_timeout=1,
+        ping_interval=None,
+    )
+
+
+def upgrade(public: Public) -> Iterator[Finding]:
+    """Whether a socket opens, and whether a page of this origin would get one."""
+    started = time.monotonic()
+    try:
+        with open_socket(public) as socket:
+            told = json.loads(socket.recv(WAIT_SECONDS))
+    except InvalidStatus as error:
+        status = error.response.status_code
+        yield failed(
+            "WebSocket",
+            f"the upgrade is answered with {status}",
+            "Run doctor with the app's SECRET_KEY, and let the proxy pass headers on."
+            if status == 403
+            else _UPGRADE_CURE,
+        )
+    except (WebSocketException, OSError, ValueError) as error:
+        yield failed("WebSocket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
+    else:
+        yield ok("WebSocket", f"opens in {milliseconds(time.monotonic() - started)}")
+        yield _origin(public, told)
+
+
+def _origin(public: Public, told: dict[str, object]) -> Finding:
+    if told.get("is_own_origin"):
+        return ok("Its origin", f"{public.origin} is taken")
+    return failed(
+        "Its origin",
+        f"a page of {public.origin} is refused: the app's host is {told.get('host')}",
+        f"Set CSRF_TRUSTED_ORIGINS={public.origin}, or let the proxy keep the Host header.",
+    )
+
+
+def socket_buffering(public: Public) -> Iterator[Finding]:
+    """Whether ten messages written over a second come over a second."""
+    arrivals: list[tuple[float, float]] = []
+    try:
+        with open_socket(public) as socket:
+            socket.recv(WAIT_SECONDS)
+            socket.send(probe.TRICKLE)
+            for _ in range(probe.PIECES):
+                written = float(socket.recv(WAIT_SECONDS))
+                arrivals.append((written, time.monotonic()))
+    except (WebSocketException, OSError, ValueError) as error:
+        yield failed("Streaming", reason(error), _UPGRADE_CURE)
+        return
+    delay = lateness(arrivals)
+    if is_buffered(delay):
+        yield failed(
+            "Streaming",
+            f"is buffered: a message came {delay:.1f} s late, so replies come in lumps",
+            "Switch buffering off in the proxy for WebSockets, and anything that inspects them.",
+        )
+    else:
+        yield ok("Streaming", trickled(len(arrivals), delay))
+
+
+def prompt_size(public: Public) -> Iterator[Finding]:
+    """Whether the longest prompt that the app takes gets through."""
+    shown = f"{MAX_PROMPT_CHARACTERS:,} characters ({len(PROMPT.encode()) // 1024} KiB)"
+    try:
+        with open_socket(public) as socket:
+            socket.recv(WAIT_SECONDS)
+            socket.send(PROMPT)
+            came = int(socket.recv(WAIT_SECONDS))
+    except (WebSocketException, OSError, ValueError) as error:
+        came, why = 0, f": {reason(error)}"
+    else:
+        why = f": {came:,} came"
+    if came == MAX_PROMPT_CHARACTERS:
+        yield ok("Long prompt", f"{shown} get through")
+    else:
+        yield failed(
+            "Long prompt",
+            f"{shown} do not get through{why}",
+            "Let the proxy, and any firewall before it, pass WebSocket messages of 1 MiB.",
+        )
+
+
+class QuietSocket:
+    """A socket on which nobody says anything for a while; a context manager.
+
+    It watches in a thread of its own, so that other checks go on meanwhile.
+    """
+
+    def __init__(self, public: Public, seconds: float) -> None:
+        self._public, self._seconds = public, seconds
+        self._finding: Finding | None = None
+        self._thread: threading.Thread | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "QuietSocket":
+        self._started = time.monotonic()
+        try:
+            self._socket = self._stack.enter_context(open_socket(self._public))
+            self._socket.recv(WAIT_SECONDS)
+        except (WebSocketException, OSError) as error:
+            self._finding = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)
+        else:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(WebSocketException, OSError):
+            self._stack.close()
+        if self._thread:
+            self._thread.join(WAIT_SECONDS)
+
+    def wait(self, progress: Callable[[float], None] = lambda left: None) -> Finding:
+        """What came of it; `progress` is told about once a second how many are left."""
+        while self._thread and self._thread.is_alive():
+            progress(max(0.0, self._started + self._seconds - time.monotonic()))
+            self._thread.join(1.0)
+        assert self._finding
+        return self._finding
+
+    def _watch(self) -> None:
+        try:
+            with suppress(TimeoutError):
+                self._socket.recv(self._seconds)
+            self._socket.send("still there?")
+            self._socket.recv(WAIT_SECONDS)
+        except (ConnectionClosed, TimeoutError):
+            after = time.monotonic() - self._started
+            self._finding = failed(
+                "Idle socket",
+                f"was closed after {after:.0f} s without a message",
+                "Raise the proxy's idle time-out over the app's 20 s between pings (nginx: "
+                "proxy_read_timeout 300s; proxy_send_timeout 300s).",
+            )
+        else:
+            self._finding = ok("Idle socket", f"still open after {self._seconds:g} s of silence")

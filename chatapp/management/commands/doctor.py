@@ -1,0 +1,94 @@
+"""`manage.py doctor`: what is right and wrong with this installation; exit status 1 if something
+failed."""
+
+import shutil
+from argparse import ArgumentTypeError
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatapp.doctor import IDLE_SECONDS, Finding, Title, Verdict, examine, summary
+
+MAX_WIDTH = 100
+
+
+class Command(BaseCommand):
+    help = "Check this installation and, with --url, the way to it; say what to set or run."
+    # They are among the checks, and must not keep the others from being made.
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--url",
+            type=_public_url,
+            help="the public address, for example https://chat.example.org, to be checked too",
+        )
+        parser.add_argument(
+            "--idle",
+            type=_seconds,
+            default=IDLE_SECONDS,
+            metavar="SECONDS",
+            help="how long a silent socket must stay open through the public address "
+            "(default: %(default)g)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
+        findings: list[Finding] = []
+        for part in examine(options["url"] or "", options["idle"], progress=self._tell):
+            match part:
+                case Title(text):
+                    self._write(f"\n{self.style.MIGRATE_HEADING(text)}" if findings else text)
+                case Finding():
+                    findings.append(part)
+                    self._show(part)
+        self._write(f"\n{summary(findings)}")
+        count = sum(finding.verdict is Verdict.FAILED for finding in findings)
+        if count:
+            raise CommandError(f"{count} check{'s' if count > 1 else ''} failed.")
+
+    def _show(self, finding: Finding) -> None:
+        paint = {
+            Verdict.OK: self.style.SUCCESS,
+            Verdict.WARNING: self.style.WARNING,
+            Verdict.FAILED: self.style.ERROR,
+            Verdict.SKIPPED: self.style.NOTICE,
+        }[finding.verdict]
+        first, *rest = finding.lines(self._width)
+        self._erase()
+        self._write(first.replace(finding.verdict, paint(finding.verdict), 1))
+        for line in rest:
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+    def _tell(self, left: float) -> None:
+        """One line that counts down in a terminal; nothing elsewhere."""
+        if self.stderr.isatty():
+            self.stderr.write(f"\r  waiting  Idle socket      {left:3.0f} s more", ending="")
+            self.stderr.flush()
+
+    def _erase(self) -> None:
+        if self.stderr.isatty():
+            self.stderr.write("\r\033[K", ending="")
+            self.stderr.flush()
+
+
+def _public_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        raise ArgumentTypeError(f'"{text}" is no address, for example https://chat.example.org')
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 86400:
+        raise ArgumentTypeError(f'"{text}" is not a number of seconds, for example 75')
+    return seconds

@@ -1,0 +1,17 @@
+"""The doctor's patients: what a check found, looked up by name."""
+
+from collections.abc import Iterable
+
+from chatapp.doctor.report import Finding, Verdict
+
+
+def verdicts(findings: Iterable[Finding]) -> dict[str, Verdict]:
+    return {finding.what: finding.verdict for finding in findings}
+
+
+def only(findings: Iterable[Finding]) -> Finding:
+    """The one finding of a check that has one. What is not right has a cure, as a sentence."""
+    (finding,) = findings
+    if finding.verdict in (Verdict.WARNING, Verdict.FAILED):
+        assert finding.cure.endswith((".", ")."))
+    return finding

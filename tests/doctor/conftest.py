@@ -1,0 +1,27 @@
+"""A served app that the doctor may probe, and an authority that this machine believes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.doctor.certificates import Authority
+from tests.live import Server, Site, free_port
+
+HTTPS_PORT = free_port()
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    """Signed with our own secret key; at home behind the https address of `HTTPS_PORT`."""
+    origin = f"https://localhost:{HTTPS_PORT}"
+    with site.server(SECRET_KEY=settings.SECRET_KEY, CSRF_TRUSTED_ORIGINS=origin) as server:
+        yield server
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    return authority

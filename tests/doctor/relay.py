@@ -1,0 +1,166 @@
+"""A reverse proxy that can misbehave: it buffers, refuses upgrades, drops what is silent, limits
+bodies, rewrites heads, speaks TLS.
+
+    with Relay(server.url, lump_seconds=1) as relay:
+        ...                                   # relay.url leads to the server
+"""
+
+import asyncio
+import re
+import ssl
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.live import WAIT_SECONDS
+
+TOO_LARGE = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+def as_it_is(data: bytes) -> bytes:
+    return data
+
+
+def refusing_upgrades(data: bytes) -> bytes:
+    """What a proxy does that knows of no WebSockets: the hop's own headers stay behind."""
+    return re.sub(rb"\r\n(Upgrade|Connection): [^\r]*", b"", data)
+
+
+def dropping(name: str) -> Callable[[bytes], bytes]:
+    return lambda data: re.sub(rb"(?i)\r\n" + name.encode() + rb": [^\r]*", b"", data)
+
+
+def saying(name: str, value: str) -> Callable[[bytes], bytes]:
+    """Sets a header, in place of what came under its name."""
+
+    def said(data: bytes) -> bytes:
+        if not re.match(rb"[A-Z]+ /|HTTP/1", data):
+            return data
+        head, found, rest = dropping(name)(data).partition(b"\r\n")
+        return head + found + f"{name}: {value}\r\n".encode() + rest
+
+    return said
+
+
+@dataclass
+class Relay:
+    """Between a client and the server at `target`; runs in a thread of its own."""
+
+    target: str
+    ask: Callable[[bytes], bytes] = as_it_is  # done to what goes to the server
+    tell: Callable[[bytes], bytes] = as_it_is  # and to what comes from it
+    lump_seconds: float = 0.0
+    idle_seconds: float | None = None
+    max_body: int | None = None
+    max_message: int | None = None
+    context: ssl.SSLContext | None = None
+    port: int = 0
+    _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._listening: Future[int] = Future()
+        self._thread = threading.Thread(target=self._serve, name="relay", daemon=True)
+        self._thread.start()
+        self.port = self._listening.result(WAIT_SECONDS)
+        scheme = "https" if self.context else "http"
+        self.url = f"{scheme}://localhost:{self.port}"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(WAIT_SECONDS)
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._listen())
+
+    async def _listen(self) -> None:
+        self._stopping = asyncio.Event()
+        server = await asyncio.start_server(
+            self._meet, "127.0.0.1", self.port, ssl=self.context, limit=2**22
+        )
+        self._listening.set_result(server.sockets[0].getsockname()[1])
+        await self._stopping.wait()
+        server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = self._loop.create_task(self._connect(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        parts = urlsplit(self.target)
+        with suppress(OSError):
+            there, to_there = await asyncio.open_connection(parts.hostname, parts.port)
+            try:
+                await self._relay(reader, writer, there, to_there)
+            finally:
+                to_there.close()
+                writer.close()
+
+    async def _relay(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        there: asyncio.StreamReader,
+        to_there: asyncio.StreamWriter,
+    ) -> None:
+        ways = {
+            asyncio.create_task(self._asking(reader, to_there, writer)),
+            asyncio.create_task(self._telling(there, writer)),
+        }
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+    async def _asking(
+        self,
+        reader: asyncio.StreamReader,
+        to_there: asyncio.StreamWriter,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        is_socket, size = False, 0
+        while data := await self._read(reader):
+            length = re.search(rb"(?i)\r\ncontent-length: (\d+)", data)
+            if self.max_body is not None and length and int(length[1]) > self.max_body:
+                writer.write(TOO_LARGE)
+                await writer.drain()
+                return
+            size = size + len(data) if is_socket else 0
+            is_socket |= b"Upgrade: websocket" in data
+            if self.max_message is not None and size > self.max_message:
+                return
+            to_there.write(self.ask(data))
+            await to_there.drain()
+
+    async def _telling(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await self._read(there):
+            if self.lump_seconds and not data.startswith(b"HTTP/1.1 101"):
+                await asyncio.sleep(self.lump_seconds)
+            writer.write(self.tell(data))
+            await writer.drain()
+
+    async def _read(self, reader: asyncio.StreamReader) -> bytes:
+        """What came; nothing where nobody has said anything for too long."""
+        try:
+            async with asyncio.timeout(self.idle_seconds):
+                return await reader.read(2**21)
+        except TimeoutError:
+            return b""

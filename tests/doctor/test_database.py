@@ -1,0 +1,119 @@
+"""A database that is away, read-only, not migrated, or as it should be."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from chatapp import environment
+from chatapp.doctor.database import database, is_usable, own_connection
+from chatapp.doctor.report import Verdict
+from tests.doctor import verdicts
+from tests.live import Site, free_port
+
+POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
+
+
+@pytest.fixture(autouse=True)
+def with_databases(django_db_blocker: Any) -> Iterator[None]:
+    """Databases of the tests' own, which pytest-django need not guard."""
+    with django_db_blocker.unblock():
+        yield
+
+
+def sqlite(path: Path | str) -> BaseDatabaseWrapper:
+    return own_connection({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": path}})
+
+
+def postgres(monkeypatch: pytest.MonkeyPatch, url: str, options: Any = None) -> BaseDatabaseWrapper:
+    monkeypatch.setenv("OTHER_URL", url)
+    read = environment.database("OTHER_URL")
+    return own_connection({"default": read | {"OPTIONS": {"pool": True} | (options or {})}})
+
+
+@pytest.fixture
+def migrated(site: Site, tmp_path: Path) -> Path:
+    file = site.server().data_dir / "chatapp.sqlite3"
+    if not file.exists():
+        pytest.skip("the site is on PostgreSQL")
+    copy = tmp_path / "copy.sqlite3"
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")  # one file, to be compared
+    return copy
+
+
+def test_a_database_as_it_should_be(migrated: Path) -> None:
+    before = migrated.read_bytes()
+    assert set(verdicts(database(sqlite(migrated))).values()) == {Verdict.OK}
+    assert is_usable(sqlite(migrated))
+    assert migrated.read_bytes() == before  # what was tried is rolled back
+
+
+def test_one_without_tables_is_not_migrated(tmp_path: Path) -> None:
+    file = tmp_path / "empty.sqlite3"
+    file.touch()
+    *_, found = database(sqlite(file))
+    assert (found.what, found.verdict) == ("Migrated", Verdict.FAILED)
+    assert "contenttypes.0001_initial" in found.found
+    assert "make upgrade" in found.cure
+    assert not is_usable(sqlite(file))
+
+
+def test_one_that_is_read_only_is_not_writable(migrated: Path) -> None:
+    found = {one.what: one for one in database(sqlite(f"file:{migrated}?mode=ro"))}
+    assert found["Writable"].verdict is Verdict.FAILED
+    assert "readonly" in found["Writable"].found
+    assert found["Migrated"].verdict is Verdict.OK
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    file = tmp_path / "none.sqlite3"
+    assert verdicts(database(sqlite(file))) == {
+        "Reachable": Verdict.FAILED,
+        "Writable": Verdict.SKIPPED,
+        "Migrated": Verdict.SKIPPED,
+    }
+    assert not is_usable(sqlite(file))
+    assert not file.exists()
+
+
+def test_a_server_that_is_away_is_told_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
+    found = list(database(postgres(monkeypatch, url)))
+    assert [one.verdict for one in found] == [Verdict.FAILED, Verdict.SKIPPED, Verdict.SKIPPED]
+    assert "/chat" in found[0].found
+    assert "hunter22" not in found[0].found
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> str:
+    try:
+        psycopg.connect(POSTGRES, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        pytest.skip("no PostgreSQL server is here")
+    return POSTGRES
+
+
+def test_a_postgresql_server_has_a_version_and_a_clock(
+    monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    found = {one.what: one for one in database(postgres(monkeypatch, server))}
+    assert found["Reachable"].found.startswith("PostgreSQL ")
+    assert found["Writable"].verdict is Verdict.OK
+    assert found["Its clock"].verdict is Verdict.OK
+
+
+def test_a_postgresql_replica_is_not_writable(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    read_only = {"options": "-c default_transaction_read_only=on"}
+    found = {one.what: one for one in database(postgres(monkeypatch, server, read_only))}
+    assert found["Writable"].verdict is Verdict.FAILED
+    assert "read-only" in found["Writable"].found

@@ -1,0 +1,87 @@
+"""Redis, and a message through the layer after idling."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import redis
+from channels.layers import InMemoryChannelLayer
+from channels_redis.core import RedisChannelLayer
+from channels_redis.pubsub import RedisPubSubChannelLayer
+
+from chatapp.doctor.layer import message_after_idling, redis_server
+from chatapp.doctor.report import Verdict
+from tests.doctor import only, verdicts
+from tests.live import WAIT_SECONDS, free_port
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis of the tests' own, with a password."""
+    if not (program := shutil.which("redis-server")):
+        pytest.skip("no redis-server is here")
+    directory: Path = tmp_path_factory.mktemp("redis")
+    port = str(free_port())
+    options = ["--port", port, "--save", "", "--requirepass", "hunter22", "--dir", str(directory)]
+    with subprocess.Popen(
+        [program, *options], stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}
+    ) as process:
+        url = f"redis://:hunter22@127.0.0.1:{port}/0"
+        retry = redis.retry.Retry(redis.backoff.ConstantBackoff(0.05), int(WAIT_SECONDS / 0.05))
+        with redis.Redis.from_url(url, retry=retry) as client:
+            client.ping()
+        yield url
+        process.terminate()
+
+
+def test_without_redis_there_is_nothing_to_check() -> None:
+    assert only(redis_server("")).verdict is Verdict.SKIPPED
+
+
+def test_a_redis_that_answers(url: str) -> None:
+    found = list(redis_server(url))
+    assert verdicts(found) == {"Redis": Verdict.OK, "Its clock": Verdict.OK}
+    assert "hunter22" not in found[0].found
+
+
+def test_a_redis_that_refuses_the_password(url: str) -> None:
+    found = only(redis_server(url.replace("hunter22", "hunter23")))
+    assert found.verdict is Verdict.FAILED
+    assert "hunter23" not in found.found
+
+
+def test_a_redis_that_is_not_there() -> None:
+    found = only(redis_server(f"redis://:hunter22@127.0.0.1:{free_port()}/0"))
+    assert found.verdict is Verdict.FAILED
+    assert "hunter22" not in found.found
+
+
+def test_an_old_redis_is_to_be_upgraded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatapp.doctor.layer.OLDEST", (99, 0))
+    first, _ = redis_server(url)
+    assert first.verdict is Verdict.WARNING
+
+
+def test_a_message_comes_through_the_apps_layer_after_six_seconds(url: str) -> None:
+    assert only(message_after_idling(RedisPubSubChannelLayer(hosts=[url]))).verdict is Verdict.OK
+
+
+def test_a_layer_that_does_not_survive_idling_is_told(url: str) -> None:
+    impatient = RedisChannelLayer(hosts=[{"address": url, "socket_timeout": 0.2}])
+    found = only(message_after_idling(impatient, 0.5))
+    assert found.verdict is Verdict.FAILED
+    assert "RedisPubSubChannelLayer" in found.cure
+
+
+def test_a_layer_without_its_redis_is_told() -> None:
+    layer = RedisPubSubChannelLayer(hosts=[f"redis://127.0.0.1:{free_port()}/0"])
+    with suppress(ResourceWarning):
+        assert only(message_after_idling(layer, 0.1)).verdict is Verdict.FAILED
+
+
+def test_a_layer_in_memory_needs_no_redis() -> None:
+    assert only(message_after_idling(InMemoryChannelLayer(), 0.01)).verdict is Verdict.OK

@@ -1,0 +1,140 @@
+"""Settings that are unsafe in production, and the secret key."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import checks
+
+from chatapp.doctor import settings_checks
+from chatapp.doctor.report import Verdict
+from tests.doctor import only
+
+URL = "https://chat.example"
+
+
+def test_debug_pages_fail(settings: Any) -> None:
+    assert only(settings_checks.debug()).verdict is Verdict.OK
+    settings.DEBUG = True
+    assert only(settings_checks.debug()).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("allowed", "url", "verdict"),
+    [
+        (["localhost"], "", Verdict.OK),
+        (["localhost"], URL, Verdict.FAILED),
+        (["chat.example"], URL, Verdict.OK),
+        ([".example"], f"{URL}:8443/", Verdict.OK),
+        (["*"], "", Verdict.WARNING),
+        (["*"], URL, Verdict.WARNING),
+    ],
+)
+def test_host_names(settings: Any, allowed: list[str], url: str, verdict: Verdict) -> None:
+    settings.ALLOWED_HOSTS = allowed
+    found = only(settings_checks.hosts(url))
+    assert found.verdict is verdict
+    if url and verdict is not Verdict.OK:
+        assert found.cure == "Set ALLOWED_HOSTS=chat.example and restart."
+
+
+@pytest.mark.parametrize(
+    ("trusted", "url", "verdict"),
+    [
+        ([], "", Verdict.WARNING),
+        ([], URL, Verdict.FAILED),
+        (["https://other.example"], URL, Verdict.FAILED),
+        ([URL], URL, Verdict.OK),
+        ([URL], f"{URL}:443/", Verdict.OK),
+        ([URL], "", Verdict.OK),
+        ([], "http://chat.example", Verdict.WARNING),
+    ],
+)
+def test_origins(settings: Any, trusted: list[str], url: str, verdict: Verdict) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = trusted
+    settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
+    found = only(settings_checks.origins(url))
+    assert found.verdict is verdict
+    if verdict is Verdict.FAILED:
+        assert f"CSRF_TRUSTED_ORIGINS={URL}" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdict"), [(0o600, Verdict.OK), (0o644, Verdict.FAILED), (0o640, Verdict.FAILED)]
+)
+def test_a_key_file_is_for_its_owner_alone(tmp_path: Path, mode: int, verdict: Verdict) -> None:
+    path = tmp_path / "secret_key"
+    path.write_text("the secret itself")
+    path.chmod(mode)
+    found = only(settings_checks.secret_key(path))
+    assert found.verdict is verdict
+    assert f"{mode:04o}" in found.found
+    assert "the secret itself" not in found.found + found.cure
+    if verdict is Verdict.FAILED:
+        assert f"chmod 600 {path}" in found.cure
+
+
+def test_a_key_file_that_is_someone_elses_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "secret_key"
+    path.touch(0o600)
+    stranger = path.stat().st_uid + 1
+    monkeypatch.setattr(os, "geteuid", lambda: stranger)
+    assert only(settings_checks.secret_key(path)).verdict is Verdict.FAILED
+    assert only(settings_checks.secret_key(tmp_path / "none")).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("key", "verdict"),
+    [
+        ("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQR", Verdict.OK),
+        ("short", Verdict.FAILED),
+        ("a" * 60, Verdict.FAILED),
+        ("django-insecure-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF", Verdict.FAILED),
+    ],
+)
+def test_a_key_of_the_environment_is_long_and_mixed(key: str, verdict: Verdict) -> None:
+    found = only(settings_checks.secret_key(Path("/nowhere"), key))
+    assert found.verdict is verdict
+    assert key not in found.found + found.cure
+
+
+@pytest.mark.parametrize(
+    ("token", "verdict"),
+    [("", Verdict.OK), ("hunter2", Verdict.WARNING), ("k3jf8s0dkf93ksl20fk39dk2l4", Verdict.OK)],
+)
+def test_a_metrics_token_is_no_word(token: str, verdict: Verdict) -> None:
+    found = only(settings_checks.metrics_token(token))
+    assert found.verdict is verdict
+    assert not token or token not in found.found + found.cure
+
+
+@pytest.mark.parametrize(
+    ("database", "redis", "said"),
+    [("", "", "set DATABASE_URL and REDIS_URL"), ("p", "", "set REDIS_URL"), ("p", "r", "any")],
+)
+def test_how_many_processes_there_can_be(
+    settings: Any, database: str, redis: str, said: str
+) -> None:
+    settings.DATABASE_URL, settings.REDIS_URL = database, redis
+    assert said in only(settings_checks.processes()).found
+
+
+@pytest.fixture
+def saying(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def say(*messages: checks.CheckMessage) -> None:
+        monkeypatch.setattr(checks, "run_checks", lambda **_: list(messages))
+
+    return say
+
+
+def test_djangos_checks_add_what_no_line_of_ours_tells(saying: Callable[..., None]) -> None:
+    assert only(settings_checks.django_checks()).verdict is Verdict.OK  # all of them, for real
+    saying(checks.Warning("HSTS", id="security.W004"), checks.Warning("A", "Do B.", id="x.W1"))
+    found = only(settings_checks.django_checks())
+    assert (found.verdict, found.found, found.cure) == (Verdict.WARNING, "x.W1: A", "Do B.")
+    saying(checks.Error("A", id="x.E1"))
+    assert only(settings_checks.django_checks()).verdict is Verdict.FAILED

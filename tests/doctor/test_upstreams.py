@@ -1,0 +1,70 @@
+"""Upstreams that list their models, and those that do not."""
+
+from cryptography.fernet import Fernet
+from django.db import connection
+
+from chatapp.doctor.report import Verdict
+from chatapp.doctor.upstreams import upstreams
+from chatapp.models import Upstream
+from tests.doctor import only
+from tests.fake_upstream import FakeUpstream
+
+KEY = "sk-very-secret"
+
+
+def test_an_upstream_that_lists_models_is_asked_for_nothing_else(
+    upstream: FakeUpstream, connected: Upstream
+) -> None:
+    found = only(upstreams(has_demo=False))
+    assert (found.what, found.verdict) == ("Fake", Verdict.OK)
+    assert found.found.startswith("lists 1 models")
+    assert upstream.chat_requests == []
+
+
+def test_a_refused_key_is_told_and_not_shown(upstream: FakeUpstream, connected: Upstream) -> None:
+    upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
+    found = only(upstreams(has_demo=False))
+    assert found.verdict is Verdict.FAILED
+    assert found.found == "It refuses the key: 401 *** is wrong"
+    assert found.cure.startswith("Set the right one")
+
+
+def test_an_upstream_that_is_away_is_told(connected: Upstream) -> None:
+    Upstream.objects.update(base_url="http://127.0.0.1:9/v1")
+    found = only(upstreams(has_demo=False))
+    assert found.verdict is Verdict.FAILED
+    assert found.found.startswith("It can't be reached: ")
+
+
+def test_an_upstream_without_a_list_can_have_named_models(
+    upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.models = []
+    assert only(upstreams(has_demo=False)).verdict is Verdict.WARNING
+    Upstream.objects.update(offered_models="one")
+    assert only(upstreams(has_demo=False)).verdict is Verdict.OK
+    upstream.fail_models(404, {"error": {"message": "no such page"}})
+    assert only(upstreams(has_demo=False)).verdict is Verdict.OK
+
+
+def test_a_key_of_another_secret_key_is_recognised(
+    upstream: FakeUpstream, connected: Upstream
+) -> None:
+    stored = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [stored])
+    found = only(upstreams(has_demo=False))
+    assert found.verdict is Verdict.FAILED
+    assert "SECRET_KEY" in found.cure
+    assert stored not in found.found + found.cure
+    assert upstream.requests == []
+
+
+def test_without_any_nobody_can_chat(transactional_db: None) -> None:
+    assert only(upstreams(has_demo=False)).verdict is Verdict.WARNING
+    assert only(upstreams(has_demo=True)).verdict is Verdict.SKIPPED
+
+
+def test_the_demo_is_not_asked_from_outside(connected: Upstream) -> None:
+    Upstream.objects.update(from_environment=True)
+    assert only(upstreams(has_demo=True)).verdict is Verdict.SKIPPED

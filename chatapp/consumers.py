@@ -6,8 +6,8 @@ once. Every action asks the database anew who is signed in.
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
@@ -24,13 +24,13 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
 from chatapp import frames, metrics
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import Generation, RemoteReply, generations, sign_out
+from chatapp.generation import RESTARTING, Generation, RemoteReply, generations, sign_out
 from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
 from chatapp.upstream.reply import Ending
 
@@ -92,8 +92,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except (Refused, DatabaseError) as error:
             logger.info("A socket is refused: %s", error)
             user = None
-        if user is None or not is_own_origin(self.scope) or generations().sends_tabs_away:
+        if user is None or not is_own_origin(self.scope):
             await self.close()
+            return
+        if generations().sends_tabs_away:
+            await self.close(RESTARTING)
             return
         self.user_id = user.pk
         self.session = _hash_of(self._session_key)
@@ -165,6 +168,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await actions[action](fields)
         except Refused as refused:
             await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
+        except StillStreaming:
+            text = "A reply is still being written here. Stop it, or wait for its end."
+            await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
         except DatabaseError as error:
             logger.error("The database failed on %s: %s", action, error)
             text = "The database can't be reached. Your text is kept: send it again in a moment."
@@ -276,9 +282,16 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return user
 
     def _store_prompt(self, asked: dict[str, Any]) -> Turn:
+        """The turn of a new prompt, or of one that was stored already, perhaps just now.
+
+        A tab that lost its socket sends its prompt again, and another process may be storing it.
+        """
         user = self._user()
-        if stored := self._stored_prompt(user, asked):
-            return stored
+        with suppress(StillStreaming, IntegrityError):
+            return self._stored_prompt(user, asked) or self._store_new_prompt(user, asked)
+        return self._stored_prompt(user, asked) or self._store_new_prompt(user, asked)
+
+    def _store_new_prompt(self, user: User, asked: dict[str, Any]) -> Turn:
         _refuse_while_draining()
         upstream, model = _upstream_of(asked["model"])
         with transaction.atomic():
@@ -289,15 +302,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 conversation = Conversation(user=user, title=title)
             thread = conversation.thread(asked["parent"]) if asked["conversation"] else []
             parent = thread[-1] if thread else None
-            with _one_at_a_time():
-                prompt, reply = conversation.ask(
-                    asked["prompt"] or uuid4(),
-                    asked["message"],
-                    parent,
-                    upstream,
-                    model,
-                    generations().process,
-                )
+            prompt, reply = conversation.ask(
+                asked["prompt"] or uuid4(),
+                asked["message"],
+                parent,
+                upstream,
+                model,
+                generations().process,
+            )
         return Turn([*thread, prompt, reply])
 
     def _stored_prompt(self, user: User, asked: dict[str, Any]) -> Turn | None:
@@ -315,8 +327,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         _refuse_while_draining()
         upstream, model = _upstream_of(asked["model"])
         prompt = conversation.messages.get(children=asked["reply"])
-        with _one_at_a_time():
-            reply = conversation.answer(prompt, upstream, model, generations().process)
+        reply = conversation.answer(prompt, upstream, model, generations().process)
         thread = conversation.thread(reply.pk)
         thread[-1].upstream = upstream  # whose key is read
         return Turn(thread)
@@ -347,15 +358,6 @@ def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     if upstream is None:
         raise Refused("This model is not offered any more. Choose another.")
     return upstream, choice[1]
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    try:
-        yield
-    except StillStreaming:
-        text = "A reply is still being written here. Stop it, or wait for its end."
-        raise Refused(text) from None
 
 
 def _refuse_while_draining() -> None:

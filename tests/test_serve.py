@@ -280,12 +280,15 @@ async def test_a_prompt_that_is_sent_again_on_a_new_socket_is_asked_once(
 async def test_sigterm_saves_the_running_reply_and_exits_with_0(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
-    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+    environment = {"OPENAI_BASE_URL": upstream.base_url, "CHATAPP_DRAIN_SECONDS": "0.2"}
+    with site.server(**environment) as server:
         async with half_a_reply(server, upstream, alice) as (visitor, request):
             server.begin_stop()
             await visitor.until_ended()
             assert visitor.ending == "interrupted"
             assert (await request.until_closed()).was_streaming
+            await visitor.socket.wait_closed()
+            assert visitor.socket.close_code == 1012  # the page opens a new one
         assert await asyncio.to_thread(server.wait) == 0
         server.start()
         with server.visit(alice) as client:

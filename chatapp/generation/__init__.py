@@ -11,10 +11,18 @@ wishes back, `presence` tells the database that this process lives.
 
 from chatapp.generation.audience import Tab
 from chatapp.generation.generation import Generation
-from chatapp.generation.process import Generations, begin_as, generations, shut_down, sign_out
+from chatapp.generation.process import (
+    RESTARTING,
+    Generations,
+    begin_as,
+    generations,
+    shut_down,
+    sign_out,
+)
 from chatapp.generation.remote import RemoteReply
 
 __all__ = [
+    "RESTARTING",
     "Generation",
     "Generations",
     "RemoteReply",

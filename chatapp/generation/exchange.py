@@ -54,6 +54,7 @@ class Exchange:
             "snapshot": self._take_snapshot,
             "ended": self._take_ended,
             "running": self._take_running,
+            "gone": self._take_gone,
             "turn": self._take_turn,
             "signed_out": self._take_signed_out,
         }
@@ -143,7 +144,7 @@ class Exchange:
     async def _take_watch(self, sender: UUID, reply: str, conversation: str) -> None:
         generation = self._running_reply(UUID(reply), UUID(conversation))
         if generation is None:
-            self.mail.post(sender, "running", [[reply, None]])
+            self.mail.post(sender, "gone", reply)
             return
         follower = self._follower(sender, generation)
         follower.renewed_at = time.monotonic()
@@ -197,9 +198,13 @@ class Exchange:
             if not (remote := self._remote.get(UUID(reply))):
                 continue
             if sequence is None:
-                remote.is_over = True  # `see` asks the database
+                remote.ask()
             else:
                 remote.take_sequence(sequence)
+
+    async def _take_gone(self, sender: UUID, reply: str) -> None:
+        if remote := self._remote.get(UUID(reply)):
+            remote.is_over = True  # `see` asks the database
 
     async def _take_turn(self, sender: UUID, conversation: str) -> None:
         self._catch_up(UUID(conversation))

@@ -84,13 +84,14 @@ class Generations:
         return self._running.get(conversation) if conversation else None
 
     def start(self, message: Message, history: list[ChatMessage], tab: Tab) -> Generation:
-        """Streams the reply that `message` is to become; `tab` waits for it."""
+        """Streams what `message` is to become; `tab` and those that show it wait for it."""
         conversation = message.conversation_id
         showing = self.tabs.showing(conversation)
         generation = Generation(
             message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
         )
-        generation.audience.join(tab)
+        for watcher in {tab, *showing}:
+            generation.audience.join(watcher)
         self._running[conversation] = generation
         task = asyncio.create_task(self._run(generation))
         self._tasks.add(task)

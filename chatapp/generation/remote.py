@@ -84,7 +84,7 @@ class RemoteReply:
         metrics.snapshots.labels("join").inc()
         self._waiting.add(tab)
         self._behind.add(tab)
-        self._ask()
+        self.ask()
 
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone; the owner hears of the last one's leaving."""
@@ -112,7 +112,7 @@ class RemoteReply:
     async def take_snapshot(self, sequence: int, html: str) -> None:
         self._heard_at = time.monotonic()
         if sequence < self._sequence:
-            self._ask()
+            self.ask()
             return
         tabs = self._waiting if sequence > self._sequence else self._behind
         self._sequence, self._behind, self._asked_at = sequence, set(), 0.0
@@ -140,17 +140,18 @@ class RemoteReply:
                 await self._show(waiting_frame(self.reply, SILENT), self._showing)
             self._behind = set(self._waiting)
         if self._behind and now - self._asked_at >= ASK_AGAIN_SECONDS:
-            self._ask()
+            self.ask()
+
+    def ask(self) -> None:
+        """Follows the reply, by a request for a snapshot."""
+        self._asked_at = time.monotonic()
+        self._mail.post(self.owner, "watch", self.reply.hex, self.conversation.hex)
 
     def _catch_up_all(self) -> None:
         self._behind = set(self._waiting)
         if time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS:
             metrics.snapshots.labels("gap").inc()
-            self._ask()
-
-    def _ask(self) -> None:
-        self._asked_at = time.monotonic()
-        self._mail.post(self.owner, "watch", self.reply.hex, self.conversation.hex)
+            self.ask()
 
     async def _show(self, frame: str, tabs: set[Tab]) -> None:
         for tab in list(tabs):

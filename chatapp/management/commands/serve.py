@@ -52,7 +52,12 @@ class Command(BaseCommand):
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
         from daphne.endpoints import build_endpoint_description_strings
         from daphne.server import Server
+        from daphne.ws_protocol import WebSocketFactory
         from twisted.internet import reactor
+
+        from chatapp.socket_protocol import SocketProtocol
+
+        WebSocketFactory.protocol = SocketProtocol
 
         self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
@@ -171,7 +176,10 @@ class Command(BaseCommand):
     async def _drain_and_stop(self) -> None:
         seconds = f"{settings.CHATAPP_DRAIN_SECONDS:g}"
         self.stdout.write(f"Stopping: running replies get {seconds} s, then they are saved.")
-        await shut_down(settings.CHATAPP_DRAIN_SECONDS)
+        try:
+            await shut_down(settings.CHATAPP_DRAIN_SECONDS)
+        except Exception:  # whatever it was, the process ends
+            logger.exception("The process could not stop as it should")
         self.reactor.stop()
 
 

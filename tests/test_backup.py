@@ -31,7 +31,7 @@ django.setup()
 from chatapp.models import Conversation, Message, Upstream, User
 upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1", api_key="{KEY}")
 chat = Conversation(user=User.objects.get(username="olive"), title="Kept")
-prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m")
+prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4())
 Message.objects.filter(pk=reply.pk).update(content="Half of")
 print(chat.get_absolute_url())
 """

@@ -100,8 +100,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return
         self.user_id = user.pk
         self.session = _hash_of(self._session_key)
-        await generations().welcome(self)
         await self.accept()
+        await generations().welcome(self)
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):
             await self._act("watch", query)

@@ -53,6 +53,9 @@ class Command(BaseCommand):
         from daphne.server import Server
         from twisted.internet import reactor
 
+        from chatapp import sockets
+
+        sockets.install()
         self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
         if self.demo_key:
@@ -166,7 +169,10 @@ class Command(BaseCommand):
     async def _drain_and_stop(self) -> None:
         seconds = f"{settings.CHATAPP_DRAIN_SECONDS:g}"
         self.stdout.write(f"Stopping: running replies get {seconds} s, then they are saved.")
-        await shut_down(settings.CHATAPP_DRAIN_SECONDS)
+        try:
+            await shut_down(settings.CHATAPP_DRAIN_SECONDS)
+        except Exception:  # it would go on for ever, and take no prompts
+            logger.exception("Not everything could be put away")
         self.reactor.stop()
 
 

@@ -24,7 +24,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import Error, OperationalError, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
@@ -89,7 +89,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def connect(self) -> None:
         try:
             user = await database_sync_to_async(self._user)()
-        except (Refused, DatabaseError) as error:
+        except (Refused, Error) as error:
             logger.info("A socket is refused: %s", error)
             user = None
         if user is None or not _is_own_origin(self.scope) or generations().sends_tabs_away:
@@ -134,7 +134,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Draws the conversation as the database has it now, where the tab still shows it."""
         try:
             view = await database_sync_to_async(self._view)(conversation, None)
-        except (Refused, DatabaseError) as error:
+        except (Refused, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
         if generations().tabs.shown_by(self) == conversation:
@@ -165,7 +165,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await actions[action](fields)
         except Refused as refused:
             await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
-        except DatabaseError as error:
+        except Error as error:
             logger.error("The database failed on %s: %s", action, error)
             text = "The database can't be reached. Your text is kept: send it again in a moment."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))

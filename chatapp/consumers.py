@@ -24,7 +24,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, IntegrityError, OperationalError, transaction
+from django.db import Error, IntegrityError, OperationalError, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 
@@ -36,6 +36,7 @@ from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
+TRY_AGAIN_LATER = 1013
 CLOSE_FRAME_CODES = (1000, 1001)
 
 
@@ -89,9 +90,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def connect(self) -> None:
         try:
             user = await database_sync_to_async(self._user)()
-        except (Refused, DatabaseError) as error:
-            logger.info("A socket is refused: %s", error)
+        except Refused:
             user = None
+        except Error as error:
+            logger.warning("A socket is refused, since the database failed: %s", error)
+            await self.close(TRY_AGAIN_LATER)
+            return
         if user is None or not is_own_origin(self.scope):
             await self.close()
             return
@@ -137,7 +141,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Draws the conversation as the database has it now, where the tab still shows it."""
         try:
             view = await database_sync_to_async(self._view)(conversation, None)
-        except (Refused, DatabaseError) as error:
+        except (Refused, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
         if generations().tabs.shown_by(self) == conversation:
@@ -171,7 +175,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except StillStreaming:
             text = "A reply is still being written here. Stop it, or wait for its end."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
-        except DatabaseError as error:
+        except Error as error:
             logger.error("The database failed on %s: %s", action, error)
             text = "The database can't be reached. Your text is kept: send it again in a moment."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))

@@ -77,6 +77,8 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
             # Without the handlers of Django's own configuration: one of them mails forms' fields.
             "django": {"handlers": [], "level": "NOTSET"},
             "django.request": {"filters": ["told"]},
+            # A traceback a second while Redis is away, which `generation.mail` tells in one line.
+            "channels_redis": {"level": "CRITICAL"},
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         },
     }

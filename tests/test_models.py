@@ -137,11 +137,16 @@ def test_what_a_living_process_streams_is_no_orphan(
     process = Process.here(is_alone=False)
     process.beat()
     conversation.ask(uuid4(), "Why?", None, gateway, MODEL, process.pk)
-    Process.objects.bury()
+    other = Process.here(is_alone=False)
+    other.beat()
+    Process.objects.bury(other)
     assert Message.objects.interrupt_orphans() == 0
     Process.objects.update(seen_at=Now() - timedelta(seconds=LEASE_SECONDS + 1))
+    Process.objects.bury(other)  # which was not seen either: the database stood still
     assert Message.objects.interrupt_orphans() == 0
-    Process.objects.bury()
+    other.beat()
+    assert Message.objects.interrupt_orphans() == 0
+    Process.objects.bury(other)
     assert Message.objects.interrupt_orphans() == 1
 
 

@@ -220,14 +220,20 @@ class Exchange:
         """Renews leases on replies elsewhere, ends those on ours that were not renewed."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            held: defaultdict[UUID, list[str]] = defaultdict(list)
-            for remote in list(self._remote.values()):
-                held[remote.owner].append(remote.reply.hex)
-                await remote.notice_silence()
-            for owner, replies in held.items():
-                self.mail.post(owner, "renew", replies)
-            if self.mail.answers:
-                self._end_leases(time.monotonic() - LEASE_SECONDS)
+            try:
+                await self._renew_once()
+            except Exception:  # whatever is wrong with one reply, the others stay open
+                logger.exception("Leases could not be renewed")
+
+    async def _renew_once(self) -> None:
+        held: defaultdict[UUID, list[str]] = defaultdict(list)
+        for remote in list(self._remote.values()):
+            held[remote.owner].append(remote.reply.hex)
+            await remote.notice_silence()
+        for owner, replies in held.items():
+            self.mail.post(owner, "renew", replies)
+        if self.mail.answers:
+            self._end_leases(time.monotonic() - LEASE_SECONDS)
 
     def _end_leases(self, since: float) -> None:
         for follower, generation in list(self._followers.values()):

@@ -39,6 +39,7 @@ class Mail:
         self._layer = get_channel_layer()
         self._channel = ""
         self._users: Counter[int] = Counter()  # those whose tabs are here, with how many
+        self._unjoined: set[str] = set()  # groups that are still to be joined
         self._waiting: dict[str, deque[Letter]] = {}
         self._has_waiting = asyncio.Event()
         self._is_idle = asyncio.Event()
@@ -59,15 +60,17 @@ class Mail:
     async def follow(self, user: int) -> None:
         """Hears what concerns a person who has one more tab here."""
         self._users[user] += 1
-        if self._users[user] == 1 and self._channel:
-            with suppress(*LAYER_ERRORS):  # all are joined again once the layer is back
-                await self._join(_user_group(user))
+        if self._users[user] == 1:
+            self._unjoined.add(_user_group(user))
+            if self.answers:
+                await self._join_all()
 
     async def unfollow(self, user: int) -> None:
         self._users[user] -= 1
         if self._users[user] <= 0:
             del self._users[user]
-            if self._channel:
+            self._unjoined.discard(_user_group(user))
+            if self._channel and self.answers:
                 with suppress(*LAYER_ERRORS):
                     async with asyncio.timeout(SEND_SECONDS):
                         await self._layer.group_discard(_user_group(user), self._channel)
@@ -107,25 +110,37 @@ class Mail:
 
     async def _send_to(self, group: str, letters: deque[Letter]) -> None:
         message = {"type": "mail", "sender": self.process.hex, "letters": list(letters)}
-        with suppress(*LAYER_ERRORS):  # told once, by `_listen_for_itself`
+        try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._layer.group_send(group, message)
+        except LAYER_ERRORS:
+            pass  # told once, by `_listen_for_itself`
+        except Exception:  # whatever is wrong with these letters, the next are sent
+            logger.exception("Letters could not be sent")
 
     async def _receive(self) -> None:
         while True:
             try:
                 self._channel = await self._layer.new_channel("mail")
-                await self._join(_process_group(self.process))
-                for user in list(self._users):
-                    await self._join(_user_group(user))
+                self._unjoined = self._groups()
+                await self._join_all()
                 while True:
                     await self._open(await self._layer.receive(self._channel))
             except LAYER_ERRORS:
                 await asyncio.sleep(ECHO_SECONDS)
 
-    async def _join(self, group: str) -> None:
-        async with asyncio.timeout(SEND_SECONDS):
-            await self._layer.group_add(group, self._channel)
+    def _groups(self) -> set[str]:
+        return {_process_group(self.process), *map(_user_group, self._users)}
+
+    async def _join_all(self) -> None:
+        """Joins what is still to be joined, as far as the layer lets it."""
+        if not self._channel:
+            return
+        with suppress(*LAYER_ERRORS):
+            async with asyncio.timeout(SEND_SECONDS):
+                for group in list(self._unjoined):
+                    await self._layer.group_add(group, self._channel)
+                    self._unjoined.discard(group)
 
     async def _open(self, message: dict[str, Any]) -> None:
         sender = UUID(message["sender"])
@@ -140,10 +155,12 @@ class Mail:
         while True:
             self.post(self.process, "echo")
             await asyncio.sleep(ECHO_SECONDS)
+            await self._join_all()
             if self.answers != did_answer:
                 did_answer = self.answers
                 if did_answer:
                     self.answers_since = time.monotonic()
+                    self._unjoined = self._groups()
                     logger.warning("Redis is back: processes hear each other again")
                 else:
                     logger.error(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from chatapp import metrics
 from chatapp.models import Message, Process
@@ -41,12 +41,17 @@ class Presence:
         tell: Callable[[Sighting], None],
     ) -> None:
         self.process = process
-        self.database_answers = True
+        self._did_answer = True
         self._shown = shown
         self._tell = tell
         self._beat_at = self._steady_since = time.monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+
+    @property
+    def database_answers(self) -> bool:
+        """Whether it did about a second ago; one that only hangs does not for long."""
+        return self._did_answer and time.monotonic() - self._beat_at < LEASE_SECONDS
 
     def start(self) -> None:
         self._thread.start()
@@ -60,16 +65,18 @@ class Presence:
         while not self._stopping.wait(BEAT_SECONDS):
             try:
                 self._beat()
-            except DatabaseError as error:
+            except Error as error:
                 connection.close()
-                if self.database_answers:
+                if self._did_answer:
                     logger.error("The database can't be reached, replies go on: %s", error)
-                self.database_answers = False
+                self._did_answer = False
+            except Exception:  # without its beats this process would be taken for dead
+                logger.exception("A beat failed")
             else:
                 connection.close_if_unusable_or_obsolete()
-                if not self.database_answers:
+                if not self._did_answer:
                     logger.warning("The database is back")
-                self.database_answers = True
+                self._did_answer = True
         self._sign_off()
 
     def _beat(self) -> None:
@@ -82,7 +89,7 @@ class Presence:
             return
         # After a pause of the database nobody else has been seen for long, and yet they live.
         if now - self._steady_since > LEASE_SECONDS:
-            Process.objects.bury()
+            Process.objects.bury(self.process)
             if interrupted := Message.objects.interrupt_orphans():
                 metrics.orphans.inc(interrupted)
                 logger.warning("%d replies were cut short: their process died", interrupted)
@@ -98,6 +105,6 @@ class Presence:
     def _sign_off(self) -> None:
         try:
             Process.objects.filter(pk=self.process.pk).delete()
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("This process could not sign off in the database: %s", error)
         connection.close()

@@ -8,7 +8,7 @@ from contextvars import Context
 from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
-from django.db import DatabaseError
+from django.db import Error
 
 from chatapp import metrics
 from chatapp.catalogue import Catalogue
@@ -214,7 +214,7 @@ class Generations:
     async def _save_partial(self, replies: list[Message]) -> bool:
         try:
             await database_sync_to_async(Message.objects.checkpoint)(replies)
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             return False
         return True

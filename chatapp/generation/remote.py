@@ -70,7 +70,7 @@ class RemoteReply:
         self._mail = mail
         self._heard_at = time.monotonic()
         self._asked_at = 0.0
-        self._is_silent = False
+        self._told: set[Tab] = set()  # those that show that the owner can't be heard
 
     @property
     def has_tabs(self) -> bool:
@@ -89,8 +89,8 @@ class RemoteReply:
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone; the owner hears of the last one's leaving."""
         if tab in self._waiting:
-            self._waiting.discard(tab)
-            self._behind.discard(tab)
+            for tabs in (self._waiting, self._behind, self._told):
+                tabs.discard(tab)
             if not self._waiting:
                 self._mail.post(self.owner, "leave", self.reply.hex, grace)
 
@@ -116,7 +116,7 @@ class RemoteReply:
             return
         tabs = self._waiting if sequence > self._sequence else self._behind
         self._sequence, self._behind, self._asked_at = sequence, set(), 0.0
-        self._is_silent = False
+        self._told = set()
         await self._show(html, tabs & self._showing)
 
     def take_sequence(self, sequence: int) -> None:
@@ -135,9 +135,10 @@ class RemoteReply:
         """Tells the tabs where the owner was not heard for long; asks again what it missed."""
         now = time.monotonic()
         if now - self._heard_at >= SILENCE_SECONDS or not self._mail.answers:
-            if not self._is_silent:
-                self._is_silent = True
-                await self._show(waiting_frame(self.reply, SILENT), self._showing)
+            untold = (self._waiting & self._showing) - self._told
+            self._told |= untold
+            if untold:
+                await self._show(waiting_frame(self.reply, SILENT), untold)
             self._behind = set(self._waiting)
         if self._behind and now - self._asked_at >= ASK_AGAIN_SECONDS:
             self.ask()

@@ -175,7 +175,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def interrupt_orphans(self) -> int:
         """Ends what no process streams any more, since it died; returns how many."""
-        return self.orphans().update(ending=Ending.INTERRUPTED)
+        with transaction.atomic(self.db):
+            # A process that stands still, or whose host is gone, may hold its rows for long.
+            free = self.orphans().select_for_update(skip_locked=True)
+            return self.filter(pk__in=free.values("pk")).update(ending=Ending.INTERRUPTED)
 
     def orphans(self) -> Self:
         """Replies that stream in no process that is known."""

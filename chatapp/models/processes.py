@@ -22,13 +22,15 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     def alive(self) -> Self:
         return self.filter(seen_at__gt=Now() - timedelta(seconds=LEASE_SECONDS))
 
-    def bury(self) -> None:
-        """Forgets who was not seen for a lease.
+    def bury(self, by: "Process") -> None:
+        """Forgets who was not seen for a lease, where `by` was seen just now.
 
         Call it only where the database has answered for that long: after it was away, nobody has
-        been seen.
+        been seen. A database that stood still with this statement on its way has not seen `by`.
         """
-        self.filter(seen_at__lte=Now() - timedelta(seconds=LEASE_SECONDS)).delete()
+        witness = self.filter(pk=by.pk, seen_at__gt=Now() - timedelta(seconds=LEASE_SECONDS / 2))
+        unseen = self.filter(seen_at__lte=Now() - timedelta(seconds=LEASE_SECONDS))
+        unseen.filter(models.Exists(witness)).delete()
 
     def bury_those_that_died_here(self) -> None:
         """Forgets processes of this place whose number no process has any more."""

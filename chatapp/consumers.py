@@ -183,20 +183,22 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(PromptForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
-        turn = await database_sync_to_async(self._store_prompt)(asked)
-        if turn.is_repeated:
-            await self._watch({"conversation": str(turn.conversation.pk)})
-            return
-        generations().show(self, turn.conversation.pk)
-        await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+        with generations().taking_prompt():
+            turn = await database_sync_to_async(self._store_prompt)(asked)
+            if not turn.is_repeated:
+                generations().show(self, turn.conversation.pk)
+                await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+                return
+        await self._watch({"conversation": str(turn.conversation.pk)})
 
     async def _retry(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(RetryForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
         conversation = await database_sync_to_async(self._conversation_of)(asked["reply"])
-        turn = await database_sync_to_async(self._store_retry)(conversation, asked)
-        generations().show(self, conversation.pk)
-        await self._start(turn, frames.thread_frame(turn.thread))
+        with generations().taking_prompt():
+            turn = await database_sync_to_async(self._store_retry)(conversation, asked)
+            generations().show(self, conversation.pk)
+            await self._start(turn, frames.thread_frame(turn.thread))
 
     async def _start(self, turn: Turn, frame: str) -> None:
         """Shows a turn in every tab of its conversation, and lets it stream."""

@@ -152,9 +152,10 @@ def test_what_a_living_process_streams_is_no_orphan(
 
 def test_a_process_that_was_buried_comes_back_with_its_next_beat(db: None) -> None:
     process = Process.here(is_alone=False)
-    process.beat()
+    assert process.beat()
+    assert not process.beat()
     Process.objects.all().delete()
-    process.beat()
+    assert process.beat()
     assert Process.objects.alive().get().pk == process.pk
 
 

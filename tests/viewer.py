@@ -24,7 +24,7 @@ import websockets.asyncio.client
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
-from tests.live import WAIT_SECONDS, Address, Person
+from tests.live import WAIT_SECONDS, Address, Person, reset
 from tests.page import Element, Page
 from tests.visitor import Visitor
 
@@ -67,9 +67,12 @@ class Viewer(Visitor):
             await viewer.until(lambda: viewer.connections)
             yield viewer
         finally:
-            viewer._staying.cancel()
-            with suppress(asyncio.CancelledError):
-                await viewer._staying
+            await viewer.close()
+
+    async def close(self) -> None:
+        self._staying.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._staying
 
     @property
     def is_connected(self) -> bool:
@@ -82,11 +85,56 @@ class Viewer(Visitor):
 
     async def send(self, message: str, **fields: str) -> None:
         """Sends the composer's form; without a connection, as soon as there is one."""
-        form = json.dumps(self.page.form() | {"message": message} | fields)
+        await self._send(self.page.form() | {"message": message} | fields)
+
+    async def _send(self, form: dict[str, str]) -> None:
         if self._socket is None:
-            self._unsent.append(form)
+            self._unsent.append(json.dumps(form))
         else:
-            await self._socket.send(form)
+            with suppress(websockets.ConnectionClosed):  # just now; the next one is not here yet
+                await self._socket.send(json.dumps(form))
+
+    async def press(self, button: Element) -> None:
+        """A button that sends what its `hx-vals` say."""
+        await self._send(self.page.form() | json.loads(button.attributes["hx-vals"]))
+
+    async def ask(self, message: str) -> str:
+        """Sends a prompt until its reply begins; returns the reply's id.
+
+        Again where the socket is lost, as the composer does, and where a process that is about to
+        end asks for it, as a person does.
+        """
+        form, before = self.page.form() | {"message": message}, set(self.replies)
+        while not set(self.replies) - before:
+            connections = self.connections
+            self.page.root.find("p", id="problem").attributes.pop("data-prompt", None)
+            await self._send(form)
+            await self.until(
+                lambda connections=connections: (
+                    set(self.replies) - before
+                    or self.connections > connections
+                    or self._is_refused(form["prompt"])
+                )
+            )
+            if self._is_refused(form["prompt"]):
+                await self.until_back(connections)
+        return self.replies[-1]
+
+    def _is_refused(self, prompt: str) -> bool:
+        problem = self.page.root.find("p", id="problem")
+        return problem.attributes.get("data-prompt") == prompt
+
+    @property
+    def problem(self) -> str:
+        return self.page.root.find("p", id="problem").text
+
+    async def lose_connection(self) -> None:
+        """As a laptop's lid or a dead Wi-Fi: no close frame, the connection is reset."""
+        if self._socket:
+            reset(self._socket.transport)
+
+    def reconnect_quickly(self, seconds: float = 0.05) -> None:
+        self._first_delay = self._longest_delay = seconds
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Waits until the page meets the condition, which is asked after each frame."""
@@ -138,6 +186,7 @@ class Viewer(Visitor):
                         self._socket = None
                         code = socket.close_code or 1006
             self.closes.append(code)
+            await self._tell()
             if code == SIGNED_OUT:
                 return
             attempts += 1

@@ -43,7 +43,7 @@ class Generation:
         self.message = message
         self.live = LiveReply(message)
         self.audience = Audience(showing, self._abandon)
-        self.saved_at = time.monotonic()
+        self.began_at = self.saved_at = time.monotonic()
         self._flushes = Flushes(self.live, self.audience, pace, uncoloured)
         self.writer = Writer(message, history, client, self.live, self._flushes, toolless)
         self._writing: asyncio.Task[None] | None = None

@@ -5,6 +5,7 @@ look dead.
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -45,6 +46,7 @@ class Presence:
         self._shown = shown
         self._tell = tell
         self._beat_at = self._steady_since = time.monotonic()
+        self._returned_at = -math.inf
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -52,6 +54,10 @@ class Presence:
     def database_answers(self) -> bool:
         """Whether it did about a second ago; one that only hangs does not for long."""
         return self._did_answer and time.monotonic() - self._beat_at < LEASE_SECONDS
+
+    def was_given_up(self, since: float) -> bool:
+        """Whether others may have ended replies of this process since then (monotonic)."""
+        return self._returned_at >= since or time.monotonic() - self._beat_at > LEASE_SECONDS
 
     def start(self) -> None:
         self._thread.start()
@@ -80,8 +86,11 @@ class Presence:
         self._sign_off()
 
     def _beat(self) -> None:
-        self.process.beat()
+        was_buried = self.process.beat()
         now = time.monotonic()
+        if was_buried:
+            logger.warning("This process stood still for so long that others took it for dead")
+            self._returned_at = now
         if now - self._beat_at > 2 * BEAT_SECONDS:
             self._steady_since = now
         self._beat_at = now

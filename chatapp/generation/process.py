@@ -4,6 +4,8 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from uuid import UUID, uuid4
 
@@ -29,6 +31,7 @@ from chatapp.upstream.reply import Ending
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 1.0
+DRAIN_LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
 MOST_JITTER_SECONDS = 3.0
 RESTARTING = 1012  # a close code that htmx reconnects after
@@ -47,6 +50,7 @@ class Generations:
         self.tabs = Tabs()
         self.exchange = Exchange(self.process, self.tabs, self.running)
         self.is_draining = False
+        self._prompts = 0  # that are being stored
         self._presence: Presence | None = None
         self._exchanging: asyncio.Task[None] | None = None
         self._pace = Pace()
@@ -106,6 +110,15 @@ class Generations:
         self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
 
+    @contextmanager
+    def taking_prompt(self) -> Iterator[None]:
+        """While a turn is stored and started: a drain waits for it."""
+        self._prompts += 1
+        try:
+            yield
+        finally:
+            self._prompts -= 1
+
     @property
     def sends_tabs_away(self) -> bool:
         """Whether tabs are better off in another process, since this one stops."""
@@ -141,8 +154,9 @@ class Generations:
         self.is_draining = True
         if self._exchanging:
             self._send_tabs_away(within=min(MOST_JITTER_SECONDS, seconds / 4))
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
+        give_up_at = time.monotonic() + seconds
+        while self._is_busy and time.monotonic() < give_up_at:  # noqa: ASYNC110 - of three things
+            await asyncio.sleep(DRAIN_LOOK_SECONDS)
         for generation in list(self._running.values()):
             generation.stop(Ending.INTERRUPTED)
         if self._tasks:
@@ -154,6 +168,11 @@ class Generations:
         await self._end_exchange()
         await self.client.aclose()
         await close_shared_toolbox()
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether replies run or begin, or tabs are still being sent away."""
+        return bool(self._prompts or self._tasks or (self._exchanging and list(self.tabs)))
 
     def _send_tabs_away(self, within: float) -> None:
         loop = asyncio.get_running_loop()
@@ -185,6 +204,9 @@ class Generations:
                     task.cancel()
                 self._upkeep = []
             self.exchange.end(generation)
+            if self._presence and self._presence.was_given_up(since=generation.began_at):
+                # Other tabs may show that it was interrupted; what is saved now is the truth.
+                self.exchange.tell_of_turn(generation.message.conversation.user_id, conversation)
 
     async def _colour(self) -> None:
         """Colours finished code, one block a turn of the loop, so that tokens go first."""

@@ -67,11 +67,13 @@ class Process(models.Model):
             return True
         return False
 
-    def beat(self) -> None:
-        """Is seen now; also where others have buried it meanwhile."""
-        if not Process.objects.filter(pk=self.pk).update(seen_at=Now()):
-            self.seen_at = Now()
-            self.save(force_insert=True)
+    def beat(self) -> bool:
+        """Is seen now; returns whether others had buried it meanwhile."""
+        if Process.objects.filter(pk=self.pk).update(seen_at=Now()):
+            return False
+        self.seen_at = Now()
+        self.save(force_insert=True)
+        return True
 
 
 def _place() -> str:

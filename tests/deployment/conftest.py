@@ -12,6 +12,8 @@ from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream
 from tests.live import Person, Site
 
+PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
+HASTE = {"CHATAPP_CLOSE_GRACE": "0", "CHATAPP_DROP_GRACE": "0", "CHATAPP_DRAIN_SECONDS": "1"}
 PROGRAMS = ("nginx", "caddy", "redis-server", "openssl", "setpriv")
 
 
@@ -60,9 +62,47 @@ def one_server(
 ) -> Iterator[Stack]:
     """A single server behind both proxies, which waits long for whoever leaves."""
     folder = tmp_path_factory.mktemp("one")
-    patience = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
-    with Stack(team, redis, team_upstream, folder, servers=1, **patience) as stack:
+    with Stack(team, redis, team_upstream, folder, servers=1, **PATIENCE) as stack:
         yield stack
+
+
+@pytest.fixture(scope="module")
+def three_servers(
+    team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("three")
+    with Stack(team, redis, team_upstream, folder, servers=3, **PATIENCE) as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(three_servers: Stack, postgres: Postgres) -> Iterator[Stack]:
+    """Three servers that wait long for whoever leaves; what a test ended is started again."""
+    yield three_servers
+    restore(three_servers, postgres)
+
+
+@pytest.fixture(scope="module")
+def three_hasty_servers(
+    team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("hasty")
+    with Stack(team, redis, team_upstream, folder, servers=3, **HASTE) as stack:
+        yield stack
+
+
+@pytest.fixture
+def hasty(three_hasty_servers: Stack, postgres: Postgres) -> Iterator[Stack]:
+    """Three servers that wait for nobody."""
+    yield three_hasty_servers
+    restore(three_hasty_servers, postgres)
+
+
+def restore(stack: Stack, postgres: Postgres) -> None:
+    for program in (postgres, stack.redis, *stack.servers, stack.nginx, stack.caddy):
+        program.resume()
+        if not program.is_running:
+            program.start()
 
 
 @pytest.fixture(params=["nginx", "caddy"])

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -64,6 +65,14 @@ class Postgres(Program):
         options = [f"--{name}={value}" for name, value in settings.items()]
         program = [postgres_program("postgres"), "-D", str(self._folder), "-p", str(self.port)]
         return [*self._as_user, *program, *options]
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Its children too, each of which has a session of its own."""
+        if self.is_running:
+            for child in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(child), number)
+        super()._signal_all(number)
 
     @property
     def _as_user(self) -> list[str]:

@@ -1,0 +1,90 @@
+"""Replies of three servers, half there when something happens, and what is kept of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Pause, Request, Step, delta, done, finish, role
+from tests.live import WAIT_SECONDS, Address, Person, Server
+from tests.page import Page
+from tests.viewer import Viewer
+
+WORDS = [f"word{number} " for number in range(60)]
+WHOLE = "".join(WORDS)
+
+
+def with_a_pause(pause: Pause) -> list[Step]:
+    """The second half of a reply, from a pause on."""
+    return [pause, *map(delta, WORDS[20:]), finish(), done()]
+
+
+def with_two_pauses(first: Pause, second: Pause) -> list[Step]:
+    middle, end = map(delta, WORDS[20:40]), map(delta, WORDS[40:])
+    return [first, *middle, second, *end, finish(), done()]
+
+
+@asynccontextmanager
+async def half_a_reply(
+    stack: Stack, upstream: FakeUpstream, person: Person, *rest: Step
+) -> AsyncIterator[tuple[list[Viewer], Request]]:
+    """A tab at each server: the first one asked and owns the reply, of which twenty words came."""
+    upstream.script(role(), *map(delta, WORDS[:20]), *rest)
+    async with AsyncExitStack() as tabs:
+        owner = await tabs.enter_async_context(Viewer.opened(stack.servers[0], person))
+        await owner.send("Count")
+        request = await upstream.until_requested()
+        await owner.until_says("word19")
+        viewers = [owner]
+        for server in stack.servers[1:]:
+            opened = Viewer.opened(server, person, owner.path)
+            viewers.append(await tabs.enter_async_context(opened))
+        for viewer in viewers:
+            await viewer.until_says("word19")
+        yield viewers, request
+
+
+async def until_complete(*viewers: Viewer, whole: str = WHOLE) -> None:
+    """Waits until each shows the whole reply, which it never lost or repeated a character of."""
+    for viewer in viewers:
+        ending = await viewer.until_ended()
+        assert (ending, viewer.text) == ("complete", whole.strip())
+        viewer.check_that_it_only_grew(whole)
+
+
+async def page_of(address: Address, person: Person, path: str) -> Page:
+    with address.visit(person) as client:
+        answer = await asyncio.to_thread(client.get, path)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)
+
+
+async def until_saved(
+    address: Address, person: Person, path: str, text: str, ending: str = ""
+) -> None:
+    """Waits until the newest reply is kept with this text: a checkpoint shows only in a page."""
+    last = ""
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                page = await page_of(address, person, path)
+                kept = page.region("answer").strip(), page.reply().attributes["data-ending"]
+                last = repr(kept)
+                if kept[0] == text.strip() and ending in ("", kept[1]):
+                    return
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"kept is {last}, not {text!r}") from None
+
+
+async def until_ready_says(server: Server, **parts: bool) -> dict[str, Any]:
+    """Waits until /readyz tells these parts so; returns them all, and its `status`."""
+    with server.visit() as client:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                answer = await asyncio.to_thread(client.get, "/readyz", timeout=WAIT_SECONDS)
+                told = answer.json() | {"status": answer.status_code}
+                if parts.items() <= told.items():
+                    return dict(told)
+                await asyncio.sleep(0.05)

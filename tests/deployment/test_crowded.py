@@ -1,0 +1,28 @@
+"""A channel layer that drops what it has no room for."""
+
+import pytest
+
+from tests.deployment.conftest import PATIENCE
+from tests.deployment.replies import WORDS, half_a_reply, until_complete
+from tests.deployment.services import Redis
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, paced
+from tests.live import Person, Site
+
+
+async def test_a_layer_of_capacity_1_costs_no_character(
+    team: Site,
+    redis: Redis,
+    team_upstream: FakeUpstream,
+    alice: Person,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("tiny")
+    tiny = {"DJANGO_SETTINGS_MODULE": "tests.deployment.tiny_layer"}
+    with Stack(team, redis, team_upstream, folder, servers=3, **PATIENCE, **tiny) as stack:
+        pause = Pause()
+        rest = paced(map(delta, WORDS[20:]), 0.01)
+        rest = (pause, *rest, finish(), done())
+        async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
+            pause.release()
+            await until_complete(*viewers)

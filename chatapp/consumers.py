@@ -148,7 +148,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._show_thread(view)
             self._await_reply(view)
         is_running = view.streaming is not None
-        await self.show(frames.sidebar_frame(view.conversation, running=is_running))
+        sidebar = frames.sidebar_frame(view.conversation, running=is_running)
+        await self.show(sidebar + frames.problem_frame(""))
 
     @property
     def _session_key(self) -> str:

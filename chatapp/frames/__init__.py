@@ -8,18 +8,19 @@ from chatapp.frames.live import LiveReply
 from chatapp.frames.page import composer_frame, problem_frame, sidebar_frame
 from chatapp.frames.replies import (
     ReplyView,
+    delay_frame,
     review_html,
     snapshot_frame,
     thread_frame,
     thread_html,
     turn_frame,
-    waiting_frame,
 )
 
 __all__ = [
     "LiveReply",
     "ReplyView",
     "composer_frame",
+    "delay_frame",
     "problem_frame",
     "review_html",
     "sidebar_frame",
@@ -27,5 +28,4 @@ __all__ = [
     "thread_frame",
     "thread_html",
     "turn_frame",
-    "waiting_frame",
 ]

@@ -156,6 +156,12 @@ def snapshot_frame(view: ReplyView) -> str:
 
 
 def waiting_frame(reply: UUID, text: str) -> str:
-    """Says under a reply that streams what it waits for."""
+    """Says what a reply waits for whose text has not begun."""
     waiting = render_to_string("chat/_waiting.html", {"text": text})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", waiting)
+
+
+def delay_frame(reply: UUID, text: str) -> str:
+    """Says below what has come of a reply why nothing more comes just now."""
+    delay = render_to_string("chat/_delay.html", {"text": text})
+    return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)

@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
-from chatapp.frames import LiveReply, sidebar_frame, snapshot_frame, waiting_frame
+from chatapp.frames import LiveReply, delay_frame, sidebar_frame, snapshot_frame
 from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes, Uncoloured
 from chatapp.generation.tabs import Showing
@@ -121,7 +121,7 @@ class Generation:
                 if not is_told:
                     is_told = True
                     logger.error("Reply %s waits for the database: %s", self.message.pk, error)
-                    await self.audience.show(waiting_frame(self.message.pk, UNSAVED))
+                    await self.audience.show(delay_frame(self.message.pk, UNSAVED))
             except DatabaseError:
                 logger.exception("Reply %s could not be saved", self.message.pk)
                 return

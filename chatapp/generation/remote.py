@@ -10,7 +10,7 @@ import time
 from uuid import UUID
 
 from chatapp import metrics
-from chatapp.frames import waiting_frame
+from chatapp.frames import delay_frame
 from chatapp.generation.audience import Audience, Tab, Watcher
 from chatapp.generation.mail import SILENCE_SECONDS, Mail
 from chatapp.generation.tabs import Showing
@@ -138,7 +138,7 @@ class RemoteReply:
             untold = (self._waiting & self._showing) - self._told
             self._told |= untold
             if untold:
-                await self._show(waiting_frame(self.reply, SILENT), untold)
+                await self._show(delay_frame(self.reply, SILENT), untold)
             self._behind = set(self._waiting)
         if self._behind and now - self._asked_at >= ASK_AGAIN_SECONDS:
             self.ask()

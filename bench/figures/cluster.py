@@ -162,18 +162,20 @@ async def remote(quick: bool) -> list[Row]:
             await asyncio.gather(*(tab.reply_began() for tab in tabs))
             processes = [here.measured(0), here.measured(1)]
             alone = await _cpu_a_token(processes, tabs, seconds)
-            for tab in tabs:
-                await _watching(elsewhere, tab)
+            away = [await _watching(elsewhere, tab) for tab in tabs]
+            before = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
             watched = await _cpu_a_token(processes, tabs, seconds)
+            after = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
             for tab in tabs:
                 tab.stop()
+    frames = [then - now for then, now in zip(after, before, strict=True)]
     measured = f"{alone[0]:.3f} ms, watched {watched[0]:.3f} ms"
     return [
         Row(f"owner's CPU a token, {replies} replies at {PACE:g}/s", measured, "", True),
         Row("a remote viewer, at the owner", f"{watched[0] - alone[0]:+.3f} ms a token", "", True),
         Row(
             "a remote viewer, where it is",
-            f"{watched[1]:.3f} ms a token, idle {alone[1]:.3f}",
+            f"{watched[1]:.3f} ms a token, idle {alone[1]:.3f}; frames {frames[1]} of {frames[0]}",
             "",
             True,
         ),

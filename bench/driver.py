@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import httpx
 
@@ -31,6 +32,7 @@ _COMPOSER = re.compile(r'<form class="composer".*?</form>', re.S)
 _SOCKET = re.compile(r'hx-ws:connect="([^"]*)"')
 _MODEL = re.compile(r'<option value="([^"]*)" selected')
 _STAMP = re.compile(rb"t(\d{%d})" % STAMP_DIGITS)
+_REPLY = re.compile(r'data-reply="([0-9a-f-]{36})"')
 _ENDING = re.compile(rb'data-ending="(?!streaming)(\w+)"')
 
 
@@ -76,20 +78,24 @@ class Browser:
             finally:
                 await browser.close_tabs()
 
-    async def open_tab(self) -> "Tab":
-        """Loads the page of a new chat and opens its socket."""
-        page = (await self.client.get("/")).raise_for_status().text
-        composer, path = _COMPOSER.search(page), _SOCKET.search(page)
-        if not composer or not path:
+    async def open_tab(self, path: str = "/") -> "Tab":
+        """Loads the page of a new chat, or of a conversation, and opens its socket."""
+        page = (await self.client.get(path)).raise_for_status().text
+        composer, socket_path = _COMPOSER.search(page), _SOCKET.search(page)
+        if not composer or not socket_path:
             raise RuntimeError("the page has no composer or no socket")
         fields = _hidden_fields(composer[0])
         if model := _MODEL.search(page):
             fields["model"] = html.unescape(model[1])
         tab = Tab(fields)
+        url = html.unescape(socket_path[1])
+        if replies := _REPLY.findall(page):
+            shown = {"conversation": fields["conversation"], "head": replies[-1]}
+            url += "?" + urlencode(shown | {"ending": "streaming"})
         cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
         tab.socket = await open_websocket(
             self.client.base_url.netloc.decode(),
-            html.unescape(path[1]),
+            url,
             cookie,
             tab.receive,
             self.tls,
@@ -143,9 +149,18 @@ class Tab:
 
     def ask(self, order: Order) -> float:
         """Sends the composer's form; returns when (monotonic)."""
+        self.watch()
+        return self._send(self._fields | {"message": order.prompt()})
+
+    def watch(self) -> None:
+        """From now on `reply_began` and `reply_ended` are of what comes."""
         loop = asyncio.get_running_loop()
         self._ended, self._first_token = loop.create_future(), loop.create_future()
-        return self._send(self._fields | {"message": order.prompt()})
+
+    @property
+    def path(self) -> str:
+        """Of the conversation, once it has begun."""
+        return f"/c/{self._fields['conversation']}/"
 
     def stop(self) -> float:
         """Presses Stop; returns when."""

@@ -13,7 +13,8 @@ def description() -> str:
     model = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
     return (
         f"{os.cpu_count()} cores of {model or platform.machine()}, load {os.getloadavg()[0]:.1f}; "
-        f"Python {platform.python_version()}, Linux {platform.release()}; SQLite, one process"
+        f"Python {platform.python_version()}, Linux {platform.release()}; "
+        "SQLite and one process, cluster.*: PostgreSQL"
     )
 
 

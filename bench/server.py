@@ -46,7 +46,7 @@ class Server:
 @contextmanager
 def serving(**settings: str) -> Iterator[Server]:
     """Runs the app and an upstream; settings are environment variables. Raises `RuntimeError`."""
-    with _upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    with scripted_upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         data = Path(shutil.copytree(_prepared_data(), Path(folder) / "data"))
         port = settings.get("PORT") or str(free_port())
         host = f"127.0.0.1:{port}"
@@ -74,7 +74,8 @@ def serving(**settings: str) -> Iterator[Server]:
 
 
 @contextmanager
-def _upstream() -> Iterator[str]:
+def scripted_upstream() -> Iterator[str]:
+    """Runs `bench.upstream`; its host with the port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench.upstream"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

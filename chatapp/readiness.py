@@ -26,7 +26,8 @@ async def parts() -> dict[str, bool | None]:
     except TimeoutError:
         has_database = False
     return {
-        "database": has_database,
+        # Actions are refused until a beat has seen it, too.
+        "database": has_database and generations().database_answers,
         "redis": generations().layer_answers if settings.REDIS_URL else None,
         "migrations": _is_migrated,
         "draining": generations().is_draining,

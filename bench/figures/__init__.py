@@ -2,7 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 
-from bench.figures import closing, cpu, memory, page, prompts, proxies, start, streams, traffic
+from bench.figures import (
+    closing,
+    cluster,
+    cpu,
+    memory,
+    page,
+    prompts,
+    proxies,
+    start,
+    streams,
+    traffic,
+)
 from bench.table import Row
 
 FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
@@ -15,4 +26,5 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "cpu": cpu.measure,
     "memory": memory.measure,
     "traffic": traffic.measure,
+    **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},
 }

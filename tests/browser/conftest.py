@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 from tests.fake_upstream import FakeUpstream
 from tests.live import Line, Person, Server, Site
@@ -37,16 +45,20 @@ expect.set_options(timeout=WAIT_MS)
 # The package's end ends Playwright's event loop, which other tests' loops could not run beside.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launched(playwright)
+        yield browser
+        browser.close()
+
+
+def launched(playwright: Playwright) -> Browser:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         told = "no Chromium is installed (looked for " + ", ".join(NAMES) + ")"
         if os.environ.get("CHATAPP_TEST_REQUIRE_CHROMIUM") == "1":
             pytest.fail(told)
         pytest.skip(told)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    return playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
 
 
 @pytest.fixture(scope="package")

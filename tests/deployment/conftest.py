@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
+from queue import SimpleQueue
 
 import pytest
 
@@ -10,9 +12,14 @@ from tests.deployment.proxies import Proxy
 from tests.deployment.services import Postgres, Redis, postgres_program
 from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Site
+from tests.live import Person, Server, Site
+from tests.program import WAIT_SECONDS
 
-PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
+PATIENCE = {
+    "CHATAPP_CLOSE_GRACE": "3600",
+    "CHATAPP_DROP_GRACE": "3600",
+    "CHATAPP_METRICS_TOKEN": "metrics",
+}
 HASTE = {"CHATAPP_CLOSE_GRACE": "0", "CHATAPP_DROP_GRACE": "0", "CHATAPP_DRAIN_SECONDS": "1"}
 PROGRAMS = ("nginx", "caddy", "redis-server", "openssl", "setpriv")
 
@@ -54,6 +61,13 @@ def team(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def team_upstream() -> Iterator[FakeUpstream]:
     with FakeUpstream() as upstream:
         yield upstream
+
+
+@pytest.fixture(autouse=True)
+def forget_requests(team_upstream: FakeUpstream) -> None:
+    """The upstream begins each test without what an earlier one left."""
+    team_upstream._scripts = SimpleQueue()
+    team_upstream._arrived = SimpleQueue()
 
 
 @pytest.fixture(scope="package")
@@ -103,6 +117,17 @@ def restore(stack: Stack, postgres: Postgres) -> None:
         program.resume()
         if not program.is_running:
             program.start()
+    for server in stack.servers:
+        until_ready(server)
+
+
+def until_ready(server: Server) -> None:
+    """Waits until it has seen that everything is back."""
+    give_up_at = time.monotonic() + WAIT_SECONDS
+    with server.visit() as client:
+        while client.get("/readyz", timeout=WAIT_SECONDS).status_code != 200:
+            assert time.monotonic() < give_up_at, server.log
+            time.sleep(0.05)
 
 
 @pytest.fixture(params=["nginx", "caddy"])

@@ -13,12 +13,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from tests.deployment.proxies import NOTHING, Caddy, Nginx
 from tests.deployment.services import Redis
-from tests.fake_upstream import FakeUpstream
 from tests.live import Server, Site, free_port
+
+
+class Upstream(Protocol):
+    base_url: str
 
 
 class Stack:
@@ -26,7 +29,7 @@ class Stack:
         self,
         site: Site,
         redis: Redis,
-        upstream: FakeUpstream,
+        upstream: Upstream,
         folder: Path,
         servers: int,
         server: type[Server] = Server,

@@ -176,6 +176,7 @@ class Command(BaseCommand):
     async def _drain_and_stop(self) -> None:
         seconds = f"{settings.CHATAPP_DRAIN_SECONDS:g}"
         self.stdout.write(f"Stopping: running replies get {seconds} s, then they are saved.")
+        self.stdout.flush()
         try:
             await shut_down(settings.CHATAPP_DRAIN_SECONDS)
         except Exception:  # whatever it was, the process ends

@@ -1,0 +1,243 @@
+"""Several processes: what moving between them, losing one and watching from another one costs.
+
+`python -m bench cluster` takes all parts, `python -m bench cluster.kills` one of them. Driver,
+upstream, PostgreSQL, Redis and all processes share the machine.
+"""
+
+import asyncio
+import random
+import re
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from statistics import median
+
+from bench.answers import STAMP_DIGITS, Order
+from bench.cluster import Cluster, cluster, site_on_postgres
+from bench.driver import Browser, Tab
+from bench.server import Server
+from bench.table import Row, percentile
+from tests.deployment.reconnects import reconnect_at_random
+from tests.deployment.services import Redis
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream
+
+LOSS_SECONDS, INTERRUPTED_SECONDS = 1.5, 10.0
+FAR_CLOSE_MS = 100.0
+PACE, P99_MS = 50.0, 100.0
+PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
+
+_STAMP = re.compile(rf"t(\d{{{STAMP_DIGITS}}})")
+
+
+async def reconnects(quick: bool) -> list[Row]:
+    """Characters lost and repeated by tabs that are cut off and come back elsewhere."""
+    people, times = (3, 10) if quick else (6, 40)
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-") as folder,
+        site_on_postgres(Path(folder)) as site,
+        Redis() as redis,
+        FakeUpstream() as upstream,
+        Stack(site, redis, upstream, Path(folder), 3, **PATIENCE) as stack,
+    ):
+        cast = [site.person() for _ in range(people)]
+        tally = await reconnect_at_random(stack, upstream, cast, times, seed=int(time.time()))
+    return [
+        Row(
+            f"{tally.reconnects} forced reconnects, 3 processes, 2 proxies",
+            f"{tally.lost} lost, {tally.repeated} repeated, {tally.went_back} back",
+            "0 and 0 characters",
+            (tally.lost, tally.repeated, tally.went_back) == (0, 0, 0),
+        )
+    ]
+
+
+async def kills(quick: bool) -> list[Row]:
+    """What is lost of a reply whose process is killed, and how soon others see it end."""
+    losses, waits = [], []
+    with cluster(3, **PATIENCE) as here:
+        for number in range(3 if quick else 20):
+            loss, seconds = await _kill(here, number % 3)
+            losses.append(loss)
+            waits += seconds
+    return [
+        Row(
+            f"text lost by kill -9 of the owner, {len(losses)} times",
+            f"median {median(losses):.2f}, worst {max(losses):.2f} s",
+            f"worst ≤ {LOSS_SECONDS:g} s of text",
+            max(losses) <= LOSS_SECONDS,
+        ),
+        Row(
+            f"until tabs elsewhere see interrupted, {len(waits)} tabs",
+            f"median {median(waits):.1f}, worst {max(waits):.1f} s",
+            f"worst ≤ {INTERRUPTED_SECONDS:g} s",
+            max(waits) <= INTERRUPTED_SECONDS,
+        ),
+    ]
+
+
+async def _kill(here: Cluster, owner: int) -> tuple[float, list[float]]:
+    """Seconds of text lost, and seconds until each tab elsewhere saw the end."""
+    others = [number for number in range(3) if number != owner]
+    async with AsyncExitStack() as opened:
+        browsers = [await opened.enter_async_context(here.browser(n)) for n in (owner, *others)]
+        tab = await browsers[0].open_tab()
+        tab.ask(Order(1, tokens=5000, pace=PACE))
+        await tab.reply_began()
+        away = [await _watching(browser, tab) for browser in browsers[1:]]
+        await asyncio.sleep(random.uniform(1, 3))  # at any phase of checkpoints
+        killed_at = time.monotonic()
+        await asyncio.to_thread(here.stack.servers[owner].kill)
+        seconds = await asyncio.gather(*(_until_interrupted(one, killed_at) for one in away))
+        page = (await browsers[1].client.get(tab.path)).raise_for_status().text
+    await asyncio.to_thread(here.stack.servers[owner].start)
+    stamps = [int(stamp) for stamp in _STAMP.findall(page)]
+    return killed_at - max(stamps, default=0) / 1e6, seconds
+
+
+async def _watching(browser: Browser, tab: Tab) -> Tab:
+    """A tab of the same conversation in another browser, that has its first token."""
+    other = await browser.open_tab(tab.path)
+    other.watch()
+    await other.reply_began()
+    return other
+
+
+async def _until_interrupted(tab: Tab, since: float) -> float:
+    if (ending := await tab.reply_ended()) != "interrupted":
+        raise RuntimeError(f"a killed process's reply ended as {ending}")
+    return time.monotonic() - since
+
+
+async def far(quick: bool) -> list[Row]:
+    """How soon Stop, and the last tab's close, close the upstream from another process."""
+    rows = []
+    with cluster(2, CHATAPP_CLOSE_GRACE="0") as here:
+        for name, end in (("Stop", Tab.stop), ("last tab's close", _close)):
+            times = [await _time_to_close(here, end) for _ in range(5 if quick else 20)]
+            rows.append(
+                Row(
+                    f"{name} elsewhere to upstream closed, {len(times)} times",
+                    f"median {median(times):.1f}, worst {max(times):.1f} ms",
+                    f"worst ≤ {FAR_CLOSE_MS:g} ms",
+                    max(times) <= FAR_CLOSE_MS,
+                )
+            )
+    return rows
+
+
+async def _time_to_close(here: Cluster, end: Callable[[Tab], float]) -> float:
+    """Milliseconds from what a tab elsewhere does to the close that the upstream sees."""
+    async with here.browser(0) as owner, here.browser(1) as elsewhere:
+        tab = await owner.open_tab()
+        order = Order(random.randrange(10**9), tokens=5000)
+        tab.ask(order)
+        await tab.reply_began()
+        other = await _watching(elsewhere, tab)
+        if end is _close:
+            await owner.close_tabs()
+        await asyncio.sleep(random.uniform(0.1, 0.4))
+        ended_at = end(other)
+        request = await elsewhere.request_of(order, closed=True)
+        assert request.closed_at
+        return (request.closed_at - ended_at) * 1000
+
+
+def _close(tab: Tab) -> float:
+    now = time.monotonic()
+    tab.socket.close()
+    return now
+
+
+async def remote(quick: bool) -> list[Row]:
+    """CPU a token of a reply's own process and of one that watches, with and without watching."""
+    replies, seconds = (20, 3.0) if quick else (100, 10.0)
+    with cluster(2, **PATIENCE) as here:
+        async with here.browser(0) as owner, here.browser(1) as elsewhere:
+            tabs = await owner.open_tabs(replies)
+            for tab in tabs:
+                tab.ask(Order(owner.next_number(), tokens=int((seconds * 3 + 30) * PACE)))
+            await asyncio.gather(*(tab.reply_began() for tab in tabs))
+            processes = [here.measured(0), here.measured(1)]
+            alone = await _cpu_a_token(processes, tabs, seconds)
+            away = [await _watching(elsewhere, tab) for tab in tabs]
+            before = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
+            watched = await _cpu_a_token(processes, tabs, seconds)
+            after = [sum(tab.frames for tab in shown) for shown in (tabs, away)]
+            for tab in tabs:
+                tab.stop()
+    frames = [then - now for then, now in zip(after, before, strict=True)]
+    measured = f"{alone[0]:.3f} ms, watched {watched[0]:.3f} ms"
+    return [
+        Row(f"owner's CPU a token, {replies} replies at {PACE:g}/s", measured, "", True),
+        Row("a remote viewer, at the owner", f"{watched[0] - alone[0]:+.3f} ms a token", "", True),
+        Row(
+            "a remote viewer, where it is",
+            f"{watched[1]:.3f} ms a token, idle {alone[1]:.3f}; frames {frames[1]} of {frames[0]}",
+            "",
+            True,
+        ),
+    ]
+
+
+async def _cpu_a_token(processes: list[Server], tabs: list[Tab], seconds: float) -> list[float]:
+    """Milliseconds of each process for each token that the owner's tabs got."""
+    await asyncio.sleep(1)
+    tokens = sum(len(tab.latencies) for tab in tabs)
+    cpu = [process.cpu_seconds() for process in processes]
+    await asyncio.sleep(seconds)
+    tokens = sum(len(tab.latencies) for tab in tabs) - tokens
+    used = [one.cpu_seconds() - before for one, before in zip(processes, cpu, strict=True)]
+    return [one / tokens * 1000 for one in used]
+
+
+async def scaling(quick: bool) -> list[Row]:
+    """Tokens a second at which each still comes within 100 ms, by one process and by two."""
+    rows = []
+    for processes in (1, 2):
+        with cluster(processes, **PATIENCE) as here:
+            steps = [await _step(here, 20, 1.0)]  # so that nothing is done for the first time
+            for replies in range(50, 601, 50 if quick else 25):
+                steps.append(await _step(here, replies, 3.0 if quick else 6.0))
+                if steps[-1][1] > P99_MS:
+                    break
+        within = [step for step in steps[1:] if step[1] <= P99_MS] or [(0.0, 0.0)]
+        rate, p99 = within[-1]
+        rows.append(
+            Row(
+                f"tokens/s at p99 ≤ {P99_MS:g} ms, {processes} of processes",
+                f"{rate:.0f}/s (p99 {p99:.0f} ms), then {steps[-1][1]:.0f} ms",
+                "",
+                True,
+            )
+        )
+    return rows
+
+
+async def _step(here: Cluster, replies: int, seconds: float) -> tuple[float, float]:
+    """Tokens a second that tabs got, and the p99 of their latency, in milliseconds."""
+    count = len(here.stack.servers)
+    async with AsyncExitStack() as opened:
+        browsers = [await opened.enter_async_context(here.browser(n)) for n in range(count)]
+        tabs = [await browsers[n % count].open_tab() for n in range(replies)]
+        for number, tab in enumerate(tabs):
+            tab.ask(Order(number, tokens=int((seconds + 3) * PACE), pace=PACE))
+        await asyncio.gather(*(tab.reply_began() for tab in tabs))
+        await asyncio.sleep(1)
+        for tab in tabs:
+            tab.latencies.clear()
+        await asyncio.sleep(seconds)
+        latencies = [one * 1000 for tab in tabs for one in tab.latencies]
+        await asyncio.gather(*(tab.reply_ended() for tab in tabs))
+    return len(latencies) / seconds, percentile(latencies, 99)
+
+
+PARTS: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
+    "reconnects": reconnects,
+    "kills": kills,
+    "far": far,
+    "remote": remote,
+    "scaling": scaling,
+}

@@ -1,0 +1,78 @@
+"""Tabs that lose their connection again and again, and come back through another server or proxy.
+
+For a test, which wants no character lost or repeated, and for the benchmark, which counts them.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tests.deployment.stack import Stack
+from tests.fake_upstream import Delay, FakeUpstream, Pause, delta, done, finish, role
+from tests.live import Address, Person
+from tests.viewer import Viewer
+
+TOKEN_SECONDS = 0.02
+SECONDS_A_RECONNECT = 0.5  # how long the reply streams for each, about
+
+
+@dataclass(frozen=True)
+class Tally:
+    reconnects: int
+    lost: int  # characters of the upstream's that a tab does not show at the end
+    repeated: int  # characters that a tab shows once more at the end
+    went_back: int  # times that a tab showed less, or something else, than just before
+
+
+async def reconnect_at_random(
+    stack: Stack, upstream: FakeUpstream, people: Sequence[Person], times: int, seed: int
+) -> Tally:
+    """One reply and one tab for each person, and so many abrupt losses for each tab."""
+    choose = random.Random(seed)  # noqa: S311 - of no secret
+    addresses: list[Address] = [*stack.servers, stack.nginx, stack.caddy]
+    words = [f"w{n} " for n in range(int(times * SECONDS_A_RECONNECT / TOKEN_SECONDS))]
+    async with AsyncExitStack() as tabs:
+        viewers, pauses = [], []
+        for person in people:
+            pauses.append(Pause())
+            streamed = [step for word in words for step in (Delay(TOKEN_SECONDS), delta(word))]
+            upstream.script(role(), *streamed, pauses[-1], delta("end"), finish(), done())
+            opened = Viewer.opened(choose.choice(stack.servers), person)
+            viewers.append(await tabs.enter_async_context(opened))
+            await viewers[-1].send("Count")
+            await viewers[-1].until_says(words[0].strip())
+        losing = (_lose_and_return(viewer, addresses, times, choose) for viewer in viewers)
+        await asyncio.gather(*losing)
+        for viewer, pause in zip(viewers, pauses, strict=True):
+            pause.release()
+            await viewer.until_ended()
+        reconnects = sum(viewer.connections - 1 for viewer in viewers)
+        return _tally(viewers, [*words, "end"], reconnects)
+
+
+async def _lose_and_return(
+    viewer: Viewer, addresses: Sequence[Address], times: int, choose: random.Random
+) -> None:
+    viewer.reconnect_quickly()
+    for _ in range(times):
+        before = viewer.connections
+        viewer.address = choose.choice(addresses)
+        await viewer.lose_connection()
+        await viewer.until_back(before)
+        await asyncio.sleep(choose.uniform(0, 0.2))  # in any phase of what follows a connection
+
+
+def _tally(viewers: Sequence[Viewer], words: Sequence[str], reconnects: int) -> Tally:
+    lost = repeated = went_back = 0
+    for viewer in viewers:
+        shown = Counter(viewer.text.split())
+        counts = [(len(word.strip()), shown[word.strip()]) for word in words]
+        lost += sum(length for length, count in counts if not count)
+        repeated += sum(length * (count - 1) for length, count in counts if count > 1)
+        texts = [text for _, text in viewer.seen]
+        went_back += sum(not after.startswith(before) for before, after in pairwise(texts))
+    return Tally(reconnects, lost, repeated, went_back)

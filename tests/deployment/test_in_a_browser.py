@@ -1,0 +1,105 @@
+"""Real Chromium at nginx before three servers: what a person sees while something is away."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.conftest import Desk, Tab, launched
+from tests.deployment.replies import WHOLE, WORDS, with_a_pause
+from tests.deployment.services import Postgres
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Pause, delta, role
+from tests.live import Person, Server
+
+# What Chromium and htmx say of a socket that could not be opened.
+NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|503"
+
+
+# The module's end ends Playwright's event loop, which other tests' loops could not run beside.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launched(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def desk(chromium: Browser, stack: Stack, alice: Person) -> Iterator[Desk]:
+    context = chromium.new_context(ignore_https_errors=True)
+    desk = Desk(context, stack.nginx.url, alice)
+    desk.expect_error(NETWORK)
+    yield desk
+    context.close()
+    assert desk.unexpected() == []
+
+
+def half_a_reply(desk: Desk, upstream: FakeUpstream, pause: Pause) -> Tab:
+    upstream.script(role(), *map(delta, WORDS[:20]), *with_a_pause(pause))
+    tab = desk.open()
+    tab.ask("Count")
+    expect(tab.answer).to_contain_text("word19")
+    return tab
+
+
+def counted(server: Server, name: str) -> float:
+    """One of the server's gauges."""
+    with server.visit() as client:
+        text = client.get("/metrics", headers={"Authorization": "Bearer metrics"}).text
+    [line] = [line for line in text.splitlines() if line.startswith(f"{name} ")]
+    return float(line.split()[1])
+
+
+def test_a_prompt_stays_in_the_composer_while_the_database_is_away(
+    desk: Desk, postgres: Postgres
+) -> None:
+    tab = desk.open()
+    postgres.stop()
+    tab.ask("Hello?")
+    expect(tab.problem).to_contain_text("text is kept")
+    expect(tab.message).to_have_value("Hello?")
+    expect(tab.page.locator(".prompt")).to_have_count(0)
+    postgres.start()
+    while tab.message.input_value():  # refused until the server has seen that it is back
+        tab.message.press("Enter")
+        tab.page.wait_for_timeout(200)
+    tab.expect_ending("complete")
+    expect(tab.page.locator(".prompt")).to_have_count(1)
+
+
+def test_a_tab_whose_server_is_stopped_shows_everything_once(
+    desk: Desk, stack: Stack, team_upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    tab = half_a_reply(desk, team_upstream, pause)
+    [owner] = [server for server in stack.servers if counted(server, "chatapp_replies_running")]
+    owner.begin_stop()
+    owner.wait_for("Stopping")
+    others = [server for server in stack.servers if server is not owner]
+    while not any(counted(server, "chatapp_viewers") for server in others):
+        tab.page.wait_for_timeout(50)
+    pause.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text(WHOLE.strip())
+    expect(tab.reply).to_have_count(1)
+    assert owner.wait() == 0
+
+
+def test_the_word_that_a_reply_is_out_of_hearing_comes_and_goes(
+    desk: Desk, stack: Stack, team_upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    tab = half_a_reply(desk, team_upstream, pause)
+    other = desk.open(tab.page.url.removeprefix(desk.url))
+    expect(other.answer).to_contain_text("word19")
+    assert sorted(counted(server, "chatapp_viewers") for server in stack.servers) == [0, 1, 1]
+    stack.redis.stop()
+    expect(other.reply).to_contain_text("can't be heard at the moment")
+    expect(tab.reply).not_to_contain_text("can't be heard")
+    stack.redis.start()
+    expect(other.reply).not_to_contain_text("can't be heard")
+    pause.release()
+    for one in (tab, other):
+        one.expect_ending("complete")
+        expect(one.answer).to_have_text(WHOLE.strip())

@@ -1,0 +1,15 @@
+"""A few dozen forced reconnects; `python -m bench cluster.reconnects` does hundreds."""
+
+from tests.deployment.reconnects import reconnect_at_random
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream
+from tests.live import Site
+
+
+async def test_who_is_cut_off_again_and_again_loses_and_repeats_nothing(
+    stack: Stack, team: Site, team_upstream: FakeUpstream
+) -> None:
+    people = [team.person() for _ in range(3)]
+    tally = await reconnect_at_random(stack, team_upstream, people, times=12, seed=1)
+    assert (tally.lost, tally.repeated, tally.went_back) == (0, 0, 0)
+    assert tally.reconnects >= 36

@@ -1,5 +1,7 @@
 """Without Redis there is one process, and a second one is told so."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.live import Server, Site
@@ -20,3 +22,21 @@ def test_after_a_crash_it_is_started_again_at_once(team: Site) -> None:
     with server:
         server.kill()
         server.start()
+
+
+def test_of_two_that_start_at_once_one_serves(team: Site) -> None:
+    shared = team.copy()
+    servers = [Server(shared), Server(shared)]
+    with ThreadPoolExecutor(len(servers)) as starting:
+        assert sorted(starting.map(does_start, servers)) == [False, True]
+    for server in servers:
+        assert not server.is_running or server.stop() == 0
+
+
+def does_start(server: Server) -> bool:
+    try:
+        server.start()
+    except AssertionError:
+        assert "REDIS_URL" in server.log
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any
 import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import Error, connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
@@ -45,8 +45,14 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        Process.objects.bury_those_that_died_here()
-        self._refuse_deaf_company()
+        self.process = Process.here(is_alone=not settings.REDIS_URL)
+        try:
+            self._sign_on()
+        except Error as error:
+            raise CommandError(
+                f"The database can't be used: {error}\n"
+                "See that it runs and that DATABASE_URL names it, and run manage.py migrate."
+            ) from error
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
@@ -77,6 +83,13 @@ class Command(BaseCommand):
                 f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
                 "it. Set PORT to a free one."
             )
+
+    def _sign_on(self) -> None:
+        with only_one_process("serve"):  # of two that start at once, one sees the other
+            Process.objects.bury_those_that_died_here()
+            self._refuse_deaf_company()
+            self.process.save()
+        connection.close()
 
     def _refuse_deaf_company(self) -> None:
         """Raises `CommandError` where another process lives and one would not hear the other."""
@@ -116,8 +129,6 @@ class Command(BaseCommand):
         return int(self.server.listening_addresses[-1][1])
 
     def _ready(self) -> None:
-        self.process = Process.here(is_alone=not settings.REDIS_URL)
-        self.process.save()
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
             logger.info("%d replies were streaming when their server died", interrupted)

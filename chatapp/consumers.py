@@ -1,7 +1,7 @@
 """The tab's socket: JSON of a form's fields in, HTML frames out.
 
 `receive` only starts things; replies run in tasks of their own, so that a tab's close is seen at
-once. Every action asks the database anew who is signed in.
+once. Every action asks the database anew who is signed in, except Stop, which must work without it.
 """
 
 import json
@@ -30,7 +30,14 @@ from django.http import HttpRequest
 
 from chatapp import frames, metrics
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import RESTARTING, Generation, RemoteReply, generations, sign_out
+from chatapp.generation import (
+    RESTARTING,
+    SIGNED_OUT,
+    Generation,
+    RemoteReply,
+    generations,
+    sign_out,
+)
 from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
 from chatapp.upstream.reply import Ending
 
@@ -87,6 +94,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     channel_layer_alias = ""  # its process has a channel for all tabs
     user_id = 0
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # Where it failed, or was ended since it took too long after its socket's end.
+            self._leave(by_hand=False)
+
     async def connect(self) -> None:
         try:
             user = await database_sync_to_async(self._user)()
@@ -114,13 +128,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         # Not Channels' own, which first waits for the database thread: a close must not wait.
         if message["type"] == "websocket.disconnect":
             by_hand = message.get("code") in CLOSE_FRAME_CODES
-            grace = settings.CHATAPP_CLOSE_GRACE if by_hand else settings.CHATAPP_DROP_GRACE
-            generations().leave(self, grace)
+            self._leave(by_hand=by_hand)
         await getattr(self, get_handler_name(message))(message)
 
-    async def disconnect(self, code: int) -> None:
-        if self.user_id:
-            await generations().farewell(self)
+    def _leave(self, *, by_hand: bool) -> None:
+        grace = settings.CHATAPP_CLOSE_GRACE if by_hand else settings.CHATAPP_DROP_GRACE
+        generations().leave(self, grace)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:
@@ -136,6 +149,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         # Daphne raises where the socket is gone and `disconnect` not here yet.
         with suppress(RuntimeError):
             await self.base_send({"type": "websocket.send", "text": frame})
+
+    async def check_session(self) -> None:
+        """Closes where nobody is signed in any more."""
+        with suppress(Error):
+            try:
+                await database_sync_to_async(self._user)()
+            except Refused:
+                await self.close(SIGNED_OUT)
 
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it."""
@@ -168,7 +189,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             if action not in actions:
                 raise Refused("This page is out of date. Reload it.")
-            if not generations().database_answers:
+            if action != "stop" and not generations().database_answers:
                 raise OperationalError("it did not answer a second ago")
             await actions[action](fields)
         except Refused as refused:
@@ -177,8 +198,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             text = "A reply is still being written here. Stop it, or wait for its end."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
         except Error as error:
-            logger.error("The database failed on %s: %s", action, error)
+            logger.error("The database failed on %s: %s", action[:20], error)
             text = "The database can't be reached. Your text is kept: send it again in a moment."
+            await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
+        except Exception:  # one action's, for which the tab is not given up
+            logger.exception("An action failed: %s", action[:20])
+            text = "Something went wrong. Your text is kept: send it again, or reload the page."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
 
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
@@ -215,12 +240,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             running.stop(Ending.STOPPED)
 
     async def _allow(self, fields: Mapping[str, Any]) -> None:
-        self._decide(fields, allowed=True)
+        await self._decide(fields, allowed=True)
 
     async def _deny(self, fields: Mapping[str, Any]) -> None:
-        self._decide(fields, allowed=False)
+        await self._decide(fields, allowed=False)
 
-    def _decide(self, fields: Mapping[str, Any], *, allowed: bool) -> None:
+    async def _decide(self, fields: Mapping[str, Any], *, allowed: bool) -> None:
+        await database_sync_to_async(self._user)()
         running, decision = self._running(fields), _cleaned(DecisionForm(fields))
         if running:
             running.decide(decision["round"], decision["call"], allowed)
@@ -333,7 +359,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     def _store_retry(self, conversation: Conversation, asked: dict[str, Any]) -> Turn:
         _refuse_while_draining()
         upstream, model = _upstream_of(asked["model"])
-        prompt = conversation.messages.get(children=asked["reply"])
+        prompt = conversation.messages.filter(children=asked["reply"]).first()
+        if prompt is None:
+            raise Refused("That is no reply. Reload the page.")
         reply = conversation.answer(prompt, upstream, model, generations().process)
         thread = conversation.thread(reply.pk)
         thread[-1].upstream = upstream  # whose key is read

@@ -13,7 +13,8 @@ class ModelChoice(forms.CharField):
 
     def to_python(self, value: str | None) -> tuple[int, str] | None:  # type: ignore[override]
         upstream, _, model = str(value or "").partition("/")
-        if upstream.isdecimal() and 0 < len(model) <= 200 and model.isprintable():
+        is_key = upstream.isdecimal() and len(upstream) < 19
+        if is_key and 0 < len(model) <= 200 and model.isprintable():
             return int(upstream), model
         return None
 
@@ -57,8 +58,8 @@ class RetryForm(forms.Form):
 class DecisionForm(forms.Form):
     """Which tool call of a reply's round a person allows or denies."""
 
-    round = forms.IntegerField(min_value=0)
-    call = forms.IntegerField(min_value=0)
+    round = forms.IntegerField(min_value=0, max_value=1000)
+    call = forms.IntegerField(min_value=0, max_value=1000)
 
 
 class WatchForm(forms.Form):

@@ -99,6 +99,9 @@ POSTGRESQL = {
     "OPTIONS": {
         "connect_timeout": 3,
         "tcp_user_timeout": 5000,  # ms
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
         "pool": {"min_size": 1, "max_size": 10, "timeout": 3, "reconnect_timeout": 1},
     },
 }

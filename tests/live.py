@@ -289,6 +289,8 @@ class Line:
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
         server.close()
+        for _ in range(5):  # turns of the loop, until what was accepted just now is a connection
+            await asyncio.sleep(0)
         await self._cut()
 
     async def _cut(self) -> None:

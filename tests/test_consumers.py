@@ -1,5 +1,6 @@
 """What a tab's socket does, through the real consumer, database and upstream connection."""
 
+import asyncio
 from uuid import UUID, uuid4
 
 import pytest
@@ -7,6 +8,7 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatapp.generation import asking, generations
+from chatapp.generation.presence import Sighting
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from tests.fake_upstream import (
     Abort,
@@ -386,3 +388,60 @@ async def all_saved() -> None:
     """Waits for what a closed tab can't be told: that its reply is saved."""
     for task in list(generations()._tasks):
         await task
+
+
+@pytest.mark.parametrize("model", ["9" * 5000 + "/m", "x/m", "/"])
+async def test_a_model_that_is_none_ends_no_tab(
+    tab: Tab, upstream: FakeUpstream, model: str
+) -> None:
+    await tab.send(action="prompt", message="Hello", model=model)
+    await tab.ask()
+    assert await tab.until_ended()
+
+
+async def test_a_prompt_can_not_be_retried(tab: Tab, upstream: FakeUpstream) -> None:
+    reply = await saved(await tab.ask())
+    await tab.until_ended()
+    assert reply.parent
+    await tab.send(action="retry", reply=str(reply.parent.pk))
+    assert "That is no reply" in await tab.until('id="problem"')
+
+
+async def test_what_goes_wrong_in_an_action_is_told_and_the_tab_lives_on(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(title: str) -> str:
+        raise ArithmeticError(title)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Conversation, "title_of", fail)
+        await tab.send(action="prompt", message="Hello")
+        assert "Something went wrong" in await tab.until('id="problem"')
+    await tab.ask()
+    assert await tab.until_ended()
+
+
+async def test_a_reply_that_nobody_writes_is_interrupted(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, alice: User
+) -> None:
+    upstream.script(role(), delta("Hello"), Stall())
+    running = await saved(await tab.ask())
+    forgotten = await database_sync_to_async(forgotten_reply)(alice, connected)
+    own = Sighting(frozenset([running.pk, forgotten]))
+    generations()._see(own)  # it may have begun meanwhile
+    assert (await saved_ending(forgotten)) == "streaming"
+    generations()._see(own)
+    await asyncio.gather(*generations()._asides)
+    assert await saved_ending(forgotten) == "interrupted"
+    assert await saved_ending(running.pk) == "streaming"
+
+
+def forgotten_reply(user: User, upstream: Upstream) -> UUID:
+    """Stored as streaming by this process, and not begun."""
+    conversation = Conversation(user=user, title="Forgotten")
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "m", generations().process)
+    return reply.pk
+
+
+async def saved_ending(reply: UUID) -> str:
+    return await Message.objects.values_list("ending", flat=True).aget(pk=reply)

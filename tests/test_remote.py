@@ -44,6 +44,8 @@ class Tab:
 
     async def catch_up(self, conversation: object) -> None: ...
 
+    async def check_session(self) -> None: ...
+
     async def close(self, code: int) -> None: ...
 
 
@@ -218,5 +220,9 @@ async def test_stop_and_decisions_go_to_the_owner() -> None:
     pair = Pair()
     pair.remote.stop(Ending.STOPPED)
     pair.remote.decide(0, 1, True)
-    reply = pair.message.pk.hex
-    assert list(pair.back.letters) == [("stop", reply, "stopped"), ("decide", reply, 0, 1, True)]
+    about = (pair.message.pk.hex, pair.conversation.hex)
+    wishes = [("stop", *about, "stopped"), ("decide", *about, 0, 1, True)]
+    assert list(pair.back.letters) == wishes
+    pair.back.letters.clear()  # they are lost
+    pair.remote.repeat_wishes()
+    assert list(pair.back.letters) == wishes

@@ -280,8 +280,8 @@ async def test_a_prompt_that_is_sent_again_on_a_new_socket_is_asked_once(
 async def test_sigterm_saves_the_running_reply_and_exits_with_0(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
-    environment = {"OPENAI_BASE_URL": upstream.base_url, "CHATAPP_DRAIN_SECONDS": "0.2"}
-    with site.server(**environment) as server:
+    alone = {"REDIS_URL": "", "CHATAPP_DRAIN_SECONDS": "0.2"}  # no process to send the tab to
+    with site.server(OPENAI_BASE_URL=upstream.base_url, **alone) as server:
         async with half_a_reply(server, upstream, alice) as (visitor, request):
             server.begin_stop()
             await visitor.until_ended()

@@ -9,12 +9,10 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
-from django.db.utils import ConnectionHandler
 
 from chatapp.doctor.report import (
     Finding,
@@ -26,21 +24,9 @@ from chatapp.doctor.report import (
     skipped,
 )
 
-CONNECT_SECONDS = 5
 TOLERANCE_SECONDS = 2.0
 
 _IS_AWAY = "the database can't be reached"
-
-
-def own_connection(databases: dict[str, Any]) -> BaseDatabaseWrapper:
-    """A connection to the default database of these settings, without their pool."""
-    default = dict(databases["default"])
-    options = {name: value for name, value in default.get("OPTIONS", {}).items() if name != "pool"}
-    if default["ENGINE"].endswith("postgresql"):
-        options["connect_timeout"] = CONNECT_SECONDS
-    handler = ConnectionHandler({"default": default | {"OPTIONS": options}})
-    connection: BaseDatabaseWrapper = handler["default"]
-    return connection
 
 
 def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from chatapp.doctor import (
     websocket,
 )
 from chatapp.doctor.report import Finding, Verdict, skipped
+from chatapp.models.connections import unpooled_connection
 
 IDLE_SECONDS = 75.0  # longer than the minute after which most proxies close what is silent
 
@@ -51,7 +52,7 @@ def examine(
     yield Title("Settings")
     yield from _settings(url)
     yield Title("Database")
-    yield from database.database(database.own_connection(settings.DATABASES))
+    yield from database.database(unpooled_connection(settings.DATABASES))
     yield Title("Messages between processes")
     has_redis = False
     for finding in layer.redis_server(settings.REDIS_URL):
@@ -89,7 +90,7 @@ def _settings(url: str) -> Iterator[Finding]:
 
 
 def _upstreams() -> Iterator[Finding]:
-    if database.is_usable(database.own_connection(settings.DATABASES)):
+    if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
     else:
         yield skipped("All", "they are kept in the database, which can't be used")

@@ -89,6 +89,8 @@ class ProbeConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Says whether a page of this origin would be served, trickles when asked to, and answers any
     other text with its length."""
 
+    channel_layer_alias = ""
+
     async def connect(self) -> None:
         headers = {name.decode("latin-1"): value for name, value in self.scope["headers"]}
         if not is_token(headers.get(TOKEN_HEADER.lower(), b"").decode("latin-1")):

@@ -10,7 +10,9 @@ wishes back, `presence` tells the database that this process lives.
 """
 
 from chatapp.generation.audience import Tab
+from chatapp.generation.exchange import SIGNED_OUT
 from chatapp.generation.generation import Generation
+from chatapp.generation.presence import Presence
 from chatapp.generation.process import (
     RESTARTING,
     Generations,
@@ -23,8 +25,10 @@ from chatapp.generation.remote import RemoteReply
 
 __all__ = [
     "RESTARTING",
+    "SIGNED_OUT",
     "Generation",
     "Generations",
+    "Presence",
     "RemoteReply",
     "Tab",
     "begin_as",

@@ -37,7 +37,7 @@ class Exchange:
     """`process` is this one's id; `running` finds what it writes."""
 
     def __init__(self, process: UUID, tabs: Tabs, running: FindGeneration) -> None:
-        self.mail = Mail(process, self._take)
+        self.mail = Mail(process, self._take, self._check_sessions)
         self._process = process
         self._tabs = tabs
         self._running = running
@@ -160,23 +160,25 @@ class Exchange:
             if found:
                 found[0].renewed_at = time.monotonic()
         self.mail.post(sender, "running", answers)
+        # Whoever no longer holds a reply, and said so twice, left it by a letter that was lost.
+        twice = time.monotonic() - 1.5 * RENEW_SECONDS
         for (process, reply), (follower, generation) in list(self._followers.items()):
-            if process == sender and reply not in held:  # its leaving was lost
+            if process == sender and reply not in held and follower.renewed_at < twice:
                 self._drop_follower(follower, generation, settings.CHATAPP_CLOSE_GRACE)
 
     async def _take_leave(self, sender: UUID, reply: str, grace: float) -> None:
         if found := self._followers.get((sender, UUID(reply))):
             self._drop_follower(*found, grace)
 
-    async def _take_stop(self, sender: UUID, reply: str, ending: str) -> None:
-        if found := self._followers.get((sender, UUID(reply))):
-            found[1].stop(Ending(ending))
+    async def _take_stop(self, sender: UUID, reply: str, conversation: str, ending: str) -> None:
+        if generation := self._running_reply(UUID(reply), UUID(conversation)):
+            generation.stop(Ending(ending))
 
     async def _take_decision(
-        self, sender: UUID, reply: str, round: int, call: int, allowed: bool
+        self, sender: UUID, reply: str, conversation: str, round: int, call: int, allowed: bool
     ) -> None:
-        if found := self._followers.get((sender, UUID(reply))):
-            found[1].decide(round, call, allowed)
+        if generation := self._running_reply(UUID(reply), UUID(conversation)):
+            generation.decide(round, call, allowed)
 
     async def _take_frame(self, sender: UUID, reply: str, sequence: int, frame: str) -> None:
         if remote := self._remote.get(UUID(reply)):
@@ -229,6 +231,7 @@ class Exchange:
         held: defaultdict[UUID, list[str]] = defaultdict(list)
         for remote in list(self._remote.values()):
             held[remote.owner].append(remote.reply.hex)
+            remote.repeat_wishes()
             await remote.notice_silence()
         for owner, replies in held.items():
             self.mail.post(owner, "renew", replies)
@@ -266,6 +269,11 @@ class Exchange:
 
     def _drop(self, remote: RemoteReply) -> None:
         self._remote.pop(remote.reply, None)
+
+    def _check_sessions(self) -> None:
+        """Who signed out elsewhere while the layer was away is found out."""
+        for tab in self._tabs:
+            self._start(tab.check_session())
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

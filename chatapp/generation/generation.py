@@ -81,7 +81,12 @@ class Generation:
 
     def stop(self, ending: Ending) -> None:
         """Closes the upstream, or what tools are running; the reply is saved with this ending."""
-        if not self._writing or self._writing.done() or self._stopped_as:
+        if not self._writing or self._writing.done():
+            return
+        if self._stopped_as:
+            if self._reading_on and ending is Ending.INTERRUPTED:  # no time for the usage
+                self._reading_on.cancel()
+                self._writing.cancel()
             return
         self._stopped_as = ending
         if ending is Ending.STOPPED and self.writer.read_on_for_usage():

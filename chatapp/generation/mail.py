@@ -32,14 +32,21 @@ LAYER_ERRORS = (RedisError, OSError, TimeoutError, RuntimeError)
 class Mail:
     """One process's mail box. `run` it in a task; `take` gets each letter and its sender."""
 
-    def __init__(self, process: UUID, take: Callable[[UUID, Letter], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        process: UUID,
+        take: Callable[[UUID, Letter], Awaitable[None]],
+        when_back: Callable[[], None],
+    ) -> None:
         self.process = process
         self.answers_since = math.inf  # nothing is sent before `run`
         self._take = take
+        self._when_back = when_back
         self._layer = get_channel_layer()
         self._channel = ""
         self._users: Counter[int] = Counter()  # those whose tabs are here, with how many
-        self._unjoined: set[str] = set()  # groups that are still to be joined
+        self._unjoined: set[str] = set()  # groups that are still to be joined, and to be left
+        self._unleft: set[str] = set()
         self._waiting: dict[str, deque[Letter]] = {}
         self._has_waiting = asyncio.Event()
         self._is_idle = asyncio.Event()
@@ -61,19 +68,17 @@ class Mail:
         """Hears what concerns a person who has one more tab here."""
         self._users[user] += 1
         if self._users[user] == 1:
+            self._unleft.discard(_user_group(user))
             self._unjoined.add(_user_group(user))
             if self.answers:
-                await self._join_all()
+                await self._settle_groups()
 
-    async def unfollow(self, user: int) -> None:
+    def unfollow(self, user: int) -> None:
         self._users[user] -= 1
         if self._users[user] <= 0:
             del self._users[user]
             self._unjoined.discard(_user_group(user))
-            if self._channel and self.answers:
-                with suppress(*LAYER_ERRORS):
-                    async with asyncio.timeout(SEND_SECONDS):
-                        await self._layer.group_discard(_user_group(user), self._channel)
+            self._unleft.add(_user_group(user))
 
     async def run(self) -> None:
         """Sends and receives until cancelled, whatever becomes of the layer."""
@@ -94,7 +99,10 @@ class Mail:
             return
         letters = self._waiting.setdefault(group, deque())
         if len(letters) >= MOST_WAITING:
-            letters.clear()
+            letters = deque(one for one in letters if one[0] != "frame")
+            self._waiting[group] = letters
+            if len(letters) >= MOST_WAITING:
+                return
         letters.append(letter)
         self._is_idle.clear()
         self._has_waiting.set()
@@ -115,25 +123,32 @@ class Mail:
                 await self._layer.group_send(group, message)
         except LAYER_ERRORS:
             pass  # told once, by `_listen_for_itself`
-        except Exception:  # whatever is wrong with these letters, the next are sent
-            logger.exception("Letters could not be sent")
+        except Exception:  # whatever is wrong with one letter, the others are sent
+            if len(letters) == 1:
+                logger.exception("A letter could not be sent: %s", letters[0][0])
+                return
+            for letter in letters:
+                await self._send_to(group, deque([letter]))
 
     async def _receive(self) -> None:
         while True:
             try:
                 self._channel = await self._layer.new_channel("mail")
                 self._unjoined = self._groups()
-                await self._join_all()
+                await self._settle_groups()
                 while True:
                     await self._open(await self._layer.receive(self._channel))
             except LAYER_ERRORS:
+                await asyncio.sleep(ECHO_SECONDS)
+            except Exception:  # of what came; the next may be right
+                logger.exception("A message could not be read")
                 await asyncio.sleep(ECHO_SECONDS)
 
     def _groups(self) -> set[str]:
         return {_process_group(self.process), *map(_user_group, self._users)}
 
-    async def _join_all(self) -> None:
-        """Joins what is still to be joined, as far as the layer lets it."""
+    async def _settle_groups(self) -> None:
+        """Joins and leaves what is still to be joined and left, as far as the layer lets it."""
         if not self._channel:
             return
         with suppress(*LAYER_ERRORS):
@@ -141,6 +156,9 @@ class Mail:
                 for group in list(self._unjoined):
                     await self._layer.group_add(group, self._channel)
                     self._unjoined.discard(group)
+                for group in list(self._unleft):
+                    await self._layer.group_discard(group, self._channel)
+                    self._unleft.discard(group)
 
     async def _open(self, message: dict[str, Any]) -> None:
         sender = UUID(message["sender"])
@@ -155,12 +173,13 @@ class Mail:
         while True:
             self.post(self.process, "echo")
             await asyncio.sleep(ECHO_SECONDS)
-            await self._join_all()
+            await self._settle_groups()
             if self.answers != did_answer:
                 did_answer = self.answers
                 if did_answer:
                     self.answers_since = time.monotonic()
                     self._unjoined = self._groups()
+                    self._when_back()
                     logger.warning("Redis is back: processes hear each other again")
                 else:
                     logger.error(

@@ -12,10 +12,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import Error, connection
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 
 from chatapp import metrics
 from chatapp.models import Message, Process
+from chatapp.models.connections import unpooled_connection
 from chatapp.models.processes import LEASE_SECONDS
 
 logger = logging.getLogger(__name__)
@@ -27,24 +29,20 @@ BEAT_SECONDS = 1.0
 class Sighting:
     """What the database said at one beat."""
 
+    own: frozenset[UUID]  # replies that are stored as streaming in this process
     alive: frozenset[UUID] = frozenset()
     # Replies that stream in the conversations asked for: conversation, reply, process.
     streaming: tuple[tuple[UUID, UUID, UUID | None], ...] = ()
 
 
 class Presence:
-    """Beats from `start` to `stop`; `tell` gets each sighting, in the thread that beats."""
+    """Beats from `start` to `stop`; who `attend`s gets each sighting, in the thread that beats."""
 
-    def __init__(
-        self,
-        process: Process,
-        shown: Callable[[], Collection[UUID]],
-        tell: Callable[[Sighting], None],
-    ) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
         self._did_answer = True
-        self._shown = shown
-        self._tell = tell
+        self._shown: Callable[[], Collection[UUID]] = frozenset
+        self._tell: Callable[[Sighting], None] = lambda _sighting: None
         self._beat_at = self._steady_since = time.monotonic()
         self._returned_at = -math.inf
         self._stopping = threading.Event()
@@ -62,12 +60,20 @@ class Presence:
     def start(self) -> None:
         self._thread.start()
 
+    def attend(
+        self, shown: Callable[[], Collection[UUID]], tell: Callable[[Sighting], None]
+    ) -> None:
+        """From now on looks at the conversations that are `shown` too, and tells what it sees."""
+        self._shown, self._tell = shown, tell
+
     def stop(self) -> None:
-        """Returns when this process is forgotten, or can't be since the database is away."""
+        """Returns when this process is forgotten, or soon where the database is away."""
         self._stopping.set()
-        self._thread.join()
+        self._thread.join(LEASE_SECONDS)
 
     def _run(self) -> None:
+        # Not of the pool, which may be busy for long.
+        connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
         while not self._stopping.wait(BEAT_SECONDS):
             try:
                 self._beat()
@@ -95,6 +101,7 @@ class Presence:
             self._steady_since = now
         self._beat_at = now
         if self.process.is_alone:
+            self._tell(Sighting(self._own()))
             return
         # After a pause of the database nobody else has been seen for long, and yet they live.
         if now - self._steady_since > LEASE_SECONDS:
@@ -107,9 +114,14 @@ class Presence:
     def _look(self) -> Sighting:
         alive = frozenset(Process.objects.values_list("pk", flat=True))
         if not (shown := self._shown()):
-            return Sighting(alive)
+            return Sighting(self._own(), alive)
         streaming = Message.objects.streaming().filter(conversation__in=shown)
-        return Sighting(alive, tuple(streaming.values_list("conversation_id", "pk", "streamed_by")))
+        found = streaming.values_list("conversation_id", "pk", "streamed_by")
+        return Sighting(self._own(), alive, tuple(found))
+
+    def _own(self) -> frozenset[UUID]:
+        own = Message.objects.streaming().filter(streamed_by=self.process.pk)
+        return frozenset(own.values_list("pk", flat=True))
 
     def _sign_off(self) -> None:
         try:

@@ -4,13 +4,14 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
+from typing import Any
 from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
-from django.db import Error
+from django.db import Error, InterfaceError, OperationalError
 
 from chatapp import metrics
 from chatapp.catalogue import Catalogue
@@ -21,7 +22,7 @@ from chatapp.generation.generation import Generation
 from chatapp.generation.presence import Presence, Sighting
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
-from chatapp.models import Message, Process
+from chatapp.models import Message
 from chatapp.pace import Pace
 from chatapp.tools import close_shared_toolbox
 from chatapp.upstream.client import UpstreamClient
@@ -59,20 +60,22 @@ class Generations:
         self._running: dict[UUID, Generation] = {}
         metrics.replies_running.set_function(lambda: len(self._running))
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._asides: set[asyncio.Task[None]] = set()
+        self._strays: frozenset[UUID] = frozenset()  # stored as streaming here, and not running
         self._upkeep: list[asyncio.Task[None]] = []
 
-    def begin(self, process: Process) -> None:
+    def begin(self, presence: Presence) -> None:
         """Is a process of the installation from now on: seen by others, and heard by them."""
         loop = asyncio.get_running_loop()
 
         def see(sighting: Sighting) -> None:
-            loop.call_soon_threadsafe(self.exchange.see, sighting)
+            loop.call_soon_threadsafe(self._see, sighting)
 
-        self._presence = Presence(process, lambda: self.exchange.conversations, see)
-        self._presence.start()
-        if not process.is_alone:
+        presence.attend(lambda: self.exchange.conversations, see)
+        self._presence = presence
+        if not presence.process.is_alone:
             self._exchanging = asyncio.create_task(self.exchange.run())
+            self._exchanging.add_done_callback(_log_failure)
 
     @property
     def database_answers(self) -> bool:
@@ -96,6 +99,8 @@ class Generations:
         )
         for watcher in {tab, *showing}:
             generation.audience.join(watcher)
+        if given_up := self._running.get(conversation):  # while this process was taken for dead
+            given_up.stop(Ending.INTERRUPTED)
         self._running[conversation] = generation
         task = asyncio.create_task(self._run(generation))
         self._tasks.add(task)
@@ -129,10 +134,6 @@ class Generations:
         self.tabs.add(tab)
         await self.exchange.mail.follow(tab.user_id)
 
-    async def farewell(self, tab: Tab) -> None:
-        metrics.viewers.dec()
-        await self.exchange.mail.unfollow(tab.user_id)
-
     def show(self, tab: Tab, conversation: UUID | None) -> None:
         """`tab` shows this conversation now, and waits for the reply that runs in it."""
         self.tabs.show(tab, conversation)
@@ -141,7 +142,10 @@ class Generations:
 
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone: replies that only it waited for end in `grace` seconds."""
-        self.tabs.remove(tab)
+        if tab in self.tabs:
+            self.tabs.remove(tab)
+            metrics.viewers.dec()
+            self.exchange.mail.unfollow(tab.user_id)
         for generation in list(self._running.values()):
             generation.audience.leave(tab, grace)
         self.exchange.leave(tab, grace)
@@ -178,12 +182,15 @@ class Generations:
         loop = asyncio.get_running_loop()
         for tab in self.tabs:
             seconds = random.uniform(0, within)  # noqa: S311 - so that they don't come all at once
-            loop.call_later(seconds, self._start_closing, tab)
+            loop.call_later(seconds, self._send_away, tab)
 
-    def _start_closing(self, tab: Tab) -> None:
-        task = asyncio.create_task(tab.close(RESTARTING))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+    def _send_away(self, tab: Tab) -> None:
+        self._start(tab.close(RESTARTING))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
 
     async def _end_exchange(self) -> None:
         if self._exchanging:
@@ -193,12 +200,32 @@ class Generations:
         if self._presence:
             await asyncio.to_thread(self._presence.stop)
 
+    def _see(self, sighting: Sighting) -> None:
+        if not self._presence or not self._presence.process.is_alone:
+            self.exchange.see(sighting)
+        running = {generation.message.pk for generation in self._running.values()}
+        strays = frozenset() if self._prompts else sighting.own - running
+        if lost := strays & self._strays:
+            self._start(self._interrupt(lost))
+        self._strays = strays - lost
+
+    async def _interrupt(self, replies: frozenset[UUID]) -> None:
+        """Ends replies that were stored and never begun, or that ended and could not be saved."""
+        lost = Message.objects.streaming().filter(pk__in=replies)
+        try:
+            await lost.aupdate(ending=Ending.INTERRUPTED)
+        except Error as error:
+            logger.warning("They are tried again: %s", error)
+        else:
+            logger.error("Replies that nobody was writing were interrupted: %d", len(replies))
+
     async def _run(self, generation: Generation) -> None:
         conversation = generation.message.conversation_id
         try:
             await generation.run()
         finally:
-            del self._running[conversation]
+            if self._running.get(conversation) is generation:
+                del self._running[conversation]
             if not self._running:
                 for task in self._upkeep:
                     task.cancel()
@@ -211,7 +238,10 @@ class Generations:
     async def _colour(self) -> None:
         """Colours finished code, one block a turn of the loop, so that tokens go first."""
         while True:
-            await (await self._uncoloured.get()).colour()
+            try:
+                await (await self._uncoloured.get()).colour()
+            except Exception:  # what is wrong with one block's colours is not with another's
+                logger.exception("Code could not be coloured")
             await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
@@ -226,20 +256,32 @@ class Generations:
                 for generation in self._running.values()
                 if generation.writer.is_dirty and now - generation.saved_at >= CHECKPOINT_SECONDS
             ]
+            if due:
+                await self._save_partial(due, now)
+
+    async def _save_partial(self, due: list[Generation], now: float) -> None:
+        """Together where that can be, so that one that can't be saved holds up no other."""
+        try:
             for generation in due:
                 generation.saved_at = now
                 generation.writer.update_message()
-            if due and not await self._save_partial([generation.message for generation in due]):
-                for generation in due:
-                    generation.writer.is_dirty = True
-
-    async def _save_partial(self, replies: list[Message]) -> bool:
-        try:
+            replies = [generation.message for generation in due]
             await database_sync_to_async(Message.objects.checkpoint)(replies)
-        except Error as error:
+        except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
-            return False
-        return True
+            for generation in due:
+                generation.writer.is_dirty = True
+        except Exception:
+            if len(due) == 1:
+                logger.exception("Reply %s could not be saved for now", due[0].message.pk)
+            else:
+                for generation in due:
+                    await self._save_partial([generation], now)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        logger.critical("Other processes are not heard any more; restart this one", exc_info=error)
 
 
 _generations: Generations | None = None
@@ -253,11 +295,11 @@ def generations() -> Generations:
     return _generations
 
 
-def begin_as(process: Process) -> None:
-    """Makes the process's `Generations` known to others under the id of its stored `process`."""
+def begin_as(presence: Presence) -> None:
+    """Makes the process's `Generations` known to others, as the database knows the process."""
     global _generations
-    _generations = Generations(process.pk)
-    _generations.begin(process)
+    _generations = Generations(presence.process.pk)
+    _generations.begin(presence)
 
 
 async def sign_out(user: int, session: str) -> None:

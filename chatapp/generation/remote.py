@@ -12,7 +12,7 @@ from uuid import UUID
 from chatapp import metrics
 from chatapp.frames import delay_frame
 from chatapp.generation.audience import Audience, Tab, Watcher
-from chatapp.generation.mail import SILENCE_SECONDS, Mail
+from chatapp.generation.mail import SILENCE_SECONDS, Letter, Mail
 from chatapp.generation.tabs import Showing
 from chatapp.upstream.reply import Ending
 
@@ -21,6 +21,7 @@ SILENT = (
     "This page catches up by itself."
 )
 ASK_AGAIN_SECONDS = 1.0
+MOST_WISHES = 20  # that are repeated
 
 
 class Follower(Watcher):
@@ -70,6 +71,7 @@ class RemoteReply:
         self._mail = mail
         self._heard_at = time.monotonic()
         self._asked_at = 0.0
+        self._wishes: list[Letter] = []
         self._told: set[Tab] = set()  # those that show that the owner can't be heard
 
     @property
@@ -95,11 +97,16 @@ class RemoteReply:
                 self._mail.post(self.owner, "leave", self.reply.hex, grace)
 
     def stop(self, ending: Ending) -> None:
-        self._mail.post(self.owner, "stop", self.reply.hex, ending.value)
+        self._wish("stop", ending.value)
 
     def decide(self, round: int, call: int, allowed: bool) -> None:
         """A person allows or denies a tool call."""
-        self._mail.post(self.owner, "decide", self.reply.hex, round, call, allowed)
+        self._wish("decide", round, call, allowed)
+
+    def repeat_wishes(self) -> None:
+        """A letter may be lost; the owner takes no harm from one that it has had."""
+        for wish in self._wishes[-MOST_WISHES:]:
+            self._mail.post(self.owner, *wish)
 
     async def take_frame(self, sequence: int, frame: str) -> None:
         self._heard_at = time.monotonic()
@@ -153,6 +160,12 @@ class RemoteReply:
         if time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS:
             metrics.snapshots.labels("gap").inc()
             self.ask()
+
+    def _wish(self, kind: str, *what: object) -> None:
+        wish = (kind, self.reply.hex, self.conversation.hex, *what)
+        self._mail.post(self.owner, *wish)
+        if wish not in self._wishes:
+            self._wishes.append(wish)
 
     async def _show(self, frame: str, tabs: set[Tab]) -> None:
         for tab in list(tabs):

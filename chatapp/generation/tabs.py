@@ -19,6 +19,9 @@ class Tabs:
     def __iter__(self) -> Iterator[Tab]:
         return iter(list(self._shown))
 
+    def __contains__(self, tab: Tab) -> bool:
+        return tab in self._shown
+
     def add(self, tab: Tab) -> None:
         self._shown[tab] = None
 
@@ -45,5 +48,5 @@ class Tabs:
         return self._showing.setdefault(conversation, Showing())
 
     def conversations(self) -> set[UUID]:
-        """What is shown by at least one tab."""
-        return {shown[0] for shown in self._shown.values() if shown}
+        """What is shown by at least one tab; may be asked from any thread."""
+        return {shown[0] for shown in list(self._shown.values()) if shown}

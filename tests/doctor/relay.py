@@ -93,6 +93,8 @@ class Relay:
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
         server.close()
+        for _ in range(5):  # turns of the loop, until what was accepted just now has its task
+            await asyncio.sleep(0)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

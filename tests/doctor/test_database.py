@@ -12,8 +12,9 @@ import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp import environment
-from chatapp.doctor.database import database, is_usable, own_connection
+from chatapp.doctor.database import database, is_usable
 from chatapp.doctor.report import Verdict
+from chatapp.models.connections import unpooled_connection
 from tests.doctor import verdicts
 from tests.live import Site, free_port
 
@@ -28,13 +29,13 @@ def with_databases(django_db_blocker: Any) -> Iterator[None]:
 
 
 def sqlite(path: Path | str) -> BaseDatabaseWrapper:
-    return own_connection({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": path}})
+    return unpooled_connection({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": path}})
 
 
 def postgres(monkeypatch: pytest.MonkeyPatch, url: str, options: Any = None) -> BaseDatabaseWrapper:
     monkeypatch.setenv("OTHER_URL", url)
     read = environment.database("OTHER_URL")
-    return own_connection({"default": read | {"OPTIONS": {"pool": True} | (options or {})}})
+    return unpooled_connection({"default": read | {"OPTIONS": {"pool": True} | (options or {})}})
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
+from chatapp import environment
 from chatapp.management.backups import data_dir, postgres, sqlite
 from chatapp.management.backups.archive import (
     DATABASE,
@@ -49,6 +50,7 @@ class Command(BaseCommand):
     def _fill(self, archive: ArchiveWriter, directory: Path) -> Manifest:
         """The database first, so that the files it names are still there or newer."""
         database = postgres if connection.vendor == "postgresql" else sqlite
+        version = _version()
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         with database.snapshot(directory, self._progress("Copying")) as snapshot:
             progress = self._progress("Writing", snapshot.size)
@@ -59,7 +61,7 @@ class Command(BaseCommand):
                 archive.add(FILES + path.as_posix(), chunks_of(stream))
         manifest = Manifest(
             format=FORMAT,
-            version=_version(),
+            version=version,
             made_at=made_at,
             engine=connection.vendor,
             migrations=snapshot.migrations,
@@ -87,7 +89,8 @@ def _refuse_place(file: Path) -> None:
 
 
 def _about_secret(manifest: Manifest) -> str:
-    if FILES + str(data_dir.SECRET_KEY) in manifest.members:
+    is_inside = FILES + str(data_dir.SECRET_KEY) in manifest.members
+    if is_inside and not environment.text("SECRET_KEY"):
         return (
             "It holds the secret key, which decrypts upstream keys and signs sessions: keep it as "
             "secret as the installation itself."

@@ -17,7 +17,7 @@ from twisted.internet.main import installReactor
 
 from chatapp import markdown, metrics
 from chatapp.accounts import setup_token
-from chatapp.generation import begin_as, shut_down
+from chatapp.generation import Presence, begin_as, shut_down
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import LEASE_SECONDS
@@ -45,9 +45,8 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.process = Process.here(is_alone=not settings.REDIS_URL)
         try:
-            self._sign_on()
+            self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
         except Error as error:
             raise CommandError(
                 f"The database can't be used: {error}\n"
@@ -75,21 +74,25 @@ class Command(BaseCommand):
             signal_handlers=False,
             ready_callable=self._ready,
             server_name="chatapp",
+            websocket_timeout=-1,  # a tab may stay open for as long as it likes
         )
         self.reactor: Any = reactor
         self.server.run()
         if self.server.abort_start:
+            self.presence.stop()
             raise CommandError(
                 f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
                 "it. Set PORT to a free one."
             )
 
-    def _sign_on(self) -> None:
+    def _sign_on(self, process: Process) -> None:
         with only_one_process("serve"):  # of two that start at once, one sees the other
             Process.objects.bury_those_that_died_here()
             self._refuse_deaf_company()
-            self.process.save()
+            process.save()
         connection.close()
+        self.presence = Presence(process)
+        self.presence.start()
 
     def _refuse_deaf_company(self) -> None:
         """Raises `CommandError` where another process lives and one would not hear the other."""
@@ -169,7 +172,7 @@ class Command(BaseCommand):
     def _begin(self, greeting: str) -> None:
         self._stopping: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
-        begin_as(self.process)
+        begin_as(self.presence)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         for place, language in enumerate(LANGUAGES):

@@ -6,14 +6,13 @@ once. Every action asks the database anew who is signed in, except Stop, which m
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from channels.consumer import get_handler_name
@@ -24,11 +23,11 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import Error, IntegrityError, OperationalError, transaction
+from django.db import Error, OperationalError
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from chatapp import frames, metrics
+from chatapp import frames, metrics, turns
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
 from chatapp.generation import (
     RESTARTING,
@@ -38,54 +37,14 @@ from chatapp.generation import (
     generations,
     sign_out,
 )
-from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
+from chatapp.models import StillStreaming, User
+from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
 TRY_AGAIN_LATER = 1013
 CLOSE_FRAME_CODES = (1000, 1001)
-
-
-class Refused(Exception):
-    """Why an action was not taken, as a sentence for the person."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A stored prompt and the reply to come."""
-
-    thread: list[Message]
-    is_repeated: bool = False
-
-    @property
-    def prompt(self) -> Message:
-        return self.thread[-2]
-
-    @property
-    def reply(self) -> Message:
-        return self.thread[-1]
-
-    @property
-    def conversation(self) -> Conversation:
-        return self.reply.conversation
-
-    @property
-    def history(self) -> list[Mapping[str, object]]:
-        return [one for message in self.thread[:-1] for one in message.as_chat_messages()]
-
-
-@dataclass(frozen=True)
-class View:
-    """A conversation as it is shown: one branch, through the reply that streams where one does."""
-
-    conversation: Conversation
-    thread: list[Message]
-    streaming: Message | None  # in whatever process
-
-    @property
-    def head(self) -> Message | None:
-        return self.thread[-1] if self.thread else None
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -210,7 +169,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         asked = _cleaned(PromptForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store_prompt)(asked)
+            turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
                 await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
@@ -220,10 +179,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _retry(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(RetryForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
-        conversation = await database_sync_to_async(self._conversation_of)(asked["reply"])
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store_retry)(conversation, asked)
-            generations().show(self, conversation.pk)
+            turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
+            generations().show(self, turn.conversation.pk)
             await self._start(turn, frames.thread_frame(turn.thread))
 
     async def _start(self, turn: Turn, frame: str) -> None:
@@ -314,90 +272,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             raise Refused("You are signed out. Sign in again in another tab; your text is kept.")
         return user
 
-    def _store_prompt(self, asked: dict[str, Any]) -> Turn:
-        """The turn of a new prompt, or of one that was stored already, perhaps just now.
+    def _store(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        here = None if generations().is_draining else generations().process
+        return store(self._user(), asked, here)
 
-        A tab that lost its socket sends its prompt again, and another process may be storing it.
-        """
-        user = self._user()
-        with suppress(StillStreaming, IntegrityError):
-            return self._stored_prompt(user, asked) or self._store_new_prompt(user, asked)
-        return self._stored_prompt(user, asked) or self._store_new_prompt(user, asked)
-
-    def _store_new_prompt(self, user: User, asked: dict[str, Any]) -> Turn:
-        _refuse_while_draining()
-        upstream, model = _upstream_of(asked["model"])
-        with transaction.atomic():
-            if asked["conversation"]:
-                conversation = _own_conversation(user, asked["conversation"])
-            else:
-                title = Conversation.title_of(asked["message"])
-                conversation = Conversation(user=user, title=title)
-            thread = conversation.thread(asked["parent"]) if asked["conversation"] else []
-            parent = thread[-1] if thread else None
-            prompt, reply = conversation.ask(
-                asked["prompt"] or uuid4(),
-                asked["message"],
-                parent,
-                upstream,
-                model,
-                generations().process,
-            )
-        return Turn([*thread, prompt, reply])
-
-    def _stored_prompt(self, user: User, asked: dict[str, Any]) -> Turn | None:
-        """The turn of a prompt that was stored before its socket was lost."""
-        asked_before = Message.objects.filter(pk=asked["prompt"])
-        if not asked_before.exists():
-            return None
-        prompt = asked_before.select_related("conversation").get()
-        if prompt.conversation.user_id != user.pk or prompt.content != asked["message"]:
-            asked["prompt"] = None
-            return None
-        return Turn(prompt.conversation.thread(prompt.pk), is_repeated=True)
-
-    def _store_retry(self, conversation: Conversation, asked: dict[str, Any]) -> Turn:
-        _refuse_while_draining()
-        upstream, model = _upstream_of(asked["model"])
-        prompt = conversation.messages.filter(children=asked["reply"]).first()
-        if prompt is None:
-            raise Refused("That is no reply. Reload the page.")
-        reply = conversation.answer(prompt, upstream, model, generations().process)
-        thread = conversation.thread(reply.pk)
-        thread[-1].upstream = upstream  # whose key is read
-        return Turn(thread)
-
-    def _conversation_of(self, reply: UUID) -> Conversation:
-        conversation = self._user().conversations.filter(messages=reply).first()
-        if conversation is None:
-            raise Refused("That reply is not here any more. Reload the page.")
-        return conversation
-
-    def _view(self, pk: UUID, head: UUID | None) -> View:
-        conversation = _own_conversation(self._user(), pk)
-        streaming = conversation.messages.streaming().first()
-        return View(
-            conversation, conversation.thread(streaming.pk if streaming else head), streaming
-        )
-
-
-def _own_conversation(user: User, pk: UUID) -> Conversation:
-    conversation = user.conversations.filter(pk=pk).first()
-    if conversation is None:
-        raise Refused("This conversation is not here any more. Start a new chat.")
-    return conversation
-
-
-def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
-    upstream = Upstream.objects.filter(pk=choice[0], enabled=True).first()
-    if upstream is None:
-        raise Refused("This model is not offered any more. Choose another.")
-    return upstream, choice[1]
-
-
-def _refuse_while_draining() -> None:
-    if generations().is_draining:
-        raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
+    def _view(self, conversation: UUID, head: UUID | None) -> View:
+        return turns.view(self._user(), conversation, head)
 
 
 def _cleaned(form: forms.Form) -> dict[str, Any]:

@@ -404,7 +404,7 @@ async def test_a_prompt_can_not_be_retried(tab: Tab, upstream: FakeUpstream) -> 
     await tab.until_ended()
     assert reply.parent
     await tab.send(action="retry", reply=str(reply.parent.pk))
-    assert "That is no reply" in await tab.until('id="problem"')
+    assert "That reply is not here" in await tab.until('id="problem"')
 
 
 async def test_what_goes_wrong_in_an_action_is_told_and_the_tab_lives_on(

@@ -213,11 +213,15 @@ class Generations:
         """Ends replies that were stored and never begun, or that ended and could not be saved."""
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
+            conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
             await lost.aupdate(ending=Ending.INTERRUPTED)
         except Error as error:
-            logger.warning("They are tried again: %s", error)
-        else:
-            logger.error("Replies that nobody was writing were interrupted: %d", len(replies))
+            logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
+            return
+        logger.error("Replies that nobody was writing were interrupted: %d", len(conversations))
+        for conversation in conversations:
+            for tab in list(self.tabs.showing(conversation)):
+                await tab.catch_up(conversation)
 
     async def _run(self, generation: Generation) -> None:
         conversation = generation.message.conversation_id

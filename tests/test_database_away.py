@@ -51,7 +51,7 @@ def test_pages_are_a_calm_503_until_it_is_back(site: Site, alice: Person) -> Non
             assert sorted(by) == ["chatapp.database_away", "chatapp.generation.presence"], told
             line.mend()
             deadline = time.monotonic() + WAIT_SECONDS
-            while client.get("/").status_code == 503 and time.monotonic() < deadline:
+            while client.get("/readyz").status_code == 503 and time.monotonic() < deadline:
                 time.sleep(0.1)
-            assert client.get("/").status_code == 200
             assert client.get("/readyz").status_code == 200
+            assert client.get("/").status_code == 200

@@ -20,7 +20,8 @@ import structlog
 
 logger = logging.getLogger(__name__)
 
-UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/")
+# What asks all the time; and the setup link, whose path is a secret.
+UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/", "/setup/")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 STRUCK_OUT = "[struck out]"

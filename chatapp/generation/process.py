@@ -275,7 +275,7 @@ class Generations:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             for generation in due:
                 generation.writer.is_dirty = True
-        except Exception:
+        except Exception:  # of one reply, which is found by saving each alone
             if len(due) == 1:
                 logger.exception("Reply %s could not be saved for now", due[0].message.pk)
             else:

@@ -27,6 +27,8 @@ check: $(VENV)/dev
 	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/pip-licenses --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' requirements/base.txt) >/dev/null
+	$(BIN)/python -m tests.known_vulnerabilities requirements/base.txt
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

@@ -29,11 +29,8 @@ class Report(msgspec.Struct):
         skipped = sum(bool(one.skip_reason) for one in self.dependencies)
         known = [f"{one.name} {one.version}: {vuln['id']}" for one, vuln in self.known]
         judged = len(self.dependencies) - skipped
-        lines = [
-            f"{judged} packages judged, {skipped} unknown, {len(known)} vulnerabilities",
-            *known,
-        ]
-        return "\n".join(lines)
+        told = f"Vulnerabilities: {len(known)} in {judged} packages; {skipped} could not be judged"
+        return "\n".join([told, *known])
 
     @property
     def known(self) -> list[tuple[Dependency, dict[str, object]]]:

@@ -1,5 +1,5 @@
 """The ASGI application: pages by Django, the tab's socket by Channels, around both what makes a
-request behind a proxy look like one that came straight."""
+request behind a proxy look like one that came straight, and the headers of every response."""
 
 import os
 
@@ -18,6 +18,7 @@ pages = get_asgi_application()
 from chatapp.consumers import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
+from chatapp.response_headers import ResponseHeaders  # noqa: E402
 
 routes = ProtocolTypeRouter(
     {
@@ -32,5 +33,5 @@ routes = ProtocolTypeRouter(
         ),
     }
 )
-behind_proxies = ProxyHeadersMiddleware(routes, settings.CHATAPP_TRUSTED_PROXIES)
+behind_proxies = ProxyHeadersMiddleware(ResponseHeaders(routes), settings.CHATAPP_TRUSTED_PROXIES)
 application = RequestLog(behind_proxies, behind_proxies.trusted_hosts.__contains__)

@@ -70,7 +70,10 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
                 ],
             }
         },
-        "filters": {"told": {"()": lambda: _is_told_only_here}},
+        "filters": {
+            "told": {"()": lambda: _is_told_only_here},
+            "brief": {"()": lambda: _without_traceback},
+        },
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
@@ -78,6 +81,7 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
             # Without the handlers of Django's own configuration: one of them mails forms' fields.
             "django": {"handlers": [], "level": "NOTSET"},
             "django.request": {"filters": ["told"]},
+            "django.security.DisallowedHost": {"filters": ["brief"]},
             # A traceback a second while Redis is away, which `generation.mail` tells in one line.
             "channels_redis": {"level": "CRITICAL"},
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
@@ -88,6 +92,12 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
 def _is_told_only_here(record: logging.LogRecord) -> bool:
     """Not of Django's lines about a mere status, which the request's own line has."""
     return bool(record.exc_info)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """What anybody can bring about is a line, whose text says all that there is to say."""
+    record.exc_info = None
+    return True
 
 
 def strike_out(line: str) -> str:

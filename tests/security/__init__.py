@@ -1,0 +1,1 @@
+"""What strangers try: one file a subject."""

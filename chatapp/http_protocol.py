@@ -41,11 +41,13 @@ MAX_LINE_BYTES = 8 * 1024  # of the request line, and of each header
 MAX_HEAD_BYTES = 16 * 1024
 MAX_HEADERS = 100
 
+_HTTPChannel: Any = HTTPChannel  # whose types tell half
+
 # The port where a request came in and its path, to the bytes that its body may have.
 BodyLimit = Callable[[int, bytes], int]
 
 
-class BoundedChannel(HTTPChannel):  # type: ignore[misc]
+class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     """One connection, until it closes or becomes a WebSocket's."""
 
     MAX_LENGTH = MAX_LINE_BYTES
@@ -80,7 +82,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         if line or self._head_lines:  # an empty one before the first is a form's end, of old
             self._head_lines += 1
         self._head_bytes += len(line)
-        if self._head_bytes > MAX_HEAD_BYTES or self._head_lines > MAX_HEADERS + 1 and line:
+        if self._head_bytes > MAX_HEAD_BYTES or (self._head_lines > MAX_HEADERS + 1 and line):
             self._refuse_head()
         elif line[:1] in (b" ", b"\t"):  # folded, which RFC 9112 (section 5.2) lets nobody send
             self._respondToBadRequestAndDisconnect()
@@ -169,7 +171,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
     def timeoutConnection(self) -> None:
         if self._is_refused:
             self.transport.abortConnection()
-        elif self._head_lines or self.line_mode and self._buffer:
+        elif self._head_lines or (self.line_mode and self._buffer):
             self.refuse(408, "The request took too long to arrive. Send it again.")
         else:
             super().timeoutConnection()
@@ -182,8 +184,8 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
     def refuse(self, status: int, sentence: str) -> None:
         """Replies and closes; drops what else comes.
 
-        The way to the client is closed at once, and the one from it a little later: a client that is
-        still sending would be reset otherwise, and never read why.
+        The way to the client is closed at once, and the one from it a little later: a client that
+        is still sending would be reset otherwise, and never read why.
         """
         if self._is_refused:
             return
@@ -210,7 +212,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
     """One request, and the reply to it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        # Twisted would parse forms for itself, before anybody has said how many parts they may have.
+        # Twisted would parse forms for itself, and in the event loop.
         super().__init__(*args, **options, parsePOSTFormSubmission=False)
 
     def handleContentChunk(self, data: bytes) -> None:
@@ -246,6 +248,6 @@ class BoundedFactory(HTTPFactory):  # type: ignore[misc]
         self.timeOut = HEAD_SECONDS
 
     def buildProtocol(self, addr: Any) -> Any:
-        channel = TwistedFactory.buildProtocol(self, addr)
+        channel: Any = TwistedFactory.buildProtocol(self, addr)
         channel.requestFactory = BoundedRequest
         return channel

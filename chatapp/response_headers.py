@@ -1,4 +1,4 @@
-"""The headers that every response has, whoever made it: a page, a file, an error, the server itself.
+"""The headers that every response has, whoever made it: a page, a file, an error, the server.
 
 A response that says otherwise itself keeps what it says. What is not a static file is kept by
 nobody, since it may hold private text.

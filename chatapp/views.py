@@ -183,6 +183,10 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "account/setup.html", {"form": form})
 
 
+def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
+    raise Http404("There is nothing here.")
+
+
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok", content_type="text/plain")

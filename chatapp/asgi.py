@@ -2,6 +2,7 @@
 request behind a proxy look like one that came straight, and the headers of every response."""
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -9,7 +10,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 pages = get_asgi_application()
@@ -20,6 +21,12 @@ from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
 from chatapp.response_headers import ResponseHeaders  # noqa: E402
 
+
+async def nowhere(_scope: Any, _receive: Any, send: Any) -> None:
+    """Refuses a socket at an address that has none."""
+    await send({"type": "websocket.close"})
+
+
 routes = ProtocolTypeRouter(
     {
         "http": pages,
@@ -28,6 +35,7 @@ routes = ProtocolTypeRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
+                    re_path("", nowhere),  # type: ignore[arg-type]
                 ]
             )
         ),

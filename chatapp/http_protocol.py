@@ -224,8 +224,15 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
             super().handleContentChunk(data)
 
     def process(self) -> Any:
-        # Daphne takes a path for the app's root from whoever sends this header.
-        self.requestHeaders.removeHeader(b"Daphne-Root-Path")
+        # Daphne takes a path for the app's root from whoever sends this header, and fails on what
+        # is not ASCII in either. No socket here has a subprotocol.
+        for name in (b"Daphne-Root-Path", b"Sec-WebSocket-Protocol"):
+            self.requestHeaders.removeHeader(name)
+        cookies = self.requestHeaders.getRawHeaders(b"Cookie", [])
+        if b"%00" in self.uri or any(rb"\000" in cookie for cookie in cookies):
+            # PostgreSQL stores it nowhere and looks it up nowhere, so nobody has a use for it.
+            self.basic_error(400, b"Bad Request", "There is a NUL in this request.")
+            return None
         return super().process()
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:

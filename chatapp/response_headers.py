@@ -15,9 +15,7 @@ from django.conf import settings
 # default, which is to be allowed to pages of our own origin alone.
 SWITCHED_OFF = (
     "accelerometer",
-    "attribution-reporting",
     "autoplay",
-    "bluetooth",
     "browsing-topics",
     "camera",
     "compute-pressure",
@@ -30,7 +28,6 @@ SWITCHED_OFF = (
     "hid",
     "identity-credentials-get",
     "idle-detection",
-    "join-ad-interest-group",
     "local-fonts",
     "magnetometer",
     "microphone",
@@ -38,7 +35,6 @@ SWITCHED_OFF = (
     "otp-credentials",
     "payment",
     "picture-in-picture",
-    "run-ad-auction",
     "screen-wake-lock",
     "serial",
     "storage-access",

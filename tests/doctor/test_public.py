@@ -53,6 +53,10 @@ def test_all_is_well_without_a_proxy(direct: Public) -> None:
 
 def test_all_is_well_behind_tls(server: Server, authority: Authority) -> None:
     https, named = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
+
+    def both(data: bytes) -> bytes:
+        return named(https(data))
+
     with (
         Relay(
             server.url,

@@ -237,6 +237,9 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
         """In place of Daphne's page: the headers that all replies have, and no style of its own."""
+        if self._response_started:
+            self.loseConnection()  # half a reply ends there, and is not taken for a whole one
+            return
         text = f"{status} {status_text.decode('ascii')}: {body}\n".encode()
         self.handle_reply(
             {"type": "http.response.start", "status": status, "headers": refusal_headers()}

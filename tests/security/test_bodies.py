@@ -1,5 +1,6 @@
 """What anybody may send before they have signed in: how much, for how long, and in which form."""
 
+import asyncio
 import re
 import sys
 import time
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import Server, Site, listeners, run
+from tests.live import WAIT_SECONDS, Server, Site, listeners, run
 from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
+from tests.visitor import visit
 
 MIB = 1024 * 1024
 LIMIT = 2 * MIB
@@ -213,6 +215,13 @@ def test_a_connection_that_is_used_again_in_time_is_kept(hasty: Server) -> None:
             wire.write(head(b"GET /healthz HTTP/1.1", HOST))
             assert b"200 OK" in wire.read()
             time.sleep(SECONDS / 2)  # what is tested is this silence
+
+
+async def test_an_open_socket_is_not_touched(hasty: Server, site: Site) -> None:
+    async with visit(hasty, site.person()) as visitor:
+        await asyncio.sleep(4 * SECONDS)  # what is tested is this silence
+        async with asyncio.timeout(WAIT_SECONDS):
+            await (await visitor.socket.ping())
 
 
 def test_a_reply_that_is_not_taken_is_given_up(hasty: Server) -> None:

@@ -7,6 +7,7 @@ with Wire(server.url) as wire:
 
 import select
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -84,7 +85,9 @@ class Wire:
 
     def drip(self, piece: bytes, pause_seconds: float) -> Answer:
         """Writes the piece again and again with a pause after each, until something comes."""
+        give_up_at = time.monotonic() + WAIT_SECONDS
         while not select.select([self._socket], [], [], pause_seconds)[0]:
+            assert time.monotonic() < give_up_at, "nothing came"
             self.write(piece)
         return self.read_to_the_end()
 

@@ -167,7 +167,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(PromptForm(fields))
-        asked["model"] = asked["model"] or await self._default_model()
+        asked["model"] = await self._offered_model(asked["model"])
         with generations().taking_prompt():
             turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
             if not turn.is_repeated:
@@ -178,7 +178,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _retry(self, fields: Mapping[str, Any]) -> None:
         asked = _cleaned(RetryForm(fields))
-        asked["model"] = asked["model"] or await self._default_model()
+        asked["model"] = await self._offered_model(asked["model"])
         with generations().taking_prompt():
             turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
@@ -257,6 +257,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if reply and reply.streamed_by not in (None, generations().process):
             conversation = view.conversation.pk
             generations().exchange.watch(self, conversation, reply.pk, reply.streamed_by)
+
+    async def _offered_model(self, chosen: tuple[int, str] | None) -> tuple[int, str]:
+        """The one that the person chose; the first there is where none was."""
+        if chosen is None:
+            return await self._default_model()
+        if not await generations().catalogue.is_offered(*chosen):
+            raise Refused(turns.NOT_OFFERED)
+        return chosen
 
     async def _default_model(self) -> tuple[int, str]:
         for offer in await generations().catalogue.offers():

@@ -53,6 +53,16 @@ def port(name: str, default: int) -> int:
     return int(value)
 
 
+def size(name: str, default: int) -> int:
+    """A number of bytes, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not int(value):
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number of bytes, for example {default}'
+        )
+    return int(value)
+
+
 def url(name: str, schemes: tuple[str, ...]) -> str:
     value = text(name)
     if value and value.partition("://")[0] not in schemes:

@@ -14,6 +14,8 @@ from django.db import IntegrityError, transaction
 
 from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
 
+NOT_OFFERED = "This model is not offered any more. Choose another."
+
 
 class Refused(Exception):
     """Why an action was not taken, as a sentence for the person."""
@@ -132,6 +134,7 @@ def _own_conversation(user: User, pk: UUID) -> Conversation:
 
 def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     upstream = Upstream.objects.filter(pk=choice[0], enabled=True).first()
-    if upstream is None:
-        raise Refused("This model is not offered any more. Choose another.")
+    named = upstream.offered_models.split() if upstream else []
+    if upstream is None or (named and choice[1] not in named):
+        raise Refused(NOT_OFFERED)
     return upstream, choice[1]

@@ -3,7 +3,7 @@
 And what machines ask for: the probes and the metrics.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -156,8 +156,9 @@ def _confidence_of(
 
 def _moment(text: str) -> datetime | None:
     try:
-        return parse_datetime(text)
-    except ValueError:
+        moment = parse_datetime(text)
+        return moment.astimezone(UTC) if moment else None
+    except (ValueError, OverflowError):  # a day that no calendar has, or that is none in UTC
         return None
 
 
@@ -181,6 +182,10 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         login(request, user)
         return redirect("chat")
     return render(request, "account/setup.html", {"form": form})
+
+
+def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
+    raise Http404("There is nothing here.")
 
 
 @require_GET

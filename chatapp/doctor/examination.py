@@ -84,6 +84,8 @@ def _settings(url: str) -> Iterator[Finding]:
     yield from settings_checks.hosts(url)
     yield from settings_checks.origins(url)
     yield from settings_checks.secret_key(settings.DATA_DIR / "secret_key", key)
+    yield from settings_checks.trusted_proxies()
+    yield from settings_checks.body_limit()
     yield from settings_checks.metrics_token(getattr(settings, "CHATAPP_METRICS_TOKEN", ""))
     yield from settings_checks.processes()
     yield from settings_checks.django_checks()

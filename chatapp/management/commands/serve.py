@@ -6,6 +6,7 @@ import logging
 import secrets
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import uvloop
@@ -55,14 +56,18 @@ class Command(BaseCommand):
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
+        import daphne.server
         from daphne.endpoints import build_endpoint_description_strings
         from daphne.server import Server
         from daphne.ws_protocol import WebSocketFactory
         from twisted.internet import reactor
 
+        from chatapp.http_protocol import BoundedFactory
         from chatapp.socket_protocol import SocketProtocol
 
         WebSocketFactory.protocol = SocketProtocol
+        # Daphne has no other way to say which one it takes.
+        daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
 
         self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
@@ -126,6 +131,14 @@ class Command(BaseCommand):
             await (demo if at_demo else application)(scope, receive, send)
 
         return by_port
+
+    def _body_limit(self, port: int, path: bytes) -> int:
+        """The most bytes that the body of a request to this path may have; the demo is asked with
+        whole conversations."""
+        from chatapp.demo.http import MAX_BODY
+
+        at_demo = self.demo_key and port == self._demo_port
+        return MAX_BODY if at_demo else settings.CHATAPP_MAX_BODY_BYTES
 
     @property
     def _demo_port(self) -> int:

@@ -119,7 +119,7 @@ CHANNEL_LAYERS = {
 }
 
 AUTH_USER_MODEL = "chatapp.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["chatapp.accounts.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -137,6 +137,9 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
+ACCOUNT_FORMS = {"change_password": "chatapp.accounts.ChangePasswordForm"}
+# Seconds that a password counts before what matters is changed.
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
 SECURE_REFERRER_POLICY = "same-origin"

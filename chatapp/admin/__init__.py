@@ -1,31 +1,41 @@
-"""Administration: review of conversations, read-only; people; upstreams; tool servers."""
+"""Administration: review of conversations, read-only; people; upstreams; tool servers.
+
+`confirmed` asks for the password before what matters is changed; `people` has accounts and roles.
+"""
 
 from typing import Any
 
+from allauth.account.admin import EmailAddress  # registers it
 from allauth.account.decorators import secure_admin_login
 from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import path
-from django.utils.html import format_html, format_html_join
+from django.urls import path, reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
+from django.views.generic import RedirectView
 
 from chatapp import frames, tools
+from chatapp.accounts import ask_to_confirm, is_confirmed
+from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
+from chatapp.admin.people import is_superuser
 from chatapp.catalogue import endpoint_of
-from chatapp.models import Conversation, ToolServer, Upstream, User
+from chatapp.models import Conversation, ToolServer, Upstream
 from chatapp.upstream_check import check, model_for_chat
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "People, upstreams, conversations"
-# The one sign-in, with its rate limits.
+# The one sign-in and the one change of one's password, with their limits.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-admin.site.register(User, UserAdmin)
+admin.site.password_change = RedirectView.as_view(  # type: ignore[method-assign,assignment]
+    pattern_name="account_change_password"
+)
+# Of allauth: an address there would sign in as well, and nothing here makes one.
+admin.site.unregister(EmailAddress)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -123,7 +133,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Upstream)
-class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class UpstreamAdmin(ConfirmedAdmin):
     form = UpstreamForm
     list_display = ["name", "base_url", "enabled", "from_environment"]
     fieldsets = [
@@ -213,7 +223,7 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(ToolServer)
-class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ToolServerAdmin(ConfirmedAdmin):
     form = ToolServerForm
     list_display = ["name", "transport", "enabled", "asks_first"]
     fields = [
@@ -228,9 +238,7 @@ class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "unasked_tools",
         "timeout_seconds",
         "result_limit_kb",
-        "tools",
     ]
-    readonly_fields = ["tools"]
 
     def get_form(
         self,
@@ -240,31 +248,39 @@ class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         **options: Any,
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **options)
-        form.may_run_commands = _is_superuser(request)  # a class of this request's own
+        form.may_run_commands = is_superuser(request)  # a class of this request's own
         return form
 
     def has_change_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
         """A command is any program at all, so it is a superuser's to set and to change."""
         is_command = obj is not None and obj.transport == ToolServer.Transport.STDIO
-        if is_command and not _is_superuser(request):
+        if is_command and not is_superuser(request):
             return False
         return super().has_change_permission(request, obj)
 
-    @admin.display(description="Tools")
-    def tools(self, server: ToolServer) -> str:
-        """What the server offers now, or why it offers nothing."""
-        if server.pk is None:
-            return "Save to see what it offers."
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.tools_view))
+        asking = path("<path:object_id>/tools/", view, name="chatapp_toolserver_tools")
+        return [asking, *super().get_urls()]
+
+    def tools_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What the server offers now, or why it offers nothing. A command is started for it, so
+        nobody gets there by looking, and only a superuser gets to a command's at all."""
+        refuse_scripts(request)
+        server = self.get_object(request, object_id)
+        if not self.has_change_permission(request, server):
+            raise PermissionDenied
+        if server is None:
+            raise Http404
+        if not is_confirmed(request):
+            return ask_to_confirm(reverse("admin:chatapp_toolserver_change", args=[server.pk]))
         offered, problem = async_to_sync(tools.offered_by)(server)
-        if problem:
-            return problem
-        rows = (
-            (tool.own_name, "asks first" if tool.asks_first else "runs", tool.description)
-            for tool in offered
-        )
-        listed = format_html_join("", "<li><b>{}</b> ({}): {}</li>", rows)
-        return format_html("<ul>{}</ul>", listed) if offered else "It offers no tools."
-
-
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"What {server} offers",
+            "opts": self.opts,
+            "original": server,
+            "offered": offered,
+            "problem": problem,
+        }
+        return TemplateResponse(request, "admin/chatapp/toolserver/tools.html", context)

@@ -118,6 +118,15 @@ CHANNEL_LAYERS = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
+# What attempts are counted in; past so many entries the expired ones are removed.
+CACHES = {
+    "default": {
+        "BACKEND": "chatapp.shared_cache.SharedCache",
+        "LOCATION": "chatapp_cacheentry",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    }
+}
+
 AUTH_USER_MODEL = "chatapp.User"
 AUTHENTICATION_BACKENDS = ["chatapp.accounts.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -137,6 +146,9 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
+# Of an address ten failures a minute, of an account five in five minutes; and of an address so many
+# attempts, which an office behind one address has in the morning.
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 ACCOUNT_FORMS = {"change_password": "chatapp.accounts.ChangePasswordForm"}
 # Seconds that a password counts before what matters is changed.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60

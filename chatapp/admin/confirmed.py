@@ -18,7 +18,7 @@ from chatapp.models import User
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
     "Your password was asked for too long ago, so nothing was changed. Enter it, and save again: "
-    "what you typed is still here, except what is kept secret."
+    "what you typed is still here, keys and passwords aside."
 )
 
 

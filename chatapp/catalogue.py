@@ -48,6 +48,8 @@ class Catalogue:
         return await asyncio.gather(*map(self._offer, upstreams))
 
     async def _offer(self, upstream: Upstream) -> Offer:
+        if upstream.secret_problem:
+            return Offer(upstream, (), upstream.secret_problem)
         if named := tuple(upstream.offered_models.split()):
             return Offer(upstream, named)
         key = (upstream.pk, upstream.base_url, upstream.api_key)

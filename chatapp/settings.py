@@ -12,6 +12,8 @@ DATA_DIR = Path(environment.text("DATA_DIR", str(BASE_DIR / "var"))).resolve()
 
 DEBUG = environment.flag("DEBUG")
 SECRET_KEY = environment.text("SECRET_KEY") or environment.generated_secret(DATA_DIR / "secret_key")
+# Keys of before: what they signed and encrypted is still taken.
+SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 # Salts the key that encrypts upstream keys at rest; the secret is SECRET_KEY.
 SALT_KEY = "chatapp.upstream.api_key"
 

@@ -134,4 +134,6 @@ def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     upstream = Upstream.objects.filter(pk=choice[0], enabled=True).first()
     if upstream is None:
         raise Refused("This model is not offered any more. Choose another.")
+    if upstream.secret_problem:
+        raise Refused(upstream.secret_problem)
     return upstream, choice[1]

@@ -9,12 +9,14 @@ from allauth.account.admin import EmailAddress  # registers it
 from allauth.account.decorators import secure_admin_login
 from asgiref.sync import async_to_sync
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
@@ -120,11 +122,17 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "drains_stopped",
         ]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.secret_problem:
+            self.fields["new_api_key"].help_text = escape(self.instance.secret_problem)
+
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
+        is_stored = self.instance.api_key or self.instance.secret_problem
         if fields.get("new_api_key"):
             self.instance.api_key = fields["new_api_key"]
-        elif self.instance.api_key and "base_url" in self.changed_data:
+        elif is_stored and "base_url" in self.changed_data:
             # Or whoever may change the URL could have the key sent elsewhere.
             self.add_error(
                 "new_api_key", "The stored key was meant for the old address. Enter a key again."
@@ -135,11 +143,15 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(Upstream)
 class UpstreamAdmin(ConfirmedAdmin):
     form = UpstreamForm
-    list_display = ["name", "base_url", "enabled", "from_environment"]
+    list_display = ["name", "base_url", "key", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
         ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
     ]
+
+    @admin.display(description="API key")
+    def key(self, upstream: Upstream) -> str:
+        return _state(upstream.api_key, upstream.secret_problem)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""
@@ -156,6 +168,9 @@ class UpstreamAdmin(ConfirmedAdmin):
             raise PermissionDenied
         if (upstream := self.get_object(request, object_id)) is None:
             raise Http404
+        if upstream.secret_problem:
+            self.message_user(request, upstream.secret_problem, messages.ERROR)
+            return redirect("admin:chatapp_upstream_change", upstream.pk)
         model = model_for_chat(upstream.offered_models.split())
         context = {
             **self.admin_site.each_context(request),
@@ -198,6 +213,11 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
             "result_limit_kb",
         ]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.secret_problem:
+            self.fields["new_secrets"].help_text = escape(self.instance.secret_problem)
+
     def clean_transport(self) -> str:
         transport: str = self.cleaned_data["transport"]
         if transport == ToolServer.Transport.STDIO and not self.may_run_commands:
@@ -209,11 +229,12 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
+        is_stored = self.instance.secrets or self.instance.secret_problem
         if fields.get("new_secrets"):
             self.instance.secrets = fields["new_secrets"]
         elif fields.get("forget_secrets"):
             self.instance.secrets = None
-        elif self.instance.secrets and {"transport", "url", "command"} & set(self.changed_data):
+        elif is_stored and {"transport", "url", "command"} & set(self.changed_data):
             # Or whoever may change the URL could have the secrets sent to himself.
             self.add_error(
                 "new_secrets",
@@ -225,7 +246,7 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(ToolServer)
 class ToolServerAdmin(ConfirmedAdmin):
     form = ToolServerForm
-    list_display = ["name", "transport", "enabled", "asks_first"]
+    list_display = ["name", "transport", "stored", "enabled", "asks_first"]
     fields = [
         "name",
         "enabled",
@@ -263,6 +284,10 @@ class ToolServerAdmin(ConfirmedAdmin):
         asking = path("<path:object_id>/tools/", view, name="chatapp_toolserver_tools")
         return [asking, *super().get_urls()]
 
+    @admin.display(description="Headers or environment")
+    def stored(self, server: ToolServer) -> str:
+        return _state(server.secrets, server.secret_problem)
+
     def tools_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What the server offers now, or why it offers nothing. A command is started for it, so
         nobody gets there by looking, and only a superuser gets to a command's at all."""
@@ -284,3 +309,7 @@ class ToolServerAdmin(ConfirmedAdmin):
             "problem": problem,
         }
         return TemplateResponse(request, "admin/chatapp/toolserver/tools.html", context)
+
+
+def _state(secret: str | None, problem: str) -> str:
+    return "can't be read: enter it again" if problem else "stored" if secret else "none"

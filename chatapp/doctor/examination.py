@@ -92,6 +92,7 @@ def _settings(url: str) -> Iterator[Finding]:
 def _upstreams() -> Iterator[Finding]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
+        yield from upstreams.tool_servers()
     else:
         yield skipped("All", "they are kept in the database, which can't be used")
 

@@ -15,7 +15,7 @@ from django.db import Error, connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import markdown, metrics
+from chatapp import markdown, metrics, stored_secrets
 from chatapp.accounts import setup_token
 from chatapp.generation import Presence, begin_as, shut_down
 from chatapp.models import Message, Process, Upstream
@@ -137,6 +137,8 @@ class Command(BaseCommand):
             logger.info("%d replies were streaming when their server died", interrupted)
         with only_one_process("connect"):
             self._connect_upstream()
+        for problem in stored_secrets.problems():
+            logger.error("%s", problem)
         greeting = self._greeting()
         connection.close()
         _warm(LANGUAGES[0])

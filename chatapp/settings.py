@@ -57,7 +57,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "chatapp.database_away.DatabaseAwayMiddleware",
     "chatapp.static_files.StaticFilesMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "chatapp.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -132,13 +132,14 @@ CACHES = {
 AUTH_USER_MODEL = "chatapp.User"
 AUTHENTICATION_BACKENDS = ["chatapp.accounts.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "chatapp.passwords.HardToGuess"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "chat"
@@ -156,6 +157,14 @@ ACCOUNT_FORMS = {"change_password": "chatapp.accounts.ChangePasswordForm"}
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
+# With the prefix, a browser takes them from this host alone, over https, and for all of it:
+# no other host of the domain can set them
+# (https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3).
+SESSION_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}sessionid"
+CSRF_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}csrftoken"
+# Seconds that a session lives on unused; browsers keep no cookie for ten years anyway.
+CHATAPP_IDLE_TIMEOUT = environment.seconds("CHATAPP_IDLE_TIMEOUT", 14 * 86400, least=60)
+SESSION_COOKIE_AGE = int(min(CHATAPP_IDLE_TIMEOUT, 10 * 365 * 86400))
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # HSTS and the redirect from http are the business of the proxy that has the certificate.

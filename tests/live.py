@@ -78,7 +78,12 @@ class Person:
 
     @property
     def cookies(self) -> dict[str, str]:
-        return {"sessionid": self.session}
+        """By both names, that of plain http and that of https: a server knows one of them."""
+        return {"sessionid": self.session, "__Host-sessionid": self.session}
+
+    @property
+    def cookie_header(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
 
 @pytest.fixture(scope="session")

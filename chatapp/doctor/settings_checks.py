@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -145,6 +145,16 @@ def _key_file(path: Path) -> Finding:
         f"generated in {path}, mode {mode:04o}; processes with another DATA_DIR need the same "
         "one in SECRET_KEY",
     )
+
+
+def old_keys(fallbacks: Sequence[str]) -> Iterator[Finding]:
+    """Keys of before are for the days of a change: who has one can still sign in as anybody."""
+    if fallbacks:
+        yield warning(
+            "Old keys",
+            f"SECRET_KEY_FALLBACKS has {len(fallbacks)}, and what they sign is still believed",
+            "Run manage.py rotate_secrets, then unset SECRET_KEY_FALLBACKS and restart.",
+        )
 
 
 def metrics_token(token: str) -> Iterator[Finding]:

@@ -89,7 +89,7 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
 
 def _is_told_only_here(record: logging.LogRecord) -> bool:
     """Not of Django's lines about a mere status, which the request's own line has."""
-    return bool(record.exc_info)
+    return bool(record.exc_info) and record.levelno >= logging.ERROR
 
 
 def strike_out(line: str) -> str:

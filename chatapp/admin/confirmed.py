@@ -4,6 +4,7 @@ A session alone makes none of them, and neither does a request that a script or 
 htmx sends: whatever gets into a page that an administrator looks at has the session, and no more.
 """
 
+import logging
 from typing import Any
 
 from django import forms
@@ -14,6 +15,8 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.models import User
+
+logger = logging.getLogger(__name__)
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
@@ -107,4 +110,5 @@ def refuse_scripts(request: HttpRequest) -> None:
     """
     mode = request.headers.get("Sec-Fetch-Mode", "navigate")
     if request.method == "POST" and (mode != "navigate" or "HX-Request" in request.headers):
+        logger.warning("A change was refused: %s was sent by a script", request.path)
         raise PermissionDenied("Changes in the administration are made by its own forms.")

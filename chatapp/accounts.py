@@ -9,12 +9,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.authentication import get_authentication_records
+from allauth.account.authentication import (
+    AUTHENTICATION_METHODS_SESSION_KEY,
+    get_authentication_records,
+)
 from allauth.account.forms import ChangePasswordForm as AllauthChangePasswordForm
 from allauth.account.internal.flows.login import record_authentication
+from allauth.account.signals import authentication_step_completed
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.backends import ModelBackend
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -25,6 +30,7 @@ MISMATCH = (
     "This name and this password don't open an account. Check both; an administrator can give you "
     "a new password, or switch the account on where it is off."
 )
+RECORDS_KEPT = 3  # of passwords given in a session
 PATIENCE = "There were too many attempts. Wait five minutes, then try again."
 
 
@@ -120,6 +126,13 @@ def ask_to_confirm(back: str) -> HttpResponseRedirect:
     """
     page = reverse("account_reauthenticate")
     return HttpResponseRedirect(f"{page}?{urlencode({REDIRECT_FIELD_NAME: back})}")
+
+
+@receiver(authentication_step_completed)
+def forget_old_records(request: HttpRequest, **_: object) -> None:
+    """A session that is used for months keeps those alone that may still count."""
+    records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
+    request.session[AUTHENTICATION_METHODS_SESSION_KEY] = records[-RECORDS_KEPT:]
 
 
 def setup_token() -> str | None:

@@ -164,6 +164,7 @@ class UpstreamAdmin(ConfirmedAdmin):
 
     def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Asks the upstream, as it is saved, what it does; blocks no thread but this request's."""
+        refuse_scripts(request)
         if not self.has_change_permission(request):
             raise PermissionDenied
         if (upstream := self.get_object(request, object_id)) is None:

@@ -349,6 +349,12 @@ def test_a_password_of_long_ago_does_not_count(
     assert late.get(f"{SERVER}add/").status_code == 302
 
 
+def test_a_session_does_not_grow_with_each_password(late: Client) -> None:
+    for _ in range(5):
+        confirmed(late)
+    assert len(late.session["account_authentication_methods"]) == 3
+
+
 def test_what_was_posted_before_the_password_is_not_done_after_it(late: Client) -> None:
     """Whoever makes an administrator's page post waits in vain for them to give the password."""
     late.post(f"{SERVER}add/", FORM)

@@ -52,6 +52,7 @@ def fields(person: User, **more: Any) -> dict[str, Any]:
     roles = ("is_active", "is_staff", "is_superuser")
     ticked = {name: "on" for name in roles if getattr(person, name)}
     written = {"username": person.username, "first_name": "", "last_name": "", "email": ""}
+    written |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     sent = written | ticked | more
     return {name: value for name, value in sent.items() if value is not None}
 

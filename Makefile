@@ -15,7 +15,7 @@ upgrade: $(VENV)/base
 	@$(BIN)/python manage.py collectstatic --noinput --verbosity 0
 
 test: $(VENV)/dev
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check

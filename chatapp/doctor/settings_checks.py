@@ -21,7 +21,8 @@ _TOLD_ELSEWHERE = {
     "security.W004",  # HSTS
     "security.W008",  # the redirect to https
     "security.W009",  # the secret key
-    "security.W012",  # secure cookies
+    "security.W010",  # secure cookies; W012, were the middleware Django's own
+    "security.W012",
     "security.W016",
     "security.W018",  # DEBUG
     "security.W020",  # ALLOWED_HOSTS

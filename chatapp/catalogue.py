@@ -60,6 +60,8 @@ class Catalogue:
         return bool(newest.problem) or model in newest.models
 
     async def _offer(self, upstream: Upstream, fresh_seconds: float = FRESH_SECONDS) -> Offer:
+        if upstream.secret_problem:
+            return Offer(upstream, (), upstream.secret_problem)
         if named := tuple(upstream.offered_models.split()):
             return Offer(upstream, named)
         key = (upstream.pk, upstream.base_url, upstream.api_key)

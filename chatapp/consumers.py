@@ -38,6 +38,7 @@ from chatapp.generation import (
     sign_out,
 )
 from chatapp.models import StillStreaming, User
+from chatapp.sessions import use_by_key
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 
@@ -281,6 +282,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return user
 
     def _store(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        use_by_key(self._session_key)
         here = None if generations().is_draining else generations().process
         return store(self._user(), asked, here)
 

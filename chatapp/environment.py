@@ -34,8 +34,8 @@ def flag(name: str) -> bool:
     return value in TRUE
 
 
-def seconds(name: str, default: float) -> float:
-    """A duration, 0 or more; `inf` means without end."""
+def seconds(name: str, default: float, least: float = 0) -> float:
+    """A duration, `least` or more; `inf` means without end."""
     value = text(name) or str(default)
     try:
         number = float(value)
@@ -43,6 +43,8 @@ def seconds(name: str, default: float) -> float:
         number = -1.0
     if not number >= 0:
         raise ImproperlyConfigured(f'{name}="{value}" is not a number of seconds, for example 10')
+    if number < least:
+        raise ImproperlyConfigured(f'{name}="{value}" is too short: give {least:g} seconds or more')
     return number
 
 
@@ -118,7 +120,7 @@ def database(name: str) -> dict[str, object]:
 
 def generated_secret(path: Path) -> str:
     """The secret in the file at `path`, made on first use and readable by its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

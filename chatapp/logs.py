@@ -36,6 +36,8 @@ KEY = re.compile(
   | () \b sk- [\w-]{6,}
     """
 )
+# The setup link is a key until there is an account.
+SETUP_LINK = re.compile(r"(/setup/)[^/\s\"'\\]+")
 # PostgreSQL quotes the row that it refuses, which may be somebody's message.
 ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
 
@@ -107,8 +109,9 @@ def _without_traceback(record: logging.LogRecord) -> bool:
 
 
 def strike_out(line: str) -> str:
-    """The line without what looks like a key, a password or a row of the database."""
+    """The line without what looks like a key, a password, the setup link or a database's row."""
     line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{STRUCK_OUT}", line)
+    line = SETUP_LINK.sub(rf"\1{STRUCK_OUT}", line)
     return ROW.sub(rf"\1{STRUCK_OUT}\2", line)
 
 

@@ -137,4 +137,6 @@ def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     named = upstream.offered_models.split() if upstream else []
     if upstream is None or (named and choice[1] not in named):
         raise Refused(NOT_OFFERED)
+    if upstream.secret_problem:
+        raise Refused(upstream.secret_problem)
     return upstream, choice[1]

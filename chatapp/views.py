@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import aget_object_or_404, get_object_or_404, redirect, render
 from django.utils.crypto import constant_time_compare
@@ -22,12 +23,13 @@ from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
 
 from chatapp import frames, markdown, readiness
-from chatapp.accounts import is_setup_token, setup_token
+from chatapp.accounts import confirm, is_setup_token, setup_token
 from chatapp.catalogue import Offer
 from chatapp.forms import SetupForm
 from chatapp.generation import generations
 from chatapp.metrics import database_up, layer_up
 from chatapp.models import Conversation, Message, User
+from chatapp.models.locks import one_at_a_time
 
 HELP = Path(__file__).parent / "demo" / "help.md"
 SIDEBAR_PAGE = 60
@@ -168,6 +170,12 @@ def help_page(request: HttpRequest) -> HttpResponse:
     return render(request, "help.html", {"text": markdown.render(HELP.read_text())})
 
 
+@require_GET
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Whom to ask: without mail there is nothing that this could send, and it asks nothing."""
+    return render(request, "account/password_reset.html")
+
+
 @require_http_methods(["GET", "POST"])
 @never_cache
 def setup(request: HttpRequest, token: str) -> HttpResponse:
@@ -178,10 +186,17 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404("This is not the setup link that the server printed.")
     form = SetupForm(request.POST or None)
     if form.is_valid():
-        user = form.save()
-        login(request, user)
+        with transaction.atomic(), one_at_a_time("setup"):
+            is_first = is_setup_token(token)
+            user = form.save() if is_first else None
+        if user:
+            login(request, user)
+            confirm(request)
         return redirect("chat")
-    return render(request, "account/setup.html", {"form": form})
+    response = render(request, "account/setup.html", {"form": form})
+    # Or the proxy's log would have the address as what refers to each style sheet.
+    response["Referrer-Policy"] = "strict-origin"
+    return response
 
 
 def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:

@@ -66,12 +66,20 @@ def bobs(bob: User) -> Client:
 
 @pytest.fixture
 def olives(olive: User) -> Client:
-    return signed_in(olive)
+    """Olive's, who gave her password again just now."""
+    return confirmed(signed_in(olive))
 
 
 def signed_in(user: User) -> Client:
     client = Client(headers={"host": "localhost"})
     client.force_login(user)
+    return client
+
+
+def confirmed(client: Client) -> Client:
+    """The browser of somebody who gave their password again, as what matters asks for it."""
+    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert answer.status_code == 302, answer.content.decode()
     return client
 
 

@@ -78,7 +78,12 @@ class Person:
 
     @property
     def cookies(self) -> dict[str, str]:
-        return {"sessionid": self.session}
+        """By both names, that of plain http and that of https: a server knows one of them."""
+        return {"sessionid": self.session, "__Host-sessionid": self.session}
+
+    @property
+    def cookie_header(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +141,7 @@ class Site:
     def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         """The environment of a new data directory and database, or of a copy of them."""
         directory = self._directory / f"{name}{next(self._numbers)}"
-        directory.mkdir()
+        directory.mkdir(mode=0o700)
         environment = {"DATA_DIR": str(directory)}
         if template:
             self._copy_files(Path(template["DATA_DIR"]), directory)

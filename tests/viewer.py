@@ -174,7 +174,7 @@ class Viewer(Visitor):
                 async with websockets.asyncio.client.connect(
                     url,
                     origin=self.address.url,  # type: ignore[arg-type]
-                    additional_headers={"Cookie": f"sessionid={self.person.session}"},
+                    additional_headers={"Cookie": self.person.cookie_header},
                     ssl=self.address.tls,
                     proxy=None,
                     create_connection=lambda *args, **options: _Socket(self, *args, **options),

@@ -60,6 +60,7 @@ def examine(
         yield finding
     yield Title("This machine")
     yield from machine.disk(settings.DATA_DIR)
+    yield from machine.data_dir(settings.DATA_DIR)
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
     yield Title("Upstreams (asked for their models, which costs nothing)")
     yield from _upstreams()
@@ -86,6 +87,7 @@ def _settings(url: str) -> Iterator[Finding]:
     yield from settings_checks.secret_key(settings.DATA_DIR / "secret_key", key)
     yield from settings_checks.trusted_proxies()
     yield from settings_checks.body_limit()
+    yield from settings_checks.old_keys(settings.SECRET_KEY_FALLBACKS)
     yield from settings_checks.metrics_token(getattr(settings, "CHATAPP_METRICS_TOKEN", ""))
     yield from settings_checks.processes()
     yield from settings_checks.django_checks()
@@ -94,6 +96,7 @@ def _settings(url: str) -> Iterator[Finding]:
 def _upstreams() -> Iterator[Finding]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
+        yield from upstreams.tool_servers()
     else:
         yield skipped("All", "they are kept in the database, which can't be used")
 

@@ -3,12 +3,14 @@
 import filecmp
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
+from chatapp.data_dir import is_open
 from chatapp.doctor.report import Finding, failed, ok, skipped, warning
 
 MIB = 1024 * 1024
@@ -35,6 +37,23 @@ def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Fi
         yield warning("Free disk", found, cure)
     else:
         yield ok("Free disk", found)
+
+
+def data_dir(directory: Path) -> Iterator[Finding]:
+    """Whether other users of the machine are kept out of `directory`."""
+    try:
+        mode = directory.stat().st_mode
+    except OSError:
+        return  # the disk's line tells it
+    found = f"{directory}, mode {stat.S_IMODE(mode):04o}"
+    if is_open(mode):
+        yield failed(
+            "Data directory",
+            f"{found}: open to every user of this machine",
+            f"Run chmod 700 {directory}.",
+        )
+    else:
+        yield ok("Data directory", found)
 
 
 def static_files(storage: object, root: Path | None) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ _TOLD_ELSEWHERE = {
     "security.W004",  # HSTS
     "security.W008",  # the redirect to https
     "security.W009",  # the secret key
-    "security.W012",  # secure cookies
+    "security.W010",  # secure cookies; W012, were the middleware Django's own
+    "security.W012",
     "security.W016",
     "security.W018",  # DEBUG
     "security.W020",  # ALLOWED_HOSTS
@@ -147,6 +148,16 @@ def _key_file(path: Path) -> Finding:
         f"generated in {path}, mode {mode:04o}; processes with another DATA_DIR need the same "
         "one in SECRET_KEY",
     )
+
+
+def old_keys(fallbacks: Sequence[str]) -> Iterator[Finding]:
+    """Keys of before are for the days of a change: who has one can still sign in as anybody."""
+    if fallbacks:
+        yield warning(
+            "Old keys",
+            f"SECRET_KEY_FALLBACKS has {len(fallbacks)}, and what they sign is still believed",
+            "Run manage.py rotate_secrets, then unset SECRET_KEY_FALLBACKS and restart.",
+        )
 
 
 def metrics_token(token: str) -> Iterator[Finding]:

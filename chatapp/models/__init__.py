@@ -4,6 +4,7 @@ Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what 
 queryset method. All of it is synchronous and short: one transaction a call.
 """
 
+from chatapp.models.cache import CacheEntry
 from chatapp.models.conversations import Conversation, Message, StillStreaming
 from chatapp.models.processes import Process
 from chatapp.models.tool_servers import ToolServer
@@ -12,6 +13,7 @@ from chatapp.models.usage import Usage
 from chatapp.models.users import User
 
 __all__ = [
+    "CacheEntry",
     "Conversation",
     "Message",
     "Process",

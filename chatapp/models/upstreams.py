@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from encrypted_fields.fields import EncryptedTextField
 
+from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.upstream.decoder import MAX_CHOICES
 from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
@@ -36,7 +36,7 @@ class Upstream(models.Model):
         validators=[validate_base_url],
         help_text="Up to and with /v1, for example https://host/v1.",
     )
-    api_key = EncryptedTextField("API key", blank=True, null=True)
+    api_key = SecretField("API key", blank=True, null=True)
     enabled = models.BooleanField(default=True, help_text="Its models are offered in the chat.")
     offered_models = models.TextField(
         "models", blank=True, help_text="One a line. Empty: all that the upstream lists."
@@ -73,6 +73,16 @@ class Upstream(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def secret_problem(self) -> str:
+        """Why its key is of no use; "" where there is nothing to say."""
+        if not isinstance(self.api_key, Unreadable):
+            return ""
+        return (
+            f"The key of {self.name} can't be read, since SECRET_KEY is another than it was stored "
+            "with. An administrator must enter it again."
+        )
 
     @classmethod
     def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:

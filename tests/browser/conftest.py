@@ -140,7 +140,8 @@ class Desk:
         context.on("weberror", lambda error: self.errors.append(f"uncaught: {error.error}"))
         context.on("dialog", self._dialog)
         if person:
-            context.add_cookies([{"name": "sessionid", "value": person.session, "url": url}])
+            name = "__Host-sessionid" if url.startswith("https") else "sessionid"
+            context.add_cookies([{"name": name, "value": person.session, "url": url}])
 
     def open(self, path: str = "/") -> Tab:
         tab = Tab(self.context.new_page())

@@ -16,8 +16,9 @@ from django.db import Error, connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import markdown, metrics
+from chatapp import markdown, metrics, sessions, stored_secrets
 from chatapp.accounts import setup_token
+from chatapp.data_dir import make_private
 from chatapp.generation import Presence, begin_as, shut_down
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
@@ -46,6 +47,7 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        make_private(settings.DATA_DIR)
         try:
             self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
         except Error as error:
@@ -150,6 +152,9 @@ class Command(BaseCommand):
             logger.info("%d replies were streaming when their server died", interrupted)
         with only_one_process("connect"):
             self._connect_upstream()
+        sessions.shorten()
+        for problem in stored_secrets.problems():
+            logger.error("%s", problem)
         greeting = self._greeting()
         connection.close()
         _warm(LANGUAGES[0])

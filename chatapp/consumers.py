@@ -38,7 +38,7 @@ from chatapp.generation import (
     sign_out,
 )
 from chatapp.models import StillStreaming, User
-from chatapp.sessions import use_by_key
+from chatapp.idle_sessions import use_by_key
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 

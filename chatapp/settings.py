@@ -62,7 +62,7 @@ MIDDLEWARE = [
     "chatapp.database_away.DatabaseAwayMiddleware",
     "chatapp.bad_input.BadInputMiddleware",
     "chatapp.static_files.StaticFilesMiddleware",
-    "chatapp.sessions.SessionMiddleware",
+    "chatapp.idle_sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

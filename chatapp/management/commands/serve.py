@@ -16,7 +16,7 @@ from django.db import Error, connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import markdown, metrics, sessions, stored_secrets
+from chatapp import idle_sessions, markdown, metrics, stored_secrets
 from chatapp.accounts import setup_token
 from chatapp.data_dir import make_private
 from chatapp.generation import Presence, begin_as, shut_down
@@ -152,7 +152,7 @@ class Command(BaseCommand):
             logger.info("%d replies were streaming when their server died", interrupted)
         with only_one_process("connect"):
             self._connect_upstream()
-        sessions.shorten()
+        idle_sessions.shorten()
         for problem in stored_secrets.problems():
             logger.error("%s", problem)
         greeting = self._greeting()

@@ -2,6 +2,7 @@
 request behind a proxy look like one that came straight."""
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -9,7 +10,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 pages = get_asgi_application()
@@ -19,6 +20,13 @@ from chatapp.consumers import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
 
+
+async def refuse(scope: Any, receive: Any, send: Any) -> None:
+    """A socket at an address where there is none."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
 routes = ProtocolTypeRouter(
     {
         "http": pages,
@@ -27,6 +35,7 @@ routes = ProtocolTypeRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
+                    re_path("", refuse),  # type: ignore[arg-type]  # the last, since it takes any
                 ]
             )
         ),

@@ -114,7 +114,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
         self._is_closed = True
-        await super().close(code, reason)
+        await super().close(None if code is None else int(code), reason)  # autobahn wants no enum
 
     async def show(self, frame: str) -> None:
         # Daphne raises where the socket is gone and `disconnect` not here yet.

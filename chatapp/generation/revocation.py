@@ -92,7 +92,10 @@ class Revocation:
         seen = await database_sync_to_async(sessions.look)((), held)
         for tab in tabs:
             if code := seen.code(tab.user_id, tab.session_key):
-                await tab.close(code)
+                try:
+                    await tab.close(code)
+                except Exception:  # whatever is wrong with one tab, the others are closed
+                    logger.exception("A tab could not be closed")
 
 
 def _person_of(reply: Generation) -> int:

@@ -1,8 +1,8 @@
 """Daphne's WebSocket protocol, for clients that mean no good and for clients that are slow.
 
-* What waits for a client is bounded. A message of any size may be on its way, in frames of a
-  moderate size; while it is, others wait behind it, and where these come to more than a bound the
-  client does not read: the connection is aborted. The tab catches up by a snapshot when it is back.
+* What waits for a client is bounded. A message of any size may be on its way, in parts where it is
+  large. While it is, others wait behind it; where these come to more than a bound, the client does
+  not read: the connection is aborted, and the tab catches up by a snapshot when it is back.
 * What waits for the application is bounded, and a message may be as large as a form can be.
 * Autobahn lets an application close with 1000 or a private code alone. With 1012 ("service
   restart") and 1013 ("try again later") a browser comes back, to another process perhaps; a socket
@@ -24,7 +24,7 @@ from chatapp.forms import MAX_PROMPT_CHARACTERS
 
 logger = logging.getLogger(__name__)
 
-FRAME_BYTES = 64 * 1024  # pings and closes get through between two of them
+FRAME_BYTES = 1024 * 1024  # pings and closes get through between two of them
 MOST_BEHIND = 1024 * 1024  # bytes that wait behind the message that is on its way
 # Six bytes are the most that JSON needs for a character, and the other fields are short.
 MOST_INCOMING = 6 * MAX_PROMPT_CHARACTERS + 64 * 1024

@@ -59,9 +59,7 @@ class Generations:
         look_again_at = self.revocation.look_again_at
         actions = settings.CHATAPP_ACTIONS_PER_SECOND
         # A person may act in several tabs at once, and after a restart all of them come back.
-        self.allowances = Allowances(
-            TABS_AT_WORK * actions, TABS_AT_WORK * actions + settings.CHATAPP_TABS_PER_PERSON
-        )
+        self.allowances = Allowances(TABS_AT_WORK * actions, 2 * settings.CHATAPP_TABS_PER_PERSON)
         self.exchange = Exchange(self.process, self.tabs, self.running, look_again_at)
         self.is_draining = False
         self._prompts = 0  # that are being stored

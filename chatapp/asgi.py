@@ -22,8 +22,9 @@ from chatapp.logs import RequestLog  # noqa: E402
 from chatapp.response_headers import ResponseHeaders  # noqa: E402
 
 
-async def nowhere(_scope: Any, _receive: Any, send: Any) -> None:
-    """Refuses a socket at an address that has none."""
+async def refuse(scope: Any, receive: Any, send: Any) -> None:
+    """A socket at an address where there is none."""
+    await receive()
     await send({"type": "websocket.close"})
 
 
@@ -35,7 +36,7 @@ routes = ProtocolTypeRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
-                    re_path("", nowhere),  # type: ignore[arg-type]
+                    re_path("", refuse),  # type: ignore[arg-type]  # the last, since it takes any
                 ]
             )
         ),

@@ -48,6 +48,16 @@ def seconds(name: str, default: float, least: float = 0) -> float:
     return number
 
 
+def number(name: str, default: int) -> int:
+    """How many, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not 0 < int(value) < 10**9:
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number from 1 on, for example {default}'
+        )
+    return int(value)
+
+
 def port(name: str, default: int) -> int:
     value = text(name) or str(default)
     if not value.isdecimal() or int(value) > 65535:

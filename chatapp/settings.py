@@ -40,6 +40,12 @@ CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
 
+# What one person may have and do at once; in each process, but for the replies.
+CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
+CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
+# Of one tab, on average; for a moment it may be five times as many.
+CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)
+
 # What Prometheus says to be let in; /metrics is not there without it.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
 

@@ -365,11 +365,13 @@ async def test_markup_in_a_prompt_and_in_a_reply_is_shown_as_text(
 
 
 @pytest.mark.parametrize("origin", ["", "https://evil.example", "http://localhost:9999", "null"])
-async def test_a_socket_from_another_origin_is_refused(alices: Client, origin: str) -> None:
+async def test_a_socket_from_another_origin_is_refused(
+    alices: Client, generations_end: None, origin: str
+) -> None:
     assert not await Tab(alices, origin=origin).connect()
 
 
-async def test_a_socket_without_a_session_is_refused(db: None) -> None:
+async def test_a_socket_without_a_session_is_refused(generations_end: None, db: None) -> None:
     assert not await Tab(Client()).connect()
 
 
@@ -382,7 +384,7 @@ async def test_a_person_who_was_deactivated_can_ask_no_more(tab: Tab, alice: Use
     alice.is_active = False
     await alice.asave()
     await tab.send(action="prompt", message="Hello")
-    await tab.until("signed out")
+    await tab.until("not active any more")
 
 
 async def all_saved() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from contextlib import suppress
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError, OperationalError
@@ -128,11 +129,19 @@ class Generation:
                     logger.error("Reply %s waits for the database: %s", self.message.pk, error)
                     await self.audience.show(delay_frame(self.message.pk, UNSAVED))
             except DatabaseError:
-                logger.exception("Reply %s could not be saved", self.message.pk)
+                if await self._is_stored():
+                    logger.exception("Reply %s could not be saved", self.message.pk)
+                else:
+                    logger.info("Reply %s was deleted while it was written", self.message.pk)
                 return
             else:
                 return
             await asyncio.sleep(SAVE_AGAIN_SECONDS)
+
+    async def _is_stored(self) -> bool:
+        with suppress(OperationalError, InterfaceError):
+            return await Message.objects.filter(pk=self.message.pk).aexists()
+        return True  # as far as is known
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer

@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
@@ -24,6 +24,8 @@ SILENCE_SECONDS = 3.0  # without an echo: the layer is away
 SEND_SECONDS = 2.0  # patience with one message
 # Letters that wait for one address. More are of no use: who misses one asks for a snapshot.
 MOST_WAITING = 2_000
+
+EVERYBODY = "processes"  # a group, as `_process_group` and `_user_group` name others
 
 Letter = tuple[Any, ...]  # its kind, then what msgpack can carry
 LAYER_ERRORS = (RedisError, OSError, TimeoutError, RuntimeError)
@@ -59,6 +61,10 @@ class Mail:
 
     def post(self, process: UUID, *letter: Any) -> None:
         self._post(_process_group(process), letter)
+
+    def post_to_all(self, *letter: Any) -> None:
+        """To every process, this one too."""
+        self._post(EVERYBODY, letter)
 
     def post_to_user(self, user: int, *letter: Any) -> None:
         """To every process that has a tab of this person's, this one too."""
@@ -145,7 +151,7 @@ class Mail:
                 await asyncio.sleep(ECHO_SECONDS)
 
     def _groups(self) -> set[str]:
-        return {_process_group(self.process), *map(_user_group, self._users)}
+        return {_process_group(self.process), EVERYBODY, *map(_user_group, self._users)}
 
     async def _settle_groups(self) -> None:
         """Joins and leaves what is still to be joined and left, as far as the layer lets it."""
@@ -186,6 +192,15 @@ class Mail:
                         "Redis can't be reached: processes do not hear each other. Replies go on "
                         "for tabs of the process that writes them, others catch up when it is back"
                     )
+
+
+async def post_from_outside(*letter: Any) -> None:
+    """Posts to every process, from a program that is none of them; a hint, as all letters."""
+    message = {"type": "mail", "sender": uuid4().hex, "letters": [letter]}
+    layer = get_channel_layer()
+    with suppress(*LAYER_ERRORS):
+        async with asyncio.timeout(SEND_SECONDS):
+            await layer.group_send(EVERYBODY, message)
 
 
 def _process_group(process: UUID) -> str:

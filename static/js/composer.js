@@ -2,6 +2,7 @@
 // the form; this module decides when, and sends once more what a lost socket may have swallowed.
 
 const FINE_POINTER = matchMedia("(pointer: fine)");
+const GIVES_BACK = [1009, 4401, 4403, 4429]; // close codes after which no answer comes
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 let pending = null; // the prompt that was sent and is not answered yet: {id, text, typed, message}
@@ -67,7 +68,7 @@ document.addEventListener("htmx:ws:after:connection", ({ detail: { connection } 
 });
 
 document.addEventListener("htmx:ws:close", ({ detail }) => {
-  if (detail.code === 4401 && pending) giveBack();
+  if (GIVES_BACK.includes(detail.code) && pending) giveBack();
 });
 
 function giveBack() {

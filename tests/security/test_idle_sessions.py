@@ -34,7 +34,7 @@ DAY = 86400
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Turns the clock of sessions on by so many seconds."""
     now = {"ahead": 0.0}
-    monkeypatch.setattr(sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
+    monkeypatch.setattr(idle_sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
 
     def ahead(seconds: float) -> None:
         now["ahead"] += seconds

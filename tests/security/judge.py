@@ -35,9 +35,22 @@ def parsed(html: str) -> Element:
     return root
 
 
-def below(root: Element, foreign: str) -> Iterator[Element]:
-    """The elements that hold foreign text, by their attribute's name."""
-    yield from (element for element in root.iter() if foreign in element.attrib)
+def breaches_below(root: Element, attribute: str) -> list[str]:
+    """The same for what stands below the elements that hold foreign text, by their attribute."""
+    holders = [element for element in root.iter() if attribute in element.attrib]
+    below = {
+        id(inner): inner for element in holders for inner in element.iter() if inner != element
+    }
+    return [breach for element in below.values() for breach in _of(element)]
+
+
+def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
+    """The elements outside foreign text, with the names of their attributes."""
+    shape = [f"{root.tag} {' '.join(sorted(root.attrib))}"]
+    if attribute not in root.attrib:
+        for child in root:
+            shape += skeleton(child, attribute)
+    return shape
 
 
 def _of(element: Element) -> Iterator[str]:

@@ -134,7 +134,7 @@ def test_the_corpus_runs_nothing(
         )
         upstream.script(role(), *in_pieces(refusal, payloads), finish(), usage(), done())
         tab = desk.open()
-        tab.ask(text)
+        tab.ask(text.replace("\0", ""))  # which no prompt may hold
         tab.region("tool-call").get_by_role("button", name="Allow").click()
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
         expect(tab.region("tool-call")).to_have_attribute("data-state", "done")

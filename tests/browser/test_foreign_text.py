@@ -153,7 +153,7 @@ def test_a_reply_on_an_administrators_screen_makes_no_tool_server(
     desk = sit_down(site.olive, url=equipped.url)
     witness = Witness(desk)
     tab = desk.open()
-    fields = "name:pwned,transport:stdio,command:id,is_active:on"
+    fields = "name:pwned,transport:stdio,command:id,timeout_seconds:9,result_limit_kb:9"
     attack = (
         f"""[.](http://a '$" hx-post="{TOOL_SERVER}" hx-trigger="load" hx-swap="none" """
         f"""hx-include="[name=csrfmiddlewaretoken]" hx-vals="{fields}" z="$')"""
@@ -163,8 +163,8 @@ def test_a_reply_on_an_administrators_screen_makes_no_tool_server(
         tab.ask(attack)
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
     tab.reload()
-    witness.check(tab.page)
     assert run(equipped.environment, "-c", COUNT_TOOL_SERVERS).stdout.strip() == "1"
+    witness.check(tab.page)
 
 
 def test_a_model_does_not_allow_its_own_call(

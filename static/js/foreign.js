@@ -4,11 +4,16 @@
 //
 // Under `hx-ignore` htmx 4.0.1 makes no request, boosts no link and runs no `hx-on`, but it still
 // obeys hx-ws:send, hx-ws:connect, hx-preserve and hx-swap-oob there. So an element of foreign text
-// keeps the attributes that rendered text may have, which the server names, and loses all others
-// before htmx or a script of ours can see them. Only frames may swap out of band, and theirs stand
+// keeps the attributes that rendered text may have, which the server names for each tag, and loses
+// all others before htmx or a script of ours can see them. Only frames may swap out of band, and theirs stand
 // around the text in a template, where htmx does not look for more of them.
 
-const LISTED = new Set(document.querySelector("meta[name=foreign-attributes]").content.split(" "));
+const LISTED = Object.fromEntries(
+  document.querySelector("meta[name=foreign-attributes]").content.split(",").map((entry) => {
+    const [tag, ...names] = entry.split(" ");
+    return [tag, names];
+  }),
+);
 
 disarm(document);
 
@@ -26,7 +31,8 @@ function disarm(root, isForeign = false) {
 }
 
 function strip(element) {
+  const listed = LISTED[element.localName] ?? [];
   for (const { name } of [...element.attributes]) {
-    if (!LISTED.has(name)) element.removeAttribute(name);
+    if (!listed.includes(name)) element.removeAttribute(name);
   }
 }

@@ -52,9 +52,9 @@ _EMPTY = _form("")
 _FOCUSABLE = _one_of("0")
 
 # Short, since a formula may not be laid over what stands beside it.
-_AMOUNT = r"[0-9]{0,2}(?:\.[0-9]{1,4})?"
-_UNIT = r"(?:em|ex|pt|px|mu|cm|mm|in|pc)"
-_LENGTH = rf"\+?{_AMOUNT}{_UNIT}|-[0-9]?(?:\.[0-9]{{1,4}})?{_UNIT}|0"
+_TENTHS = r"(?:\.[0-9]{1,4})?"
+_SHIFT = rf"[+-]?(?:[0-9]?{_TENTHS}(?:em|ex)|[0-9]{{0,2}}{_TENTHS}(?:pt|px|mu))|0"
+_LENGTH = rf"{_SHIFT}|\+?(?:[0-9]{{0,2}}{_TENTHS}(?:em|ex|mm|pc)|[0-9]?{_TENTHS}(?:cm|in))"
 _NAMED_SPACE = r"(?:negative)?(?:very){0,2}(?:thin|medium|thick)mathspace"
 _SPACE = _form(f"{_LENGTH}|{_NAMED_SPACE}")
 _LINES = _list_of("none|solid|dashed")
@@ -121,8 +121,8 @@ MATHML: dict[str, Attributes] = {
     "mpadded": {
         "depth": _form(_LENGTH),
         "height": _form(_LENGTH),
-        "lspace": _form(_LENGTH),
-        "voffset": _form(_LENGTH),
+        "lspace": _form(_SHIFT),
+        "voffset": _form(_SHIFT),
         "width": _form(_LENGTH),
     },
     "mspace": {

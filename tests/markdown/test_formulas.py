@@ -95,3 +95,4 @@ def test_code_in_a_list_is_coloured_with_its_dollars():
 def test_a_formula_is_not_laid_over_what_stands_beside_it():
     assert 'width="2em"' in render(r"$a\hspace{2em}b$")
     assert "width" not in render(r"$a\hspace{-90em}b$")
+    assert "voffset" not in render(r"$\raise{90em}{b}$")

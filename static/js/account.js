@@ -27,6 +27,8 @@ if (account) {
   });
 }
 
+if (document.querySelector("meta[name=signed-out]")) forget(() => false);
+
 document.addEventListener("submit", ({ target }) => {
   if (target.matches("[data-sign-out]")) forget(() => false);
 });

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Person
+from tests.live import PASSWORD, Person, Site
 
 SECRET = "what Alice has not sent yet"
 STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).join('\\n')"
@@ -62,6 +62,17 @@ def test_signing_out_takes_drafts_along(
     bobs = signed_in(browser, bob, alices.page)
     expect(bobs.message).to_have_value("")
     assert SECRET not in bobs.page.evaluate(STORED)
+
+
+def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, site: Site) -> None:
+    browser.expect_error("404")  # the administration has no icon of its own
+    tab = signed_in(browser, site.olive)
+    tab.message.fill(SECRET)
+    assert SECRET in tab.page.evaluate(STORED)
+    tab.page.goto(f"{browser.url}/admin/")
+    tab.page.get_by_role("button", name="Log out").click()
+    expect(tab.page.get_by_role("link", name="Log in again")).to_be_visible()
+    assert SECRET not in tab.page.evaluate(STORED)
 
 
 def test_who_signs_in_after_a_session_that_just_ended_finds_nothing(

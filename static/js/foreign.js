@@ -5,8 +5,8 @@
 // Under `hx-ignore` htmx 4.0.1 makes no request, boosts no link and runs no `hx-on`, but it still
 // obeys hx-ws:send, hx-ws:connect, hx-preserve and hx-swap-oob there. So an element of foreign text
 // keeps the attributes that rendered text may have, which the server names for each tag, and loses
-// all others before htmx or a script of ours can see them. Only frames may swap out of band, and theirs stand
-// around the text in a template, where htmx does not look for more of them.
+// all others before htmx or a script of ours can see them. Only frames may swap out of band; theirs
+// hold the text in a template, where htmx does not look for more of them.
 
 const LISTED = Object.fromEntries(
   document.querySelector("meta[name=foreign-attributes]").content.split(",").map((entry) => {
@@ -27,7 +27,9 @@ document.addEventListener("htmx:before:swap", ({ target, detail: { tasks } }) =>
 
 function disarm(root, isForeign = false) {
   for (const element of root.querySelectorAll(isForeign ? "*" : "[hx-ignore] *")) strip(element);
-  for (const template of root.querySelectorAll("template")) disarm(template.content, isForeign);
+  for (const template of root.querySelectorAll("template")) {
+    disarm(template.content, isForeign || template.closest("[hx-ignore]"));
+  }
 }
 
 function strip(element) {

@@ -230,6 +230,7 @@ HOSTILE = f"""<p>before</p>
 <button type="button" class="click-me" data-copy="composer">forged</button>
 <button type="button" class="click-me" hx-ws:send hx-vals='{FORGED}'>forged</button>
 <a class="click-me" hx-boost="true" hx-get="/help/?boosted" href="#x">forged</a>
+<template><i hx-ws:send id="title">x</i></template>
 <span class="waiting">forged</span> <div class="notice"><p>forged</p></div>
 <b autofocus tabindex="0">x</b><p>after</p>"""
 

@@ -137,9 +137,11 @@ document.addEventListener("htmx:after:swap", ({ detail }) => {
 
 document.addEventListener("DOMContentLoaded", () => document.dispatchEvent(new Event("chat:shown")));
 
-// A turn that was asked for before the person moved on belongs to a page that is gone.
-document.addEventListener("htmx:ws:before:message:incoming", (event) => {
-  const path = /id="composer-state"[^>]* data-url="([^"]+)"/.exec(event.detail.message.data)?.[1];
+// A turn that was asked for before the person moved on belongs to a page that is gone. Of which
+// conversation a frame is says the composer's state in it, a swap of its own.
+document.addEventListener("htmx:before:swap", (event) => {
+  const state = event.detail.tasks.find(({ target }) => target?.id === "composer-state");
+  const path = state?.fragment.firstElementChild?.dataset.url;
   const isForThisPage = field("conversation")
     ? path === document.getElementById("composer-state").dataset.url
     : document.querySelector("#messages > .pending");
@@ -166,7 +168,7 @@ function adopt({ url, title }) {
 
 const unfoldedByHand = new WeakSet();
 document.addEventListener("click", ({ target }) => {
-  const summary = target.closest?.(".reasoning > summary");
+  const summary = target.closest?.(".reasoning > summary:not([hx-ignore] *)");
   if (summary) unfoldedByHand.add(summary.parentElement);
 });
 

@@ -108,6 +108,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "parameters",
             "offers_tools",
             "drains_stopped",
+            "silence_seconds",
         ]
 
     def clean(self) -> dict[str, Any]:
@@ -128,7 +129,18 @@ class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["name", "base_url", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
-        ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
+        (
+            "Requests",
+            {
+                "fields": [
+                    "dialect",
+                    "parameters",
+                    "offers_tools",
+                    "drains_stopped",
+                    "silence_seconds",
+                ]
+            },
+        ),
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:

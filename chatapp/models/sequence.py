@@ -32,7 +32,7 @@ END
 """
 # Turns of a conversation come one after another, since each first locks the conversation's row.
 POSTGRESQL = """
-CREATE SEQUENCE IF NOT EXISTS chatapp_message_sequence;
+CREATE SEQUENCE IF NOT EXISTS chatapp_message_sequence OWNED BY chatapp_message.sequence;
 CREATE OR REPLACE FUNCTION chatapp_number_message() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.sequence := nextval('chatapp_message_sequence');

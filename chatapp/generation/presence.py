@@ -18,7 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from chatapp import metrics
 from chatapp.models import Message, Process
 from chatapp.models.connections import unpooled_connection
-from chatapp.models.processes import LEASE_SECONDS
+from chatapp.models.processes import LEASE_SECONDS, Silences
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class Presence:
         self._tell: Callable[[Sighting], None] = lambda _sighting: None
         self._beat_at = self._steady_since = time.monotonic()
         self._returned_at = -math.inf
+        self._silences = Silences()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -103,16 +104,18 @@ class Presence:
         if self.process.is_alone:
             self._tell(Sighting(self._own()))
             return
-        # After a pause of the database nobody else has been seen for long, and yet they live.
-        if now - self._steady_since > LEASE_SECONDS:
-            Process.objects.bury(self.process)
-            if interrupted := Message.objects.interrupt_orphans():
-                metrics.orphans.inc(interrupted)
-                logger.warning("%d replies were cut short: their process died", interrupted)
-        self._tell(self._look())
+        beats = Process.objects.beats()
+        # After a pause of the database nobody has been heard for long, and yet they live.
+        if dead := self._silences.dead(beats, now, self._steady_since):
+            Process.objects.bury(dead)
+        if now - self._steady_since > LEASE_SECONDS and (
+            interrupted := Message.objects.interrupt_orphans()
+        ):
+            metrics.orphans.inc(interrupted)
+            logger.warning("%d replies were cut short: their process died", interrupted)
+        self._tell(self._look(frozenset(beats.keys() - dead.keys())))
 
-    def _look(self) -> Sighting:
-        alive = frozenset(Process.objects.values_list("pk", flat=True))
+    def _look(self, alive: frozenset[UUID]) -> Sighting:
         if not (shown := self._shown()):
             return Sighting(self._own(), alive)
         streaming = Message.objects.streaming().filter(conversation__in=shown)

@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +37,7 @@ from chatapp.generation import (
     RemoteReply,
     generations,
     sign_out,
+    stored,
 )
 from chatapp.models import StillStreaming, User
 from chatapp.turns import Refused, Turn, View
@@ -169,7 +171,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         asked = _cleaned(PromptForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
+            turn = await self._stored(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
                 await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
@@ -180,7 +182,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         asked = _cleaned(RetryForm(fields))
         asked["model"] = asked["model"] or await self._default_model()
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
+            turn = await self._stored(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
             await self._start(turn, frames.thread_frame(turn.thread))
 
@@ -271,6 +273,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if not isinstance(user, User):
             raise Refused("You are signed out. Sign in again in another tab; your text is kept.")
         return user
+
+    async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        told = []
+
+        async def tell() -> None:
+            text = "The database does not answer. What you sent waits, and is stored once it does."
+            await self.show(frames.problem_frame(text))
+            told.append(text)
+
+        turn = await stored(partial(self._store, store, asked), tell)
+        if told:
+            await self.show(frames.problem_frame(""))
+        return turn
 
     def _store(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
         here = None if generations().is_draining else generations().process

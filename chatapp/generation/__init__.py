@@ -22,6 +22,7 @@ from chatapp.generation.process import (
     sign_out,
 )
 from chatapp.generation.remote import RemoteReply
+from chatapp.generation.storing import stored
 
 __all__ = [
     "RESTARTING",
@@ -35,4 +36,5 @@ __all__ = [
     "generations",
     "shut_down",
     "sign_out",
+    "stored",
 ]

@@ -7,10 +7,10 @@ import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from channels.db import database_sync_to_async
 from django.db import Error, InterfaceError, OperationalError
 
 from chatapp import metrics
@@ -20,6 +20,7 @@ from chatapp.generation.exchange import Exchange
 from chatapp.generation.flushes import Uncoloured
 from chatapp.generation.generation import Generation
 from chatapp.generation.presence import Presence, Sighting
+from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
 from chatapp.models import Message
@@ -214,7 +215,7 @@ class Generations:
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await lost.aupdate(ending=Ending.INTERRUPTED)
+            await stored(partial(lost.update, ending=Ending.INTERRUPTED))
         except Error as error:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return
@@ -270,7 +271,7 @@ class Generations:
                 generation.saved_at = now
                 generation.writer.update_message()
             replies = [generation.message for generation in due]
-            await database_sync_to_async(Message.objects.checkpoint)(replies)
+            await stored(partial(Message.objects.checkpoint, replies))
         except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             for generation in due:

@@ -42,6 +42,7 @@ CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 TAIL_SECONDS = 5.0  # for usage and [DONE], once the model has finished
 LIST_SECONDS = 10.0
+KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
 _MAX_ERROR_BYTES = 64 * 1024
@@ -57,7 +58,9 @@ class UpstreamClient:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        limits = httpx.Limits(
+            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
+        )
         self._http = httpx.AsyncClient(
             headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),

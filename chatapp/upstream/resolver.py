@@ -23,7 +23,7 @@ class Resolver:
         self._looking: dict[str, asyncio.Future[list[str]]] = {}
 
     async def addresses(self, host: str) -> list[str]:
-        """The host's addresses, the best first. Raises `OSError` with a sentence, `UnicodeError`."""
+        """The host's addresses, the best first. Raises `OSError` or `UnicodeError`."""
         if _is_address(host):
             return [host]
         looking = self._looking.get(host) or self._look_up(host)

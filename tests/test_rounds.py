@@ -7,7 +7,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatapp.generation import asking, generations, writer
+from chatapp.generation import asking, writer
 from chatapp.models import Conversation, Message, ToolServer, Upstream, Usage
 from tests.fake_upstream import (
     FakeUpstream,

@@ -4,13 +4,22 @@ A new version unpacked from an archive has files older than the copies of the ve
 Django's own would leave those where they are.
 """
 
+from typing import Any
+
 from django.contrib.staticfiles.management.commands import collectstatic
 from django.core.files.storage import Storage
+
+from chatapp.management.sentences import in_sentences
 
 CHUNK = 256 * 1024
 
 
 class Command(collectstatic.Command):
+    def handle(self, **options: Any) -> str | None:
+        with in_sentences():
+            told: str | None = super().handle(**options)
+        return told
+
     def delete_file(self, path: str, prefixed_path: str, source_storage: Storage) -> bool:
         """Whether the file is to be copied; makes way for it where an older copy holds other bytes.
 

@@ -34,6 +34,7 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
         upstream.api_key or "",
         DIALECTS.get(upstream.dialect, AUTO),
         upstream.takes_usage_option,
+        upstream.silence_seconds,
     )
 
 

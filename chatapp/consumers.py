@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -28,7 +29,7 @@ from chatapp import frames, metrics, sessions, turns
 from chatapp.allowance import Allowance
 from chatapp.close_codes import CloseCode
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import Generation, RemoteReply, generations
+from chatapp.generation import Generation, RemoteReply, generations, stored
 from chatapp.idle_sessions import use_by_key
 from chatapp.models import StillStreaming
 from chatapp.sessions import NotSignedIn
@@ -189,7 +190,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         asked = _cleaned(PromptForm(fields))
         asked["model"] = await self._offered_model(asked["model"])
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
+            turn = await self._stored(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
                 await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
@@ -200,7 +201,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         asked = _cleaned(RetryForm(fields))
         asked["model"] = await self._offered_model(asked["model"])
         with generations().taking_prompt():
-            turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
+            turn = await self._stored(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
             await self._start(turn, frames.thread_frame(turn.thread))
 
@@ -320,6 +321,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if offer.models:
                 return offer.upstream.pk, offer.models[0]
         raise Refused("No model is available. An administrator can connect an upstream.")
+
+    async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        told = []
+
+        async def tell() -> None:
+            text = "The database does not answer. What you sent waits, and is stored once it does."
+            await self.show(frames.problem_frame(text))
+            told.append(text)
+
+        turn = await stored(partial(self._store, store, asked), tell)
+        if told:
+            await self.show(frames.problem_frame(""))
+        return turn
 
     def _store(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
         use_by_key(self.session_key)

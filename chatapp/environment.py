@@ -6,11 +6,14 @@ that a wrong setting stops the start and not the first reply.
 
 import os
 import secrets
+from contextlib import suppress
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from chatapp.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -130,11 +133,23 @@ def database(name: str) -> dict[str, object]:
 
 def generated_secret(path: Path) -> str:
     """The secret in the file at `path`, made on first use and readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _write_secret(path)
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(50))
-    return path.read_text().strip()
+    except OSError as error:
+        trouble = trouble_of_error(error, path.parent)
+        raise ImproperlyConfigured(
+            f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
+        ) from error
+
+
+def _write_secret(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(50))
+    except OSError:
+        path.unlink()  # or the next start would take what there is of it for the secret
+        raise

@@ -20,6 +20,7 @@ from chatapp.generation.process import (
     shut_down,
 )
 from chatapp.generation.remote import RemoteReply
+from chatapp.generation.storing import stored
 
 __all__ = [
     "Generation",
@@ -31,4 +32,5 @@ __all__ = [
     "generations",
     "look_again_at",
     "shut_down",
+    "stored",
 ]

@@ -27,6 +27,7 @@ from chatapp.upstream.reply import Ending
 logger = logging.getLogger(__name__)
 
 RENEW_SECONDS = 1.0
+LISTEN_SECONDS = 0.2  # between looks at whether others are still heard
 LEASE_SECONDS = 5.0  # of another process on a reply of ours
 
 FindGeneration = Callable[[UUID], Generation | None]  # by the conversation it runs in
@@ -77,6 +78,7 @@ class Exchange:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.mail.run())
             tasks.create_task(self._renew())
+            tasks.create_task(self._notice_silence())
 
     # For the tabs of this process
 
@@ -236,11 +238,20 @@ class Exchange:
         for remote in list(self._remote.values()):
             held[remote.owner].append(remote.reply.hex)
             remote.repeat_wishes()
-            await remote.notice_silence()
         for owner, replies in held.items():
             self.mail.post(owner, "renew", replies)
         if self.mail.answers:
             self._end_leases(time.monotonic() - LEASE_SECONDS)
+
+    async def _notice_silence(self) -> None:
+        """Tells tabs soon why a reply that is written elsewhere stands still."""
+        while True:
+            await asyncio.sleep(LISTEN_SECONDS)
+            for remote in list(self._remote.values()):
+                try:
+                    await remote.notice_silence()
+                except Exception:  # whatever is wrong with one reply, others are looked after
+                    logger.exception("A silence could not be told")
 
     def _end_leases(self, since: float) -> None:
         for follower, generation in list(self._followers.values()):

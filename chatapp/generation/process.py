@@ -7,11 +7,11 @@ import time
 from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import Context
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
-from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
 
@@ -26,6 +26,7 @@ from chatapp.generation.generation import Generation
 from chatapp.generation.mail import post_from_outside
 from chatapp.generation.presence import Presence, Sighting
 from chatapp.generation.revocation import Revocation
+from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
 from chatapp.models import Message
@@ -243,7 +244,7 @@ class Generations:
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await lost.aupdate(ending=Ending.INTERRUPTED)
+            await stored(partial(lost.update, ending=Ending.INTERRUPTED))
         except Error as error:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return
@@ -299,7 +300,7 @@ class Generations:
                 generation.saved_at = now
                 generation.writer.update_message()
             replies = [generation.message for generation in due]
-            await database_sync_to_async(Message.objects.checkpoint)(replies)
+            await stored(partial(Message.objects.checkpoint, replies))
         except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             for generation in due:

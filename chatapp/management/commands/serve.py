@@ -12,7 +12,7 @@ from typing import Any
 import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error, connection
+from django.db import connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
@@ -20,6 +20,7 @@ from chatapp import idle_sessions, markdown, metrics, stored_secrets
 from chatapp.accounts import setup_token
 from chatapp.data_dir import make_private
 from chatapp.generation import Presence, begin_as, shut_down
+from chatapp.management.sentences import in_sentences
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import LEASE_SECONDS
@@ -47,14 +48,9 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        make_private(settings.DATA_DIR)
-        try:
+        with in_sentences():
+            make_private(settings.DATA_DIR)
             self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
-        except Error as error:
-            raise CommandError(
-                f"The database can't be used: {error}\n"
-                "See that it runs and that DATABASE_URL names it, and run manage.py migrate."
-            ) from error
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]

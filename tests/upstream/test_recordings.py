@@ -68,7 +68,7 @@ REPLIES = {
         ending=Ending.REFUSED, usage=OPENAI_USAGE, refusal="I can't help with that."
     ),
     "openai_logprobs": Said("Go 🚀", usage=OPENAI_USAGE),
-    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),
+    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),  # three of them
     "openai_moderation": Said("Packets", usage=OPENAI_USAGE),
     "aivene": Said(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
     "aivene_tools": Said(calls=(WEATHER,)),
@@ -90,7 +90,7 @@ REPLIES = {
     "transformers_tools": Said(usage=USAGE, calls=(WEATHER,)),
     "llama_cpp": Said("Nul \ufffd, bell \x07."),
     "llama_cpp_tools": Said(calls=(WEATHER,)),
-    "llama_cpp_interrupted": Said("Packets "),
+    "llama_cpp_interrupted": Said("Packets ", CUT_OFF),
     "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
     "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
     "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
@@ -106,7 +106,11 @@ REPLIES = {
     "proxy_cut": Said("Packets ", CUT_OFF),
     "proxy_cut_in_character": Said("Packets ", CUT_OFF),
     "hostile_html": Said(
-        "<img src=x onerror=alert(1)>", reasoning="<script>alert(1)</script>", refusal="<b>no</b>"
+        "<img src=x onerror=alert(1)>",
+        FAILED,
+        reasoning="<script>alert(1)</script>",
+        refusal="<b>no</b>",
+        error=ErrorKind.FINISH_REASON,  # it is "<script>"
     ),
     "hostile_surrogates": Said("a\ufffdb\ufffdc"),
     "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
@@ -114,6 +118,9 @@ REPLIES = {
     "hostile_nesting": Said("kept", FAILED, error=MALFORMED),
     "hostile_arguments": Said(calls=(("f", None),)),
 }
+
+
+ASKED_CHOICES = {"openai_choices": 3, "hostile_choice_index": 2}
 
 
 def recorded(name: str) -> bytes:
@@ -127,12 +134,12 @@ def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
-    stream = recorded(name)
-    events = events_of(stream)
+    stream, choices = recorded(name), ASKED_CHOICES.get(name, 1)
+    events = events_of(stream, choices=choices)
     assert Said.by(folded(events)) == REPLIES[name]
     for i in range(len(stream)):
-        assert events_of(stream[:i], stream[i:]) == events
-    assert events_of(*(stream[i : i + 1] for i in range(len(stream)))) == events
+        assert events_of(stream[:i], stream[i:], choices=choices) == events
+    assert events_of(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
 
 
 @pytest.mark.parametrize(
@@ -160,7 +167,7 @@ def test_the_response_is_named(
 
 
 def test_each_choice_is_a_reply_with_what_all_share() -> None:
-    events = events_of(recorded("openai_choices"))
+    events = events_of(recorded("openai_choices"), choices=3)
     first, second, third = (folded(events, choice) for choice in range(3))
     assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
     assert (second.answer, second.ending) == ("Tails or", Ending.LENGTH)

@@ -74,7 +74,7 @@ class Writer:
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds and did not answer"
-        self.reply.apply(Failed(UpstreamError(ErrorKind.OUT_OF_RANGE, message)))
+        self.reply.apply(Failed(UpstreamError(ErrorKind.TOO_MANY_ROUNDS, message)))
 
     def read_on_for_usage(self) -> bool:
         """Takes nothing more but the usage; whether that is wanted, and can still come."""
@@ -118,7 +118,7 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
-        if error is None or self._has_arrived:
+        if error is None or self.reply.has_arrived:
             return
         if options.tools and error.refuses_tools:
             self._toolless.add((self.upstream.pk, self.message.model))
@@ -197,8 +197,9 @@ class Writer:
         usage = self._usage_of_round(self.reply.ending).as_record()
         done = Round.of(self.reply, self._runs(), usage)
         self._rounds.append(done)
-        self.message.earlier_rounds.append(done.as_record())
-        self._messages = [*self._messages, *done.as_chat_messages()]
+        self.message.keep_round(done, self.reply)
+        repeated = done.as_chat_messages(self.reply.reasoning_field, with_extras=True)
+        self._messages = [*self._messages, *repeated]
         self._tool_runs = None
         self.reply, self.others = Reply(), []
         self._live.begin_round()
@@ -212,17 +213,7 @@ class Writer:
         if self.reply.usage:
             return Usage.counted(Usage.Provenance.REPORTED, self.reply.usage)
         was_cut_short = ending not in (Ending.COMPLETE, Ending.LENGTH, Ending.CONTENT_FILTER)
-        if was_cut_short and (self._has_arrived or not self.reply.error):
+        if was_cut_short and (self.reply.has_arrived or not self.reply.error):
             estimate = self.reply.estimated_usage(self._messages)
             return Usage.counted(Usage.Provenance.ESTIMATED, estimate)
         return Usage.counted(Usage.Provenance.UNKNOWN, None)
-
-    @property
-    def _has_arrived(self) -> bool:
-        reply = self.reply
-        return bool(
-            reply.answer_parts
-            or reply.reasoning_parts
-            or reply.refusal_parts
-            or reply.tool_call_parts
-        )

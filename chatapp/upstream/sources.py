@@ -22,6 +22,11 @@ class Source:
     url: str
     title: str = ""
 
+    @property
+    def host(self) -> str:
+        """Where the link leads, whatever its title says."""
+        return urlsplit(self.url).hostname or ""
+
 
 @dataclass(slots=True)
 class SourceReader:

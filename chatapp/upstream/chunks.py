@@ -240,7 +240,7 @@ def _value(field: msgspec.structs.FieldInfo, value: object, left_out: list[str])
 def _listed(value: object) -> list[object]:
     """The items of a list, also where PHP has made an object of it, or it is one item alone."""
     if isinstance(value, dict):
-        are_numbered = value and all(key.isdecimal() for key in value)
+        are_numbered = all(key.isdecimal() for key in value)  # of an empty one too
         return list(value.values()) if are_numbered else [value]
     return value if isinstance(value, list) else [value]
 

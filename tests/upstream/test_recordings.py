@@ -31,6 +31,10 @@ class Said:
     refusal: str = ""
     calls: tuple[tuple[str, Any], ...] = ()  # name and parsed arguments
     error: ErrorKind | None = None
+    sources: tuple[str, ...] = ()  # titles
+    images: int = 0
+    has_sound: bool = False
+    left_out: int = 0
 
     @classmethod
     def by(cls, reply: Reply) -> "Said":
@@ -42,6 +46,10 @@ class Said:
             reply.refusal,
             tuple((call.name, call.parsed) for call in reply.tool_calls),
             reply.error.kind if reply.error else None,
+            tuple(source.title for source in reply.sources.values()),
+            len(reply.images),
+            reply.has_sound,
+            sum(reply.left_out.values()),
         )
 
 
@@ -94,6 +102,31 @@ REPLIES = {
     "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
     "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
     "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
+    "mistral": Said("In flight", usage=USAGE, reasoning="Count packets.", left_out=1),
+    "mistral_length": Said("Packets ", Ending.LENGTH, USAGE),
+    "gemini": Said("In flight", usage=USAGE, reasoning="Count packets."),
+    "gemini_tools": Said(usage=USAGE, calls=(WEATHER, ("now", {}))),
+    "deepseek_tools": Said(usage=USAGE, reasoning="Tokyo, so ask.", calls=(WEATHER,)),
+    "deepseek_overloaded": Said("Packets ", FAILED, USAGE, error=ErrorKind.FINISH_REASON),
+    "magistral_raw": Said("In [the] flight", reasoning="Count [1] or [2]."),
+    "openrouter_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "openrouter_image": Said("Here it is.", usage=USAGE, images=1),
+    "vllm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "anthropic_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "llama_cpp_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "ollama_tools": Said(
+        calls=(WEATHER, ("get_weather", {"city": "Lima"}), ("now", {"zone": "UTC"}))
+    ),
+    "perplexity": Said("In flight[1].", usage=USAGE, sources=("One", "Two")),
+    "openai_search": Said("In flight", sources=("One",)),
+    "xai": Said("In flight", usage=USAGE, sources=("", "")),
+    "openai_audio": Said("In flight", has_sound=True),
+    "groq_usage": Said("In flight", usage=USAGE),
+    "small_no_blank_lines": Said(FLIGHT),
+    "small_bare_completion": Said(FLIGHT, usage=USAGE),
+    "small_last_words": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "small_odd_types": Said(FLIGHT, usage=USAGE, left_out=1),
+    "small_finish_everywhere": Said(FLIGHT, usage=USAGE),
     "proxy_crlf": Said("Größe 数 🚀", usage=USAGE),
     "proxy_cr": Said("Größe 数 🚀", usage=USAGE),
     "proxy_bom": Said("Größe 数 🚀", usage=USAGE),
@@ -115,7 +148,7 @@ REPLIES = {
     "hostile_surrogates": Said("a\ufffdb\ufffdc"),
     "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
     "hostile_tool_index": Said("kept", FAILED, error=OUT_OF_RANGE),
-    "hostile_nesting": Said("kept", FAILED, error=MALFORMED),
+    "hostile_nesting": Said("kept", FAILED, error=MALFORMED, left_out=1),
     "hostile_arguments": Said(calls=(("f", None),)),
 }
 

@@ -30,7 +30,7 @@ from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ANYWHERE = f"/c/{uuid4()}/"
+ANYWHERE = "/c/3f2b8f5e-7c1d-4a53-9c54-0f6f0d2a9b11/"
 
 
 @pytest.fixture

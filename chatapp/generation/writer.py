@@ -118,7 +118,7 @@ class Writer:
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
         error = self.reply.error
-        if error is None or self.reply.has_arrived:
+        if error is None or self._has_arrived:
             return
         if options.tools and error.refuses_tools:
             self._toolless.add((self.upstream.pk, self.message.model))
@@ -213,7 +213,11 @@ class Writer:
         if self.reply.usage:
             return Usage.counted(Usage.Provenance.REPORTED, self.reply.usage)
         was_cut_short = ending not in (Ending.COMPLETE, Ending.LENGTH, Ending.CONTENT_FILTER)
-        if was_cut_short and (self.reply.has_arrived or not self.reply.error):
+        if was_cut_short and (self._has_arrived or not self.reply.error):
             estimate = self.reply.estimated_usage(self._messages)
             return Usage.counted(Usage.Provenance.ESTIMATED, estimate)
         return Usage.counted(Usage.Provenance.UNKNOWN, None)
+
+    @property
+    def _has_arrived(self) -> bool:
+        return self.reply.has_arrived

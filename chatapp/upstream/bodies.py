@@ -8,12 +8,12 @@ from typing import cast
 import httpx
 
 from chatapp.upstream.errors import UpstreamFailed
+from chatapp.upstream.sse import BLANK
 from chatapp.upstream.unpacking import Unpacker
 
 WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
 
 _TELLING_BYTES = 6
-_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
 def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
@@ -59,7 +59,7 @@ async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
     body = b""
     with suppress(httpx.RequestError, UpstreamFailed):
         while len(body) < _TELLING_BYTES and (data := await anext(pieces, b"")):
-            body = (body + data).lstrip(_BLANK)
+            body = (body + data).lstrip(BLANK)
     return body
 
 

@@ -43,6 +43,7 @@ from chatapp.upstream.events import Event, Failed, TimedOut, UsageOptionRefused
 from chatapp.upstream.model_list import model_ids
 from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
+from chatapp.upstream.sse import is_stream
 
 __all__ = ["Endpoint", "UpstreamClient"]
 
@@ -56,7 +57,6 @@ _MAX_ERROR_BYTES = 64 * 1024
 _MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stream
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
-_STREAM_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
@@ -216,7 +216,7 @@ class UpstreamClient:
         """
         async with aclosing(reads(response)) as body:
             start = await beginning_of(body)
-            if start.startswith(_STREAM_BEGINS):
+            if is_stream(start):
                 events = self._streamed(after_start(start, body), decoder)
             else:
                 events = self._whole(start, body, response, endpoint, decoder)

@@ -17,11 +17,19 @@ from dataclasses import dataclass, field
 MAX_EVENT_BYTES = 1024 * 1024  # for one line, and for all the data lines of one event
 MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024  # where its first MiB has the beginning of an image
 
+BLANK = b" \t\r\n\xef\xbb\xbf"  # white space and the bytes of a BOM
 STRAY = ""  # the type of what came outside of every field
 
 _BOM = b"\xef\xbb\xbf"
 _IMAGE = b"data:image"
+_STREAM_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_LOOKED_AT = 1000  # bytes
 _READ_OVER = frozenset((b"", b"id", b"retry"))  # a comment has no name
+
+
+def is_stream(body: bytes) -> bool:
+    """Tell by how a body begins whether it is an event stream, whatever it is called."""
+    return body[:_LOOKED_AT].lstrip(BLANK).startswith(_STREAM_BEGINS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,12 +149,12 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 @login_required
 def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
-    """An image that came with a reply; it never changes."""
+    """An image that came with a reply."""
     assert isinstance(request.user, User)
     images = ReplyImage.objects.readable_by(request.user)
     image = get_object_or_404(images, message=pk, position=position)
     headers = {
-        "Cache-Control": "private, max-age=31536000, immutable",
+        "Cache-Control": "private, max-age=3600",
         "Content-Disposition": "inline",
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",

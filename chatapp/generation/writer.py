@@ -198,7 +198,8 @@ class Writer:
         done = Round.of(self.reply, self._runs(), usage)
         self._rounds.append(done)
         self.message.keep_round(done, self.reply)
-        repeated = done.as_chat_messages(self.reply.reasoning_field, with_extras=True)
+        reasoning_field = self.message.earlier_extras.reasoning_field
+        repeated = done.as_chat_messages(reasoning_field, with_extras=True)
         self._messages = [*self._messages, *repeated]
         self._tool_runs = None
         self.reply, self.others = Reply(), []

@@ -341,7 +341,7 @@ class Message(models.Model):
         if not self.content:
             return called
         said: dict[str, object] = {"role": self.role, "content": self.content}
-        if called and reasoning_field and last.reasoning:
+        if called and reasoning_field:
             said[reasoning_field] = last.reasoning
         return [*called, said]
 

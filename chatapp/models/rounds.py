@@ -106,7 +106,7 @@ class Round:
             "content": self.content or None,
             "tool_calls": [run.as_request(with_extras) for run in self.tool_runs],
         }
-        if reasoning_field and self.reasoning:
+        if reasoning_field:  # DeepSeek misses it where there was none, too
             asked[reasoning_field] = self.reasoning
         results: list[dict[str, object]] = [
             {"role": "tool", "tool_call_id": run.id, "content": run.result}

@@ -43,9 +43,9 @@ class ChoiceDecoder:
     secret: str = field(default="", repr=False)
     has_finished: bool = False
     left_out: list[str] = field(default_factory=list)  # to be taken by the caller
-    _held_finish: Finished | None = None  # where every chunk has one, until the stream's end
-    _repeats_finish: bool = False
-    _has_deltas: bool = False
+    _last_finish: Finished | None = None
+    _holds_finish: bool = False  # until the stream's end, since more was said after one
+    _has_said: bool = False
     _reasoning_field: str = ""
     _has_sound: bool = False
     _size: int = 0
@@ -62,9 +62,8 @@ class ChoiceDecoder:
     def decode(self, choice: chunks.Choice, events: list[Event]) -> None:
         """Add the events of one chunk's part in this choice."""
         if choice.delta:
-            self._has_deltas = True
             self._read_delta(choice.delta, events)
-        elif choice.message and not self._has_deltas:  # or it repeats all that was said
+        elif choice.message and not self._has_said:  # or it repeats what came as deltas
             self._read_delta(choice.message, events)
         if choice.logprobs and (logprobs := logprobs_of(choice.logprobs, self.index)):
             self._weigh(size_of(logprobs))
@@ -79,9 +78,10 @@ class ChoiceDecoder:
     def close(self, was_cut: bool = False) -> list[Event]:
         """Return what was held back; where the stream `was_cut` that is no finish."""
         held: list[Event] = [*self._content.close()]
-        if self._held_finish and not was_cut:
-            held.append(self._held_finish)
+        if self._holds_finish and self._last_finish and not was_cut:
+            held.append(self._last_finish)
             self.has_finished = True
+            self._holds_finish = False
         return held
 
     def _finish(self, choice: chunks.Choice, events: list[Event]) -> None:
@@ -91,8 +91,8 @@ class ChoiceDecoder:
             clean(native) if isinstance(native, str) else "",
             choice=self.index,
         )
-        if self._repeats_finish:
-            self._held_finish = finished
+        self._last_finish = finished
+        if self._holds_finish:
             return
         self.has_finished = True
         events += self._content.close()
@@ -119,15 +119,17 @@ class ChoiceDecoder:
             self._read_images(delta.images, events)
         if delta.audio:
             self._read_audio(delta.audio, events)
-        if self.has_finished and len(events) > before:
-            self._take_finish_back(events, before)
+        if len(events) > before:
+            self._has_said = True
+            if self.has_finished:
+                self._take_finish_back(events, before)
         if delta.annotations:
             self._cite(delta.annotations, events)
 
     def _take_finish_back(self, events: list[Event], place: int) -> None:
-        """More is said after a finish: it is one that every chunk has, and says nothing."""
+        """More is said after a finish, as where every chunk has one: it counts at the end."""
         self.has_finished = False
-        self._repeats_finish = True
+        self._holds_finish = True
         events.insert(place, Finished("", choice=self.index))
 
     def _name_field(self, name: str, events: list[Event]) -> None:

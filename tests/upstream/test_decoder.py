@@ -36,6 +36,7 @@ from tests.fake_upstream import (
     frame,
     reasoning,
     refusal,
+    role,
     usage,
 )
 from tests.upstream import events_of, folded, reply_of
@@ -236,9 +237,15 @@ def test_a_finish_in_every_chunk_is_none_until_the_stream_ends() -> None:
     assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
 
 
+def test_an_image_after_the_finish_belongs_to_the_whole_reply() -> None:
+    reply = reply_of(delta("Look:"), finish(), images(PNG), done())
+    assert (len(reply.images), reply.finish_reason, reply.ending) == (1, "stop", Ending.COMPLETE)
+
+
 def test_a_message_that_repeats_what_was_streamed_is_not_said_again() -> None:
     whole = frame({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
-    assert reply_of(delta("Hi"), whole, done()).answer == reply_of(whole, done()).answer == "Hi"
+    for before in (b"", role(), delta("Hi")):
+        assert reply_of(before, whole, done()).answer == "Hi"
 
 
 IMAGE_BYTES = b"\x89PNG\r\n\x1a\n and more"

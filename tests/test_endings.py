@@ -159,6 +159,11 @@ ROWS: list[tuple[str, bytes, Told]] = [
     ("a last line of plain text", HALF + b"upstream error: gone\n", failed("upstream error: gone")),
     ("the same as data", HALF + b"data: upstream error: gone\n\n" + done(), failed("error: gone")),
     ("a list, as Gemini's", HALF + frame([{"error": {"message": "quota"}}]), failed("quota")),
+    ("plain words and a heartbeat", HALF + b"data: it is gone\n\ndata: {}\n\n" + done(),
+     failed("it is gone")),
+    ("plain words, and the reply goes on", HALF + b"hold the line\n\n" + TEXT + finish(), WHOLE),
+    ("the empty form of an error", TEXT + chunk([], error={"message": "", "code": None})
+     + odd_finish("stop", error={}) + done(), WHOLE),
     ("a plain line, but the reply was whole", TEXT + finish() + b"so long and bye\n", WHOLE),
     ("a broken event", HALF + b'data: {"choices\n\n' + finish() + done(), failed("not whole")),
     # ends without a finish reason

@@ -14,6 +14,7 @@ from chatapp.upstream.errors import (
     UpstreamFailed,
     clean,
     error_of_frame,
+    says_something,
 )
 from chatapp.upstream.events import (
     ChoiceFailed,
@@ -68,7 +69,7 @@ class ChoiceDecoder:
         if choice.logprobs and (logprobs := logprobs_of(choice.logprobs, self.index)):
             self._weigh(size_of(logprobs))
             events.append(logprobs)
-        if choice.error:
+        if choice.error and says_something(choice.error):
             self.has_finished = True
             error = error_of_frame(choice.error, self.secret)
             events += [*self._content.close(), ChoiceFailed(error, choice=self.index)]

@@ -20,6 +20,7 @@ from chatapp.upstream.errors import (
     error_of_frame,
     error_of_text,
     is_error,
+    says_something,
 )
 from chatapp.upstream.events import (
     Event,
@@ -179,7 +180,8 @@ class EventDecoder:
             events += self.fail(self._damage)
 
     def _read(self, chunk: chunks.Chunk, events: list[Event]) -> None:
-        self._words = ""
+        if chunk.choices:
+            self._words = ""
         try:
             self._read_head(chunk, events)
             # Where one is asked for, its index says nothing: some count it up with every chunk.
@@ -198,7 +200,7 @@ class EventDecoder:
         if self._left_out:
             events += map(PieceLeftOut, self._left_out)
             self._left_out.clear()
-        if chunk.error:
+        if chunk.error and says_something(chunk.error):
             events += self.fail(error_of_frame(chunk.error, self.secret))
 
     def _look_for_error(self, data: str | bytes, events: list[Event]) -> None:

@@ -104,9 +104,16 @@ def error_of_text(text: str, secret: str = "") -> UpstreamError:
     return _upstream_error(kind, content, secret)
 
 
+def says_something(error: object) -> bool:
+    """Tell an error from the empty form of one that some send along with every chunk."""
+    return any(error.values()) if isinstance(error, dict) else bool(error)
+
+
 def is_error(content: Mapping[str, Any]) -> bool:
     """Tell whether an object without choices is an error, in one of the gateways' shapes."""
-    if content.get("object") == "error" or content.get("error") or content.get("detail"):
+    if content.get("object") == "error" or content.get("detail"):
+        return True
+    if says_something(content.get("error")):
         return True
     if "error" in str(content.get("type", "")).lower():
         return True

@@ -59,10 +59,10 @@ def notice_of(message: Message) -> Notice | None:
     if message.ending not in list(Ending):  # a newer version's, while processes are upgraded
         return Notice("The reply ended.")
     ending = Ending(message.ending)
+    if ending is Ending.NO_ANSWER or (ending is Ending.LENGTH and not message.content):
+        return Notice(_no_answer(message), is_error=True)
     if ending in CALM:
         return Notice(CALM[ending])
-    if ending is Ending.NO_ANSWER:
-        return Notice(_no_answer(message), is_error=True)
     kept = " What had arrived is kept." if _has_arrived(message) else ""
     if ending is Ending.CUT_OFF:
         return Notice(
@@ -75,6 +75,8 @@ def notice_of(message: Message) -> Notice | None:
 
 
 def _no_answer(message: Message) -> str:
+    if message.ending == Ending.LENGTH:
+        return "The reply reached its length limit before its answer began. Retry asks again."
     if message.reasoning:
         return "The model thought, but gave no answer. Retry asks it again."
     if message.earlier_rounds:

@@ -85,6 +85,8 @@ ROWS: list[tuple[str, bytes, Told]] = [
     ("stop, with the last content", choice({"content": "Hi"}, "stop") + done(), WHOLE),
     ("stop, and the end without [DONE]", TEXT + finish(), WHOLE),
     ("length", HALF + finish("length") + done(), LENGTH),
+    ("length after reasoning", THOUGHT + finish("length") + done(),
+     Told("length", "length limit before its answer began", urges_retry=True)),
     ("content_filter", HALF + finish("content_filter") + done(), FILTERED),
     ("tool_calls", role() + CALL + finish("tool_calls") + done(), WHOLE),
     ("function_call", role() + CALL + finish("function_call") + done(), WHOLE),

@@ -43,7 +43,8 @@ class Turn:
 
     @property
     def history(self) -> list[Mapping[str, object]]:
-        return [one for message in self.thread[:-1] for one in message.as_chat_messages()]
+        earlier = self.thread[:-1]
+        return [one for message in earlier for one in message.as_chat_messages(self.reply)]
 
 
 @dataclass(frozen=True)

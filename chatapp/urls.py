@@ -11,6 +11,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", views.conversation, name="conversation"),
     path("conversations/", views.conversations, name="conversations"),
     path("replies/<uuid:pk>/confidence/", views.confidence, name="confidence"),
+    path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),
     path("help/", views.help_page, name="help"),
     path("setup/<str:token>/", views.setup, name="setup"),
     path("accounts/login/", account.login, name="account_login"),

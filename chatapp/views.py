@@ -29,7 +29,7 @@ from chatapp.catalogue import Offer
 from chatapp.forms import SetupForm
 from chatapp.generation import generations
 from chatapp.metrics import database_up, layer_up
-from chatapp.models import Conversation, Message, User
+from chatapp.models import Conversation, Message, ReplyImage, User
 from chatapp.models.locks import one_at_a_time
 
 HELP = Path(__file__).parent / "demo" / "help.md"
@@ -147,6 +147,22 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
     reply = get_object_or_404(Message, pk=pk, conversation__user=request.user)
     tokens = [_confidence_of(*token) for token in reply.logprobs or ()]
     return render(request, "chat/_confidence.html", {"tokens": tokens})
+
+
+@require_GET
+@login_required
+def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
+    """An image that came with a reply."""
+    assert isinstance(request.user, User)
+    images = ReplyImage.objects.readable_by(request.user)
+    image = get_object_or_404(images, message=pk, position=position)
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        "Content-Disposition": "inline",
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    return HttpResponse(bytes(image.data), content_type=image.media_type, headers=headers)
 
 
 def _confidence_of(

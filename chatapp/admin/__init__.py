@@ -69,7 +69,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     readonly_fields = ["tokens", "thread"]
 
     class Media:
-        css = {"all": ["css/review.css", "css/highlight.css"]}
+        css = {"all": ["css/review.css", "css/reply-extras.css", "css/highlight.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         return Conversation.objects.with_usage()

@@ -158,7 +158,7 @@ class Generation:
         others = [
             message.other_choice(other, self._ending_of(other))
             for other in writer.others
-            if other.answer_parts or other.tool_call_parts or other.refusal_parts
+            if other.has_arrived
         ]
         message.save_reply(usage, others)
         metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)

@@ -1,8 +1,8 @@
 """Conversations and their messages: branches of prompts and replies."""
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -12,12 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import Truncator
 
+from chatapp.models.extras import Extras
+from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.models.upstreams import Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.images import MAX_IMAGES, Image
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
 
@@ -241,6 +244,7 @@ class Message(models.Model):
         "refusal",
         "earlier_rounds",
         "tool_runs",
+        "extras_record",
         "time_to_first_token",
         "reasoning_duration",
     )
@@ -278,6 +282,9 @@ class Message(models.Model):
         default=list, blank=True, help_text="What was written before the last tool calls."
     )
     tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
+    extras_record = models.JSONField(
+        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
+    )
     logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
     is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
@@ -286,6 +293,11 @@ class Message(models.Model):
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
+
+    # Of the reply's rounds before the present one, while it is written.
+    earlier_extras = Extras()
+    earlier_images: tuple[Image, ...] = ()
+    new_images: tuple[Image, ...] = ()  # to be saved
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
@@ -319,7 +331,9 @@ class Message(models.Model):
         """What the upstream did wrong, where it did."""
         if not self.error:
             return None
-        return UpstreamError(**{**self.error, "kind": ErrorKind(self.error["kind"])})
+        kind = self.error["kind"]
+        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
+        return UpstreamError(**{**self.error, "kind": known})
 
     @property
     def rounds(self) -> list[Round]:
@@ -328,20 +342,52 @@ class Message(models.Model):
         last = Round(self.reasoning, self.content, self.refusal, runs)
         return [*map(Round.from_record, self.earlier_rounds), last]
 
-    def as_chat_messages(self) -> list[dict[str, object]]:
-        """What an upstream is sent of this message: what was said and called, not the reasoning."""
-        earlier = [one for round in self.rounds[:-1] for one in round.as_chat_messages()]
-        said: list[dict[str, object]] = [{"role": self.role, "content": self.content}]
-        return earlier + (said if self.content else [])
+    @property
+    def extras(self) -> Extras:
+        """What came with the reply besides its text."""
+        return Extras.from_record(self.extras_record)
+
+    def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
+        """What an upstream is sent of this message: what was said and called.
+
+        Where tools were called and the reply that is `asked` for is of the same upstream's model,
+        it gets what it wants back with the calls, the reasoning of all rounds among it.
+        """
+        is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
+        reasoning_field = self.extras.reasoning_field if is_same else ""
+        *earlier, last = self.rounds
+        called = [
+            one
+            for round in earlier
+            for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
+        ]
+        if not self.content:
+            return called
+        said: dict[str, object] = {"role": self.role, "content": self.content}
+        if called and reasoning_field:
+            said[reasoning_field] = last.reasoning
+        return [*called, said]
+
+    def keep_round(self, round: Round, reply: Reply) -> None:
+        """Makes a round that has ended an earlier one."""
+        self.earlier_rounds.append(round.as_record())
+        self.earlier_extras = self.earlier_extras.plus(reply)
+        self.earlier_images += tuple(reply.images)
 
     def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
         """Makes this message say what its last round has become so far."""
         self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
-        self.tool_runs = [asdict(run) for run in tool_runs]
+        self.tool_runs = [run.as_record() for run in tool_runs]
+        # Images are counted once they are there to be shown.
+        extras = replace(self.earlier_extras.plus(reply), image_count=0)
+        self.extras_record = extras.as_record()
 
     def finish(self, reply: Reply, ending: Ending) -> None:
         """Makes this message what the reply is at its end; `save_reply` saves it."""
         self.ending = ending
+        self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
+        extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
+        self.extras_record = extras.as_record()
         self.finish_reason = reply.finish_reason[:50]
         self.response_id = reply.response_id[:200]
         self.service_tier = reply.service_tier[:100]
@@ -352,7 +398,7 @@ class Message(models.Model):
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
 
-    def save_reply(self, usage: Usage, others: Iterable["Message"] = ()) -> None:
+    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
         """Saves a reply that has ended, what it cost, and the other choices that came with it."""
         usage.message = self
         with transaction.atomic():
@@ -360,6 +406,14 @@ class Message(models.Model):
             usage.save(force_insert=True)
             for other in others:
                 other.save(force_insert=True)
+            images = [image for one in (self, *others) for image in one._image_rows()]
+            ReplyImage.objects.bulk_create(images)
+
+    def _image_rows(self) -> list[ReplyImage]:
+        return [
+            ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
+            for place, one in enumerate(self.new_images)
+        ]
 
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":
         """A sibling of this message: another choice of the same response."""

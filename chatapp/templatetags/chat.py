@@ -99,8 +99,10 @@ def state_words(run: ToolRun) -> str:
 @register.filter
 def can_continue(message: Message) -> bool:
     """Whether there is a part of a reply to go on from."""
-    unfinished = message.ending not in (Ending.COMPLETE, Ending.REFUSED, Ending.CONTENT_FILTER)
-    return unfinished and bool(message.content)
+    unfinished = message.ending not in (
+        *(Ending.COMPLETE, Ending.REFUSED, Ending.CONTENT_FILTER, Ending.NO_ANSWER),
+    )
+    return unfinished and bool(message.content or message.earlier_rounds)
 
 
 @register.filter

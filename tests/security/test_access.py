@@ -20,7 +20,15 @@ from django.http import HttpResponse
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from chatapp.models import CacheEntry, Conversation, Message, ToolServer, Upstream, User
+from chatapp.models import (
+    CacheEntry,
+    Conversation,
+    Message,
+    ReplyImage,
+    ToolServer,
+    Upstream,
+    User,
+)
 from tests.conftest import PASSWORD
 from tests.stored import end, reply_of
 
@@ -56,6 +64,7 @@ TABLE = {
     "c/<uuid:pk>/": OWNER,
     "conversations/": MEMBERS,
     "replies/<uuid:pk>/confidence/": OWNER,
+    "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200",  # and who reviews
     "help/": MEMBERS,
     "setup/<str:token>/": ELSEWHERE,  # there is an account
     "accounts/login/": NEWCOMERS,
@@ -131,6 +140,7 @@ class House:
         for pattern, value in {
             "c/<uuid:pk>": f"c/{self.conversation.pk}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
+            "<int:position>": "0",
             "<str:token>": "0" * 32,
             "<path:content_type_id>": "1",
             "<path:object_id>": "1",
@@ -153,6 +163,9 @@ def house(alice: User, bob: User, olive: User, generations_end: None) -> House:
     conversation = alice.conversations.create(title=PRIVATE[0])
     _, reply = conversation.ask(uuid4(), PRIVATE[1], None, upstream, "one", uuid4())
     end(reply, reply_of(PRIVATE[2], PRIVATE[3]))
+    ReplyImage.objects.create(
+        message=reply, position=0, media_type="image/gif", data=b"GIF89a" + PRIVATE[2].encode()
+    )
     User.objects.create_user("stan", password=PASSWORD, is_staff=True)
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True)
     rita.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))

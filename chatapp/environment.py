@@ -6,11 +6,14 @@ that a wrong setting stops the start and not the first reply.
 
 import os
 import secrets
+from contextlib import suppress
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from chatapp.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -48,10 +51,30 @@ def seconds(name: str, default: float, least: float = 0) -> float:
     return number
 
 
+def number(name: str, default: int) -> int:
+    """How many, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not 0 < int(value) < 10**9:
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number from 1 on, for example {default}'
+        )
+    return int(value)
+
+
 def port(name: str, default: int) -> int:
     value = text(name) or str(default)
     if not value.isdecimal() or int(value) > 65535:
         raise ImproperlyConfigured(f'{name}="{value}" is not a port number, for example {default}')
+    return int(value)
+
+
+def size(name: str, default: int) -> int:
+    """A number of bytes, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not int(value):
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number of bytes, for example {default}'
+        )
     return int(value)
 
 
@@ -110,11 +133,23 @@ def database(name: str) -> dict[str, object]:
 
 def generated_secret(path: Path) -> str:
     """The secret in the file at `path`, made on first use and readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _write_secret(path)
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(50))
-    return path.read_text().strip()
+    except OSError as error:
+        trouble = trouble_of_error(error, path.parent)
+        raise ImproperlyConfigured(
+            f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
+        ) from error
+
+
+def _write_secret(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(50))
+    except OSError:
+        path.unlink()  # or the next start would take what there is of it for the secret
+        raise

@@ -30,11 +30,21 @@ OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 DATABASE_URL = environment.text("DATABASE_URL")
 REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 
+# The most that one request may carry; Django itself refuses no form below it.
+CHATAPP_MAX_BODY_BYTES = environment.size("CHATAPP_MAX_BODY_BYTES", 2 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = CHATAPP_MAX_BODY_BYTES
+
 # Seconds that a reply outlives the close of its last tab, and the loss of its last connection.
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
+
+# What one person may have and do at once; in each process, but for the replies.
+CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
+CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
+# Of one tab, on average; for a moment it may be five times as many.
+CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)
 
 # What Prometheus says to be let in; /metrics is not there without it.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
@@ -56,8 +66,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatapp.database_away.DatabaseAwayMiddleware",
+    "chatapp.bad_input.BadInputMiddleware",
     "chatapp.static_files.StaticFilesMiddleware",
-    "chatapp.sessions.SessionMiddleware",
+    "chatapp.idle_sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -171,8 +182,14 @@ X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
-        "default-src": [SELF],
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
         "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],  # the socket's origin, too (CSP 3)
+        "worker-src": [SELF],
+        "manifest-src": [SELF],
         "object-src": [NONE],
         "base-uri": [NONE],
         "form-action": [SELF],
@@ -196,5 +213,6 @@ STORAGES = {
     },
 }
 WHITENOISE_MANIFEST_STRICT = False
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site's pages have a use for them
 
 LOGGING = logs.configuration(for_people=DEBUG or sys.stderr.isatty())

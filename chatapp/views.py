@@ -3,7 +3,7 @@
 And what machines ask for: the probes and the metrics.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import aget_object_or_404, get_object_or_404, redirect, render
 from django.utils.crypto import constant_time_compare
 from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_aware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from prometheus_client import REGISTRY
@@ -67,7 +68,7 @@ def _chat_page(
     conversation: Conversation | None = None,
     live: frames.ReplyView | None = None,
 ) -> HttpResponse:
-    thread = conversation.thread(_asked_reply(request)) if conversation else []
+    thread = conversation.thread(_uuid(request.GET.get("reply", ""))) if conversation else []
     head = thread[-1] if thread else None
     context: dict[str, object] = {
         "conversation": conversation,
@@ -85,10 +86,10 @@ def _chat_page(
     return render(request, "chat/page.html", context)
 
 
-def _asked_reply(request: HttpRequest) -> UUID | None:
+def _uuid(text: str) -> UUID | None:
     try:
-        return UUID(request.GET["reply"])
-    except (KeyError, ValueError):
+        return UUID(text)
+    except ValueError:
         return None
 
 
@@ -116,7 +117,7 @@ def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
 @never_cache
 @login_required
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list; with `before`, the page of it that follows that moment."""
+    """The sidebar's list; with `before` and `id`, the page of it that follows that conversation."""
     context = _sidebar(request)
     page = "_conversation_page" if "before" in request.GET else "_conversation_list"
     return render(request, f"chat/{page}.html", context)
@@ -126,11 +127,11 @@ def _sidebar(request: HttpRequest) -> dict[str, object]:
     assert isinstance(request.user, User)
     found = request.user.conversations.all()
     if before := _moment(request.GET.get("before", "")):
-        found = found.filter(updated_at__lt=before)
+        found = found.after(before, _uuid(request.GET.get("id", "")))
     page = list(found[: SIDEBAR_PAGE + 1])
     return {
         "conversations": page[:SIDEBAR_PAGE],
-        "older_than": page[SIDEBAR_PAGE - 1].updated_at if len(page) > SIDEBAR_PAGE else None,
+        "last": page[SIDEBAR_PAGE - 1] if len(page) > SIDEBAR_PAGE else None,
         "running": set(
             Message.objects.streaming()
             .filter(conversation__in=page)
@@ -158,8 +159,9 @@ def _confidence_of(
 
 def _moment(text: str) -> datetime | None:
     try:
-        return parse_datetime(text)
-    except ValueError:
+        moment = parse_datetime(text)
+        return moment.astimezone(UTC) if moment and is_aware(moment) else None
+    except (ValueError, OverflowError):  # a day that no calendar has, or that is none in UTC
         return None
 
 
@@ -196,6 +198,10 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
     # Or the proxy's log would have the address as what refers to each style sheet.
     response["Referrer-Policy"] = "strict-origin"
     return response
+
+
+def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
+    raise Http404("There is nothing here.")
 
 
 @require_GET

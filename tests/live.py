@@ -250,6 +250,26 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def listeners(pid: int) -> set[tuple[str, int]]:
+    """The IPv4 addresses and ports that a process listens on (proc(5): /proc/pid/net/tcp)."""
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if target.startswith("socket:["):
+            sockets.add(target[8:-1])
+    found = set()
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, *rest = line.split()
+        if state == "0A" and rest[5] in sockets:
+            address, port = local.split(":")
+            octets = bytes.fromhex(address)[::-1]
+            found.add((".".join(map(str, octets)), int(port, 16)))
+    return found
+
+
 @dataclass
 class Line:
     """A line to a server that can be cut: until mended, connections are reset and new ones too.

@@ -34,7 +34,7 @@ class Layer:
 
 class Tab:
     user_id = 1
-    session = ""
+    session_key = ""
 
     def __init__(self, html: str) -> None:
         self.page = Page(html)
@@ -43,8 +43,6 @@ class Tab:
         self.page.swap(frame)
 
     async def catch_up(self, conversation: object) -> None: ...
-
-    async def check_session(self) -> None: ...
 
     async def close(self, code: int) -> None: ...
 

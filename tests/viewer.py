@@ -29,6 +29,7 @@ from tests.page import Element, Page
 from tests.visitor import Visitor
 
 SIGNED_OUT = 4401
+DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
 REOPENS_AFTER = 3.0  # seconds, after any other code
 JITTER = 0.3
@@ -187,7 +188,7 @@ class Viewer(Visitor):
                         code = socket.close_code or 1006
             self.closes.append(code)
             await self._tell()
-            if code == SIGNED_OUT:
+            if code in (SIGNED_OUT, DEACTIVATED):
                 return
             attempts += 1
             await asyncio.sleep(self._delay(attempts) if code in RECONNECT_CODES else REOPENS_AFTER)

@@ -120,6 +120,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "parameters",
             "offers_tools",
             "drains_stopped",
+            "silence_seconds",
         ]
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -146,7 +147,18 @@ class UpstreamAdmin(ConfirmedAdmin):
     list_display = ["name", "base_url", "key", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
-        ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
+        (
+            "Requests",
+            {
+                "fields": [
+                    "dialect",
+                    "parameters",
+                    "offers_tools",
+                    "drains_stopped",
+                    "silence_seconds",
+                ]
+            },
+        ),
     ]
 
     @admin.display(description="API key")

@@ -27,6 +27,7 @@ from chatapp.doctor import (
 from chatapp.doctor.report import Finding, Verdict, skipped
 from chatapp.models.connections import unpooled_connection
 
+LOCK_SECONDS = 5.0  # that SQLite's lock is waited for
 IDLE_SECONDS = 75.0  # longer than the minute after which most proxies close what is silent
 
 Progress = Callable[[float], None]
@@ -52,7 +53,7 @@ def examine(
     yield Title("Settings")
     yield from _settings(url)
     yield Title("Database")
-    yield from database.database(unpooled_connection(settings.DATABASES))
+    yield from database.database(unpooled_connection(settings.DATABASES, LOCK_SECONDS))
     yield Title("Messages between processes")
     has_redis = False
     for finding in layer.redis_server(settings.REDIS_URL):
@@ -85,6 +86,8 @@ def _settings(url: str) -> Iterator[Finding]:
     yield from settings_checks.hosts(url)
     yield from settings_checks.origins(url)
     yield from settings_checks.secret_key(settings.DATA_DIR / "secret_key", key)
+    yield from settings_checks.trusted_proxies()
+    yield from settings_checks.body_limit()
     yield from settings_checks.old_keys(settings.SECRET_KEY_FALLBACKS)
     yield from settings_checks.metrics_token(getattr(settings, "CHATAPP_METRICS_TOKEN", ""))
     yield from settings_checks.processes()

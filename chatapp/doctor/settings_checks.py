@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ _TOLD_ELSEWHERE = {
     "security.W020",  # ALLOWED_HOSTS
 }
 _MIN_TOKEN_LENGTH = 24
+_LARGE_BODY_BYTES = 64 * 1024 * 1024
 
 
 def debug() -> Iterator[Finding]:
@@ -169,6 +171,32 @@ def metrics_token(token: str) -> Iterator[Finding]:
         )
     else:
         yield ok("Metrics", f"CHATAPP_METRICS_TOKEN, {len(token)} characters")
+
+
+def trusted_proxies() -> Iterator[Finding]:
+    """Whether it is proxies, and not everybody, whose headers are believed."""
+    trusted = [ip_network(network) for network in settings.CHATAPP_TRUSTED_PROXIES]
+    wide = [str(one) for one in trusted if not one.is_private and one.num_addresses > 2**16]
+    if wide:
+        yield failed(
+            "Proxies",
+            f"{', '.join(wide)}: anybody there can say which address and scheme is theirs",
+            "Set CHATAPP_TRUSTED_PROXIES to the addresses of your proxies alone and restart.",
+        )
+    else:
+        yield ok("Proxies", ", ".join(settings.CHATAPP_TRUSTED_PROXIES))
+
+
+def body_limit() -> Iterator[Finding]:
+    limit = settings.CHATAPP_MAX_BODY_BYTES
+    if limit > _LARGE_BODY_BYTES:
+        yield warning(
+            "Largest body",
+            f"{limit:,} bytes, which anybody may send before signing in",
+            "Unset CHATAPP_MAX_BODY_BYTES, or set it to what your forms need, and restart.",
+        )
+    else:
+        yield ok("Largest body", f"{limit:,} bytes")
 
 
 def processes() -> Iterator[Finding]:

@@ -3,11 +3,14 @@
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.upstream.decoder import MAX_CHOICES
 from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+
+SILENCE_SECONDS = 300
 
 
 def validate_base_url(value: str) -> None:
@@ -64,6 +67,14 @@ class Upstream(models.Model):
         "read on after Stop",
         default=False,
         help_text="For the exact usage of a stopped reply. It costs the tokens that nobody reads.",
+    )
+    silence_seconds = models.PositiveIntegerField(
+        "longest silence",
+        default=SILENCE_SECONDS,
+        db_default=SILENCE_SECONDS,
+        validators=[MinValueValidator(5), MaxValueValidator(86400)],
+        help_text="Seconds without a byte after which a reply is given up. Models that think long "
+        "and say nothing meanwhile need more; the page counts, and Stop is always there.",
     )
     # False once it has refused `stream_options`.
     takes_usage_option = models.BooleanField(default=True, editable=False)

@@ -33,6 +33,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # A page that a test has changed on its way may still open its socket on this machine.
+    "--disable-features=LocalNetworkAccessChecks",
 ]
 WAIT_MS = 10_000
 IS_CONNECTED = (

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0002_processes'),
+        ('chatapp', '0006_sequence_indexes'),
     ]
 
     operations = [

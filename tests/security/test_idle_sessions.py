@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp import sessions
+from chatapp import idle_sessions
 from chatapp.data_dir import make_private
 from chatapp.doctor import machine, settings_checks
 from chatapp.doctor.report import Verdict
@@ -34,7 +34,7 @@ DAY = 86400
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Turns the clock of sessions on by so many seconds."""
     now = {"ahead": 0.0}
-    monkeypatch.setattr(sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
+    monkeypatch.setattr(idle_sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
 
     def ahead(seconds: float) -> None:
         now["ahead"] += seconds
@@ -72,7 +72,7 @@ def test_chatting_is_use(alices: Client, clock: Any) -> None:
     key = alices.session.session_key
     assert key
     Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
-    sessions.use_by_key(key)
+    idle_sessions.use_by_key(key)
     assert ends_in() > 13 * DAY
 
 

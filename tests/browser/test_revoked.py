@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Person
+from tests.live import PASSWORD, Person, Server, run
 
 DEACTIVATE = """
 import django

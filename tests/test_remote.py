@@ -177,6 +177,19 @@ async def test_a_gap_costs_one_snapshot_for_all_tabs() -> None:
     assert [tab.page.region("answer") for tab in tabs] == ["One two three"] * 2
 
 
+async def test_a_tab_that_joins_again_and_again_costs_one_snapshot_at_a_time() -> None:
+    pair = Pair()
+    tab = pair.open_tab()
+    for _ in range(100):
+        pair.remote.join(tab)
+    assert [kind for kind, *_ in pair.back.letters] == ["watch"]
+    await pair.write("All of it")
+    await pair.settle()
+    assert shown(tab) == "Allofit"
+    pair.remote.join(tab)
+    assert [kind for kind, *_ in pair.back.letters] == ["watch"]
+
+
 async def test_silence_is_told_once_and_ends_with_the_snapshot() -> None:
     pair = Pair()
     tab = pair.open_tab()

@@ -178,6 +178,7 @@ class Viewer(Visitor):
                     additional_headers={"Cookie": self.person.cookie_header},
                     ssl=self.address.tls,
                     proxy=None,
+                    max_size=None,
                     create_connection=lambda *args, **options: _Socket(self, *args, **options),
                 ) as socket:
                     attempts = 0

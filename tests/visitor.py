@@ -82,6 +82,7 @@ async def open_socket(address: Address, person: Person, page: Page) -> AsyncIter
         additional_headers={"Cookie": person.cookie_header},
         ssl=address.tls,
         proxy=None,
+        max_size=None,
     ) as socket:
         yield Visitor(page, socket)
 

@@ -87,7 +87,8 @@ class RemoteReply:
         metrics.snapshots.labels("join").inc()
         self._waiting.add(tab)
         self._behind.add(tab)
-        self.ask()
+        if time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS:  # or one is on its way
+            self.ask()
 
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone; the owner hears of the last one's leaving."""

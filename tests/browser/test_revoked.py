@@ -6,8 +6,14 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Person
+from tests.live import PASSWORD, Person, Server, run
 
+DEACTIVATE = """
+import django
+django.setup()
+from chatapp.models import User
+User.objects.filter(username={name!r}).update(is_active=False)
+"""
 NEW = f"a staple, {uuid4()}"
 
 
@@ -38,6 +44,19 @@ def test_another_browsers_new_password_signs_this_one_out_and_keeps_the_text(
     beside.ask("And here?")
     beside.expect_ending("complete")
     expect(beside.connection).to_be_hidden()
+
+
+def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
+    sit_down: SitDown, alice: Person, server: Server, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice)
+    desk.expect_error(r"WebSocket|htmx:ws")
+    tab = desk.open()
+    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    tab.ask("Am I still here?")
+    expect(tab.connection).to_contain_text("not active any more")
+    expect(tab.message).to_have_value("Am I still here?")
+    assert not upstream.chat_requests
 
 
 def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(

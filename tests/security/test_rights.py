@@ -4,10 +4,13 @@ Olive and Otto are superusers. Stan is staff who may do everything with people, 
 servers that can be granted; Rita is staff who may look at everything. Alice has no role.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission
+from django.db import connections
 from django.test import Client
 
 from chatapp.models import ToolServer, User
@@ -180,6 +183,25 @@ def test_one_of_two_administrators_may_go(olive: User, otto: User) -> None:
     assert not as_stored(otto)["is_superuser"]
     assert olives.post(f"{PEOPLE}{otto.pk}/delete/", {"post": "yes"}).status_code == 302
     assert User.objects.get() == olive
+
+
+def test_two_administrators_who_demote_each_other_at_once_leave_one(
+    olive: User, otto: User
+) -> None:
+    together = Barrier(2)
+
+    def demote(who: User, whom: User) -> None:
+        client = confirmed(signed_in(who))
+        form = fields(whom, is_superuser=None)
+        together.wait(20)
+        try:
+            client.post(change(whom), form)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(demote, (olive, otto), (otto, olive)))
+    assert User.objects.filter(is_superuser=True).count() == 1
 
 
 def test_a_superuser_gives_and_takes_roles(olive: User, alice: User) -> None:

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST
 from chatapp import frames, tools
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, ToolServer, Upstream, User
+from chatapp.upstream.estimates import cost_of_tools
 from chatapp.upstream_check import check, model_for_chat
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
@@ -72,6 +73,8 @@ class ConversationAdmin(ReadOnlyAdmin):
         parts = [f"{conversation.total_tokens:,}"]
         if conversation.estimated_tokens:
             parts.append(f"of which {conversation.estimated_tokens:,} estimated")
+            if conversation.upper_tokens > conversation.estimated_tokens:
+                parts[-1] += f" (at most {conversation.upper_tokens:,})"
         if conversation.unknown_replies:
             parts.append(f"{conversation.unknown_replies} replies of unknown usage")
         return ", ".join(parts)
@@ -107,8 +110,18 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "dialect",
             "parameters",
             "offers_tools",
+            "offers_clock",
             "drains_stopped",
         ]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        tokens = cost_of_tools([tools.CLOCK.as_request()])
+        self.fields[
+            "offers_clock"
+        ].help_text += (
+            f" It costs about {tokens} tokens a request; a check of the upstream measures it."
+        )
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -128,7 +141,18 @@ class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ["name", "base_url", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
-        ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
+        (
+            "Requests",
+            {
+                "fields": [
+                    "dialect",
+                    "parameters",
+                    "offers_tools",
+                    "offers_clock",
+                    "drains_stopped",
+                ]
+            },
+        ),
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
@@ -263,7 +287,14 @@ class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             for tool in offered
         )
         listed = format_html_join("", "<li><b>{}</b> ({}): {}</li>", rows)
-        return format_html("<ul>{}</ul>", listed) if offered else "It offers no tools."
+        if not offered:
+            return "It offers no tools."
+        tokens = cost_of_tools([tool.as_request() for tool in offered])
+        return format_html(
+            "<ul>{}</ul><p>Offering them costs about {} tokens a request, estimated.</p>",
+            listed,
+            f"{tokens:,}",
+        )
 
 
 def _is_superuser(request: HttpRequest) -> bool:

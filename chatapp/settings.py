@@ -33,6 +33,8 @@ CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
+# Seconds that a reply whose text is whole waits for its upstream to say what it cost.
+CHATAPP_USAGE_SECONDS = environment.seconds("CHATAPP_USAGE_SECONDS", 30)
 
 # What Prometheus says to be let in; /metrics is not there without it.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")

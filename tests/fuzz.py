@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 from chatapp.upstream.decoder import EventDecoder
+from chatapp.upstream.estimates import Asked, estimate
 from chatapp.upstream.events import Event
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
@@ -104,7 +105,7 @@ def check(data: bytes, places: list[int]) -> None:
             raise Wrong("there is a NUL in a text")
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
-        reply.estimated_usage([])
+        estimate(Asked.of([]), [reply])
         shown_tokens(reply.logprobs)
 
 

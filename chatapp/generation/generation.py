@@ -136,7 +136,7 @@ class Generation:
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer
-        usage = writer.usage(ending)
+        usage = writer.usage()
         writer.update_message()
         message.finish(writer.reply, ending)
         others = [

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from channels.db import database_sync_to_async
+from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
 
 from chatapp import metrics
@@ -46,7 +47,7 @@ class Generations:
 
     def __init__(self, process: UUID) -> None:
         self.process = process
-        self.client = UpstreamClient()
+        self.client = UpstreamClient(usage_seconds=settings.CHATAPP_USAGE_SECONDS)
         self.catalogue = Catalogue(self.client)
         self.tabs = Tabs()
         self.exchange = Exchange(self.process, self.tabs, self.running)
@@ -214,7 +215,7 @@ class Generations:
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await lost.aupdate(ending=Ending.INTERRUPTED)
+            await database_sync_to_async(lost.interrupt)()
         except Error as error:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return

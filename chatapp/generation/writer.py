@@ -9,11 +9,13 @@ from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.tool_runs import ToolRuns
 from chatapp.models import Message, Usage
+from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.tools import shared_toolbox
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.estimates import Asked
 from chatapp.upstream.events import (
     AnswerDelta,
     AnswerWasReasoning,
@@ -26,7 +28,7 @@ from chatapp.upstream.events import (
     UsageOptionRefused,
     UsageReported,
 )
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.reply import Reply
 
 MAX_ROUNDS = 8
 
@@ -53,6 +55,7 @@ class Writer:
         self.is_dirty = False
         self.refused_usage_option = False
         self._messages = history
+        self._cost = Cost()
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
         self._client = client
@@ -91,17 +94,15 @@ class Writer:
         """Makes the message say all that has arrived."""
         self.is_dirty = False
         self.message.take(self.reply, self._runs())
+        self.message.usage_so_far = self.usage().as_record()
 
     def cancel_tools(self) -> None:
         for run in self._runs():
             run.cancel_unfinished()
 
-    def usage(self, ending: Ending) -> Usage:
-        """What all rounds cost together."""
-        last = self._usage_of_round(ending)
-        if not self._rounds:
-            return last
-        return Usage.of_rounds([*(one.usage for one in self._rounds), last.as_record()])
+    def usage(self) -> Usage:
+        """What all rounds cost together, so far."""
+        return self._cost.usage(self._choices)
 
     def end_thinking(self) -> None:
         if self._thinking_since and self.message.reasoning_duration is None:
@@ -114,6 +115,7 @@ class Writer:
     async def _ask(self) -> None:
         """One request. Raises `MayPass` where it failed before anything arrived."""
         options = await self._options()
+        self._cost.end_try(self._choices)
         self.reply = Reply()
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
@@ -130,12 +132,14 @@ class Writer:
         tools = []
         refused = (self.upstream.pk, self.message.model) in self._toolless
         if self.upstream.offers_tools and not refused:
-            tools = [tool.as_request() for tool in await shared_toolbox().tools()]
+            offered = await shared_toolbox().tools(has_clock=self.upstream.offers_clock)
+            tools = [tool.as_request() for tool in offered]
         return RequestOptions(tools, self.upstream.parameters)
 
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
+        self._cost.ask(Asked.of(self._messages, options.tools))
         async with self._client.stream(endpoint, model, self._messages, options) as batches:
             self._is_streaming = True
             async for events in batches:
@@ -194,8 +198,7 @@ class Writer:
 
     def _begin_round(self) -> None:
         """Keeps the round that has ended and makes its results part of what is asked next."""
-        usage = self._usage_of_round(self.reply.ending).as_record()
-        done = Round.of(self.reply, self._runs(), usage)
+        done = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
         self._rounds.append(done)
         self.message.earlier_rounds.append(done.as_record())
         self._messages = [*self._messages, *done.as_chat_messages()]
@@ -208,14 +211,9 @@ class Writer:
             return self._tool_runs.runs
         return [ToolRun.of(call) for call in self.reply.tool_calls]
 
-    def _usage_of_round(self, ending: Ending) -> Usage:
-        if self.reply.usage:
-            return Usage.counted(Usage.Provenance.REPORTED, self.reply.usage)
-        was_cut_short = ending not in (Ending.COMPLETE, Ending.LENGTH, Ending.CONTENT_FILTER)
-        if was_cut_short and (self._has_arrived or not self.reply.error):
-            estimate = self.reply.estimated_usage(self._messages)
-            return Usage.counted(Usage.Provenance.ESTIMATED, estimate)
-        return Usage.counted(Usage.Provenance.UNKNOWN, None)
+    @property
+    def _choices(self) -> list[Reply]:
+        return [self.reply, *self.others]
 
     @property
     def _has_arrived(self) -> bool:

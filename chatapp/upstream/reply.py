@@ -7,12 +7,10 @@ Knows what the stream itself says; that it was stopped, abandoned or interrupted
 whoever ran it. Appending is linear: regions are lists of parts, joined when they are read.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
-from chatapp.upstream.dialects import ChatMessage
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
     AnswerDelta,
@@ -36,8 +34,6 @@ from chatapp.upstream.events import (
     UsageReported,
 )
 from chatapp.upstream.tool_calls import ToolCall, ToolCallParts
-
-_BYTES_PER_TOKEN = 4
 
 
 class Ending(StrEnum):
@@ -167,25 +163,7 @@ class Reply:
             return Ending.REFUSED
         return Ending.COMPLETE
 
-    def estimated_usage(self, messages: Iterable[ChatMessage]) -> TokenUsage:
-        """Estimate the usage of a stream that ended before it was reported.
-
-        One token for every 4 bytes of UTF-8, rounded up, of the text of `messages` (the prompt)
-        and of all that has arrived, the arguments of tool calls included. The details but
-        `reasoning_tokens` stay unknown.
-        """
-        prompt = _estimated_tokens(str(message.get("content") or "") for message in messages)
-        reasoning = _estimated_tokens(self.reasoning_parts)
-        arguments = [text for call in self.tool_call_parts.values() for text in call.arguments]
-        said = self.answer_parts + self.refusal_parts + arguments
-        completion = reasoning + _estimated_tokens(said)
-        return TokenUsage(prompt, completion, prompt + completion, reasoning_tokens=reasoning)
-
     def _apply_tool_call(self, delta: ToolCallDelta) -> None:
         if delta.index not in self.tool_call_parts:
             self.tool_call_parts[delta.index] = ToolCallParts(delta.index)
         self.tool_call_parts[delta.index].apply(delta)
-
-
-def _estimated_tokens(texts: Iterable[str]) -> int:
-    return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // _BYTES_PER_TOKEN)

@@ -19,6 +19,7 @@ from chatapp.upstream_check.answers import DELTAS, Answer, answer_of, failed_ans
 from chatapp.upstream_check.questions import (
     COUNT,
     HELLO,
+    HELLO_WITH_CLOCK,
     LIMITS,
     LONG,
     WEATHER,
@@ -81,7 +82,10 @@ class _Questioning:
             return
         greeted = await self._usage(counted)
         with self._question("Asking for a tool call"):
-            self.rows.append(verdicts.tools_row(await self._ask(WEATHER)))
+            called = await self._ask(WEATHER)
+            self.rows.append(verdicts.tools_row(called))
+        if not called.reply.error:
+            await self._price_of_clock(greeted)
         with self._question("Asking a model that does not exist"):
             self.rows.append(verdicts.wrong_model_row(await self._ask(HELLO, model=WRONG_MODEL)))
         with self._question("Asking with a wrong key"):
@@ -149,6 +153,12 @@ class _Questioning:
             verdicts.dialect_row(counted, habit, self.chosen),
         ]
         return greeted
+
+    async def _price_of_clock(self, greeted: Answer) -> None:
+        with self._question("Asking with and without the clock"):
+            without = greeted if greeted.reply.usage else await self._ask(HELLO)
+            offered = await self._ask(HELLO_WITH_CLOCK)
+        self.rows.append(verdicts.clock_row(without, offered))
 
     async def _closing(self, before: Answer) -> None:
         options = LONG.options(self._limits[0])

@@ -84,14 +84,15 @@ class _Questioning:
         with self._question("Asking for a tool call"):
             called = await self._ask(WEATHER)
             self.rows.append(verdicts.tools_row(called))
-        if not called.reply.error:
-            await self._price_of_clock(greeted)
         with self._question("Asking a model that does not exist"):
             self.rows.append(verdicts.wrong_model_row(await self._ask(HELLO, model=WRONG_MODEL)))
         with self._question("Asking with a wrong key"):
             self.rows.append(verdicts.wrong_key_row(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply in the middle, and asking again"):
-            await self._closing(greeted if greeted.has_said_something else counted)
+            plain = await self._closing(greeted if greeted.has_said_something else counted)
+        if not called.reply.error:
+            with self._question("Asking the same with the clock on offer"):
+                self.rows.append(verdicts.clock_row(plain, await self._ask(HELLO_WITH_CLOCK)))
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "What is missing here was not looked at."
@@ -154,20 +155,16 @@ class _Questioning:
         ]
         return greeted
 
-    async def _price_of_clock(self, greeted: Answer) -> None:
-        with self._question("Asking with and without the clock"):
-            without = greeted if greeted.reply.usage else await self._ask(HELLO)
-            offered = await self._ask(HELLO_WITH_CLOCK)
-        self.rows.append(verdicts.clock_row(without, offered))
-
-    async def _closing(self, before: Answer) -> None:
+    async def _closing(self, before: Answer) -> Answer:
         options = LONG.options(self._limits[0])
         opened = self.client.stream(self.endpoint, self.model, LONG.messages, options)
         async with opened as batches:
             async for events in batches:
                 if any(isinstance(event, DELTAS) for event in events):
                     break
-        self.rows.append(verdicts.closing_row(before.delta_times[0], await self._ask(HELLO)))
+        after = await self._ask(HELLO)
+        self.rows.append(verdicts.closing_row(before.delta_times[0], after))
+        return after
 
     async def _ask(
         self, question: Question, *, model: str = "", key: str = "", wants_usage: bool = True

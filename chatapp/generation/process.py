@@ -23,6 +23,7 @@ from chatapp.generation.generation import Generation
 from chatapp.generation.presence import Presence, Sighting
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
+from chatapp.journal import Journal, Segment
 from chatapp.models import Message
 from chatapp.pace import Pace
 from chatapp.tools import close_shared_toolbox
@@ -32,7 +33,7 @@ from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-CHECKPOINT_SECONDS = 1.0
+CHECKPOINT_LOOK_SECONDS = 0.1
 DRAIN_LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
 MOST_JITTER_SECONDS = 3.0
@@ -54,6 +55,7 @@ class Generations:
         self.is_draining = False
         self._prompts = 0  # that are being stored
         self._presence: Presence | None = None
+        self._journal: Journal | None = None
         self._exchanging: asyncio.Task[None] | None = None
         self._pace = Pace()
         self._toolless: Toolless = set()
@@ -74,6 +76,7 @@ class Generations:
 
         presence.attend(lambda: self.exchange.conversations, see)
         self._presence = presence
+        self._journal = Journal(self.process)
         if not presence.process.is_alone:
             self._exchanging = asyncio.create_task(self.exchange.run())
             self._exchanging.add_done_callback(_log_failure)
@@ -96,7 +99,14 @@ class Generations:
         conversation = message.conversation_id
         showing = self.tabs.showing(conversation)
         generation = Generation(
-            message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
+            message,
+            history,
+            self.client,
+            self._pace,
+            self._toolless,
+            showing,
+            self._uncoloured,
+            self._journal.open(message.pk) if self._journal else Segment.off(),
         )
         for watcher in {tab, *showing}:
             generation.audience.join(watcher)
@@ -173,6 +183,8 @@ class Generations:
         await self._end_exchange()
         await self.client.aclose()
         await close_shared_toolbox()
+        if self._journal:
+            self._journal.close()
 
     @property
     def _is_busy(self) -> bool:
@@ -204,6 +216,10 @@ class Generations:
     def _see(self, sighting: Sighting) -> None:
         if not self._presence or not self._presence.process.is_alone:
             self.exchange.see(sighting)
+        for one in sighting.completed:
+            self.exchange.tell_of_turn(one.user, one.conversation)
+            for tab in list(self.tabs.showing(one.conversation)):
+                self._start(tab.catch_up(one.conversation))
         running = {generation.message.pk for generation in self._running.values()}
         strays = frozenset() if self._prompts else sighting.own - running
         if lost := strays & self._strays:
@@ -250,19 +266,13 @@ class Generations:
             await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
-        """Saves what has arrived, each reply about once a second, a few at a time."""
+        """Saves what has arrived, each reply every few seconds, a few at a time."""
         while True:
-            await asyncio.sleep(CHECKPOINT_SECONDS / 10)
+            await asyncio.sleep(CHECKPOINT_LOOK_SECONDS)
             if not self.database_answers:
                 continue
-            now = time.monotonic()
-            due = [
-                generation
-                for generation in self._running.values()
-                if generation.writer.is_dirty and now - generation.saved_at >= CHECKPOINT_SECONDS
-            ]
-            if due:
-                await self._save_partial(due, now)
+            if due := [generation for generation in self._running.values() if generation.is_due]:
+                await self._save_partial(due, time.monotonic())
 
     async def _save_partial(self, due: list[Generation], now: float) -> None:
         """Together where that can be, so that one that can't be saved holds up no other."""

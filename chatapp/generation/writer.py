@@ -8,6 +8,7 @@ from chatapp.frames import LiveReply
 from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.tool_runs import ToolRuns
+from chatapp.journal import Segment
 from chatapp.models import Message, Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
@@ -46,6 +47,7 @@ class Writer:
         live: LiveReply,
         flushes: Flushes,
         toolless: Toolless,
+        journal: Segment,
     ) -> None:
         assert message.upstream
         self.message = message
@@ -56,6 +58,7 @@ class Writer:
         self.refused_usage_option = False
         self._messages = history
         self._cost = Cost()
+        self._journal = journal
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
         self._client = client
@@ -139,11 +142,16 @@ class Writer:
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
-        self._cost.ask(Asked.of(self._messages, options.tools))
+        asked = Asked.of(self._messages, options.tools)
+        self._cost.ask(asked)
+        self._journal.ask(asked, options.choices)
         async with self._client.stream(endpoint, model, self._messages, options) as batches:
             self._is_streaming = True
             async for events in batches:
                 read_at = time.monotonic()
+                if self._reads_for_usage_only:
+                    events = [event for event in events if isinstance(event, UsageReported)]
+                self._journal.append(events)
                 for event in events:
                     self._apply(event)
                 self.is_dirty = True
@@ -153,8 +161,6 @@ class Writer:
         self._is_streaming = False
 
     def _apply(self, event: Event) -> None:
-        if self._reads_for_usage_only and not isinstance(event, UsageReported):
-            return
         self.reply.apply(event)
         for other in self.others:
             other.apply(event)
@@ -188,6 +194,7 @@ class Writer:
         self._live.append(region, text)
 
     async def _show_run(self, index: int, run: ToolRun) -> None:
+        self._journal.run(index, run)
         self._live.show_run(index, run)
         self.is_dirty = True
         await self._flushes.now()
@@ -199,6 +206,7 @@ class Writer:
     def _begin_round(self) -> None:
         """Keeps the round that has ended and makes its results part of what is asked next."""
         done = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
+        self._journal.end_round(done)
         self._rounds.append(done)
         self.message.earlier_rounds.append(done.as_record())
         self._messages = [*self._messages, *done.as_chat_messages()]

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import math
 import socket
 import statistics
 import time

@@ -9,7 +9,7 @@ from chatapp.upstream.endpoint import Endpoint
 from chatapp.upstream_check import Verdict, check, timing
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
-from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish
+from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish, usage
 from tests.live import WAIT_SECONDS, free_port
 from tests.upstream_check import KEY, PLAIN, REFUSED, recorded, report_on, serve
 
@@ -117,7 +117,7 @@ async def test_a_gateway_that_refuses_stream_options_is_asked_without(
     assert "refuses stream_options" in rows["Usage"].found
     assert ["stream_options" in request.body for request in upstream.chat_requests] == [
         True,
-        *[False] * 7,
+        *[False] * 8,
     ]
 
 

@@ -86,30 +86,37 @@ def _complete_all(path: Path) -> list[Completed]:
         heading = next(records(data), None)
         if not isinstance(heading, Heading) or heading.installation != installation():
             continue  # not ours to read or to remove
+        is_in_place = (heading.process, heading.reply) == (_id_of(path), _id_of(file))
         try:
-            if heading.reply == _id_of(file) and (one := _complete(heading, data)):
+            if is_in_place and (one := _complete(heading, data)):
                 completed.append(one)
         except (OperationalError, InterfaceError):
             raise  # the database is away; it is tried again
         except (DatabaseError, ValueError):
             logger.exception("Reply %s can't be completed from its journal", heading.reply)
-        file.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.unlink()
     with suppress(OSError):
         path.rmdir()
     return completed
 
 
 def _read(file: Path) -> bytes:
-    """Empty for what is no file of this process's user."""
+    """Empty for what can't be read, or is no file of this process's user."""
     try:
         number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
-    with os.fdopen(number, "rb") as opened:
+    try:
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             return b""
-        return opened.read(MAX_BYTES)
+        with os.fdopen(number, "rb", closefd=False) as opened:
+            return opened.read(MAX_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(number)
 
 
 def _complete(heading: Heading, data: bytes) -> Completed | None:
@@ -119,7 +126,8 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
         if message is None or message.ending not in (Message.STREAMING, Ending.INTERRUPTED):
             return None  # it was deleted, or saved by its process
         replay = Replay(records(data))
-        if replay.length < length_of(message.rounds):
+        more = replay.length - length_of(message.rounds)
+        if more < 0 or (more == 0 and not message.is_streaming and not replay.others):
             return None
         if message.children.exists():
             usage = replay.usage

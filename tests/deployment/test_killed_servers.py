@@ -12,7 +12,18 @@ import pytest
 from tests.deployment.replies import page_of
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import Delay, FakeUpstream, Stall, delta, reasoning, role
+from tests.fake_upstream import (
+    Delay,
+    FakeUpstream,
+    Pause,
+    Stall,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
 from tests.live import Person, Server, Site
 from tests.viewer import Viewer
 
@@ -64,6 +75,28 @@ def replies_without_usage(server: Server) -> int:
         row = connection.execute(query).fetchone()
     assert row
     return int(row[0])
+
+
+async def test_a_frozen_owners_reply_is_booked_once_and_at_last_as_reported(
+    stack: Stack, team_upstream: FakeUpstream, alice: Person
+) -> None:
+    pause = Pause()
+    team_upstream.script(role(), delta("It is"), pause, finish(), usage(7, 9), done())
+    owner, other = stack.servers[:2]
+    async with Viewer.opened(owner, alice) as viewer:
+        await viewer.send("Count")
+        await viewer.until_says("It is")
+        async with Viewer.opened(other, alice, viewer.path) as elsewhere:
+            await elsewhere.until_says("It is")
+            owner.pause()
+            assert await elsewhere.until_ended() == "interrupted"
+            assert journals(owner)  # which nobody touches while it lives
+            owner.resume()
+            pause.release()
+            await elsewhere.until(lambda: elsewhere.ending == "complete")
+            assert "16 tokens" in elsewhere.page.reply().text
+    assert journals(owner) == []
+    assert replies_without_usage(owner) == 0
 
 
 @pytest.fixture

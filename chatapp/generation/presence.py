@@ -73,10 +73,10 @@ class Presence:
         self._shown, self._tell = shown, tell
         self._is_attended = True
 
-    def complete_lost_replies(self) -> int:
-        """Completes replies of this host's dead processes; returns how many. The next sighting
-        tells of them."""
-        completed = complete_lost_replies()
+    def complete_lost_replies(self, within: float = math.inf) -> int:
+        """Completes replies of this host's dead processes, for so many seconds; returns how many.
+        The next sighting tells of them."""
+        completed = complete_lost_replies(within)
         self._completed.extend(completed)
         metrics.orphans.inc(len(completed))
         return len(completed)
@@ -118,7 +118,7 @@ class Presence:
         if self.process.is_alone:
             self._tell(Sighting(self._own(), completed=self._untold()))
             return
-        self.complete_lost_replies()
+        self.complete_lost_replies(BEAT_SECONDS)  # and no longer, or this one would miss its beats
         # After a pause of the database nobody else has been seen for long, and yet they live.
         if now - self._steady_since > LEASE_SECONDS:
             Process.objects.bury(self.process)

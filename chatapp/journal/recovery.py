@@ -7,8 +7,10 @@ shorter; a reply that somebody has gone on from stays as that person read it.
 
 import fcntl
 import logging
+import math
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,13 +36,15 @@ class Completed:
     conversation: UUID
 
 
-def complete_lost_replies() -> list[Completed]:
-    """Does so for every process of this host that died. Raises what the database does."""
+def complete_lost_replies(within: float = math.inf) -> list[Completed]:
+    """Does so for every process of this host that died, or for what so many seconds are enough for;
+    call it again for the rest. Raises what the database does."""
+    give_up_at = time.monotonic() + within
     completed = []
     for path in _named_by_ids(folder()):
         with _locked(path) as is_dead:
             if is_dead:
-                completed += _complete_all(path)
+                completed += _complete_all(path, give_up_at)
     if completed:
         logger.warning("Replies of a process that died were completed: %d", len(completed))
     return completed
@@ -79,9 +83,11 @@ def _locked(path: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _complete_all(path: Path) -> list[Completed]:
-    completed = []
+def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
+    completed: list[Completed] = []
     for file in _named_by_ids(path):
+        if time.monotonic() > give_up_at:
+            return completed
         data = _read(file)
         heading = next(records(data), None)
         if not isinstance(heading, Heading) or heading.installation != installation():

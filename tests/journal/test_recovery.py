@@ -56,6 +56,17 @@ def test_a_living_process_is_left_alone(writing: Writing) -> None:
     assert writing.file.exists()
 
 
+def test_what_takes_too_long_is_gone_on_with_later(begin: Callable[[], Writing]) -> None:
+    lost = [begin(), begin()]
+    for one in lost:
+        one.ask()
+        one.read(AnswerDelta("It is"))
+        one.die()
+    assert complete_lost_replies(within=-1) == []
+    assert all(one.saved().is_streaming for one in lost)
+    assert len(complete_lost_replies()) == 2
+
+
 def test_what_had_ended_but_was_not_saved_is_whole(writing: Writing) -> None:
     reported = UsageReported(TokenUsage(3, 2, 5))
     writing.ask()

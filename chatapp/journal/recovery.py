@@ -88,18 +88,14 @@ def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
     for file in _named_by_ids(path):
         if time.monotonic() > give_up_at:
             return completed
-        data = _read(file)
-        heading = next(records(data), None)
-        if not isinstance(heading, Heading) or heading.installation != installation():
+        if (data := _read(file)) is None:
             continue  # not ours to read or to remove
-        is_in_place = (heading.process, heading.reply) == (_id_of(path), _id_of(file))
-        try:
-            if is_in_place and (one := _complete(heading, data)):
-                completed.append(one)
-        except (OperationalError, InterfaceError):
-            raise  # the database is away; it is tried again
-        except (DatabaseError, ValueError):
-            logger.exception("Reply %s can't be completed from its journal", heading.reply)
+        heading = next(records(data), None)
+        if isinstance(heading, Heading):
+            if heading.installation != installation():
+                continue
+            if (heading.process, heading.reply) == (_id_of(path), _id_of(file)):
+                completed += _completed(heading, data)
         with suppress(OSError):
             file.unlink()
     with suppress(OSError):
@@ -107,22 +103,33 @@ def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
     return completed
 
 
-def _read(file: Path) -> bytes:
-    """Empty for what can't be read, or is no file of this process's user."""
+def _read(file: Path) -> bytes | None:
+    """None for what can't be read, or is no file of this process's user."""
     try:
         number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return b""
+        return None
     try:
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            return b""
+            return None
         with os.fdopen(number, "rb", closefd=False) as opened:
             return opened.read(MAX_BYTES)
     except OSError:
-        return b""
+        return None
     finally:
         os.close(number)
+
+
+def _completed(heading: Heading, data: bytes) -> list[Completed]:
+    try:
+        completed = _complete(heading, data)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away; it is tried again
+    except (DatabaseError, ValueError):  # it can't be stored, and never could be
+        logger.exception("Reply %s can't be completed from its journal", heading.reply)
+        return []
+    return [completed] if completed else []
 
 
 def _complete(heading: Heading, data: bytes) -> Completed | None:

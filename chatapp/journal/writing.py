@@ -56,6 +56,8 @@ class Journal:
             self._lock = self._locked_folder()
         except OSError as error:
             self.tell(error)
+            with suppress(OSError):
+                self._young_path.rmdir()
 
     def open(self, reply: UUID) -> "Segment":
         """The file of one reply, which is written until it is discarded."""
@@ -84,12 +86,15 @@ class Journal:
     def _locked_folder(self) -> int:
         """Made under another name, so that nobody sees it without its lock."""
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        young = self._path.with_name(f".{self.process.hex}")
-        young.mkdir(mode=0o700)
-        lock = os.open(young, os.O_RDONLY | os.O_DIRECTORY)
+        self._young_path.mkdir(mode=0o700)
+        lock = os.open(self._young_path, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        young.rename(self._path)
+        self._young_path.rename(self._path)
         return lock
+
+    @property
+    def _young_path(self) -> Path:
+        return self._path.with_name(f".{self.process.hex}")
 
 
 class Segment:

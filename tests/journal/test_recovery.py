@@ -198,6 +198,17 @@ def test_a_torn_end_is_left_out(writing: Writing) -> None:
     assert writing.saved().content == "It is"
 
 
+@pytest.mark.parametrize("left", [b"", b"\0" * 4096, b'["reply", "torn'])
+def test_what_a_crash_of_the_machine_left_of_a_file_is_removed(
+    writing: Writing, left: bytes
+) -> None:
+    writing.file.write_bytes(left)
+    writing.die()
+    assert complete_lost_replies() == []
+    assert not writing.folder.exists()
+    assert Message.objects.interrupt_orphans() == 1
+
+
 def test_a_file_of_another_installation_is_neither_used_nor_removed(
     writing: Writing, settings: object
 ) -> None:

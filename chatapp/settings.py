@@ -39,6 +39,8 @@ CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
+# Seconds that a reply whose text is whole waits for its upstream to say what it cost.
+CHATAPP_USAGE_SECONDS = environment.seconds("CHATAPP_USAGE_SECONDS", 30)
 
 # What one person may have and do at once; in each process, but for the replies.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)

@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 from chatapp.upstream.decoder import EventDecoder
+from chatapp.upstream.estimates import Asked, estimate
 from chatapp.upstream.events import Event
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
@@ -108,10 +109,10 @@ def check(data: bytes, places: list[int]) -> None:
             raise Wrong("there is a NUL in a text")
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
-        reply.estimated_usage([])
         stored = [*reply.sources, *reply.left_out, reply.error.message if reply.error else ""]
         if any("\0" in text for text in stored):
             raise Wrong("there is a NUL in what is kept besides")
+        estimate(Asked.of([]), [reply])
         shown_tokens(reply.logprobs)
 
 

@@ -1,5 +1,6 @@
 """Administration: review reads and changes nothing; upstream keys go in and never out."""
 
+import re
 from uuid import uuid4
 
 import pytest
@@ -52,6 +53,22 @@ def test_the_list_shows_who_and_what_it_cost(olives: Client, conversation: Conve
     assert "The sky" in page
     assert "alice" in page
     assert "1,500, of which 300 estimated" in page
+
+
+def test_the_list_shows_what_is_estimated_at_most(
+    olives: Client, conversation: Conversation
+) -> None:
+    Usage.objects.filter(total_tokens=300).update(
+        upper_prompt_tokens=0, upper_completion_tokens=1100
+    )
+    assert "1,500, of which 300 estimated (at most 1,100)" in olives.get(LIST).content.decode()
+
+
+def test_what_the_clock_costs_stands_beside_its_setting(
+    olives: Client, connected: Upstream
+) -> None:
+    page = olives.get(f"{UPSTREAMS}{connected.pk}/change/").content.decode()
+    assert re.search(r"About 1\d\d tokens a request", page)
 
 
 @pytest.mark.parametrize(

@@ -494,6 +494,8 @@ async def test_a_reply_that_nobody_writes_is_interrupted(
     generations()._see(own)
     await asyncio.gather(*generations()._asides)
     assert await saved_ending(forgotten) == "interrupted"
+    usage = await Usage.objects.aget(message=forgotten)
+    assert (usage.provenance, usage.completion_tokens) == ("estimated", 0)
     assert await saved_ending(running.pk) == "streaming"
 
 

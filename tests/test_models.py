@@ -3,9 +3,11 @@
 import os
 import subprocess
 from datetime import timedelta
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -19,6 +21,7 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.processes import LEASE_SECONDS, Silences
+from chatapp.upstream.estimates import Asked, estimate
 from chatapp.upstream.events import TokenUsage
 from chatapp.upstream.reply import Ending, Reply
 from tests.stored import end, growing, reply_of
@@ -232,6 +235,67 @@ def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
     found = Conversation.objects.with_usage().get()
     assert (found.reply_count, found.total_tokens) == (3, 42)
     assert (found.estimated_tokens, found.unknown_replies) == (12, 1)
+
+
+def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    estimated = estimate(Asked.of([{"content": "Why?"}]), [reply_of("So.")])
+    end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
+    found = Conversation.objects.with_usage().get()
+    assert found.estimated_tokens == estimated.middle.total_tokens
+    assert found.upper_tokens == estimated.upper.total_tokens
+
+
+def test_a_reply_that_is_interrupted_costs_what_its_checkpoint_said(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    reply.usage_so_far = Usage.estimated(
+        estimate(Asked.of([]), [reply_of("x" * 400), reply_of("y" * 400)])
+    ).as_record()
+    Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
+    assert Message.objects.interrupt_orphans() == 1
+    saved = Message.objects.select_related("usage").get(pk=reply.pk)
+    assert saved.usage.completion_tokens > 200  # both choices, one of which is not stored
+    assert saved.usage.as_record() == reply.usage_so_far
+    assert saved.usage_so_far is None
+
+
+def test_a_reply_that_is_interrupted_before_a_checkpoint_costs_its_prompt(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    ask(conversation, gateway, "Why?" * 100)
+    assert Message.objects.interrupt_orphans() == 1
+    usage = Usage.objects.get()
+    assert usage.prompt_tokens > 100
+    assert usage.completion_tokens == 0
+    assert usage.upper_total_tokens > 400
+
+
+def test_a_process_that_was_taken_for_dead_books_its_reply_in_place_of_what_was_booked(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = ask(conversation, gateway, "Why?")
+    Message.objects.interrupt_orphans()
+    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30))
+    for _ in range(2):
+        end(reply, reply_of("So."), Ending.COMPLETE, usage)
+    booked = Usage.objects.get()
+    assert (booked.provenance, booked.total_tokens) == ("reported", 30)
+    assert booked.upper_total_tokens is None
+
+
+def test_an_upgrade_books_what_died_before_it(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, lost = ask(conversation, gateway, "Why?")
+    Message.objects.filter(pk=lost.pk).update(ending=Ending.INTERRUPTED)
+    other = lost.other_choice(Reply(choice=1), Ending.COMPLETE)
+    other.save(force_insert=True)
+    conversation.answer(prompt, gateway, MODEL, uuid4())  # which streams
+    import_module("chatapp.migrations.0004_usage_and_clock").book_what_died(apps, None)
+    booked = Usage.objects.get()
+    assert (booked.message_id, booked.provenance) == (lost.pk, "unknown")
 
 
 def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:

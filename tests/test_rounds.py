@@ -11,6 +11,7 @@ from django.test import Client
 from chatapp.generation import asking, writer
 from chatapp.models import Conversation, Message, ReplyImage, ToolServer, Upstream, Usage
 from tests.fake_upstream import (
+    Close,
     FakeUpstream,
     Pause,
     Stall,
@@ -136,6 +137,58 @@ async def test_an_administrators_parameters_and_dialect_are_in_the_request(
     assert "stream_options" not in body  # this dialect always reports usage
 
 
+async def test_the_clock_is_not_sent_where_it_is_not_wanted(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.offers_clock = False
+    await connected.asave()
+    await tab.ask()
+    await tab.until_ended()
+    assert "tools" not in upstream.chat_requests[0].body
+
+
+# What is told of the cost
+
+
+async def test_a_whole_reply_without_a_report_is_estimated_and_not_called_early(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("It is."), finish(), done())
+    upstream.script(role(), delta("It is"), Close())
+    ends = []
+    for _ in range(2):
+        await tab.ask()
+        ends.append(await tab.until_ended())
+    for end in ends:
+        assert 'data-usage="estimated"' in end
+        assert " at most" in end
+    assert ["since the reply ended early" in end for end in ends] == [False, True]
+
+
+async def test_usage_that_comes_late_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("It is."), finish(), pause, usage(7, 9), done())
+    reply = await tab.ask()
+    await tab.until("It is.")
+    pause.release()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.usage.provenance) == ("complete", "reported")
+
+
+async def test_stop_ends_the_wait_for_usage_and_the_reply_is_whole(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("It is."), finish(), Stall())
+    reply = await tab.ask()
+    await tab.until("It is.")
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.usage.provenance) == ("complete", "estimated")
+
+
 # Tools
 
 
@@ -243,6 +296,7 @@ SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
 async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
+    upstream.models.append("another")
     function = {"name": CLOCK, "arguments": "{}"}
     signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
     upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
@@ -263,6 +317,7 @@ async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else
 async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
     tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
 ) -> None:
+    upstream.models.append("another")
     upstream.script(
         *(choice({name: "Tokyo, "}), choice({name: "so ask."})),
         *(call(CLOCK, "{}"), finish("tool_calls"), done()),

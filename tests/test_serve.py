@@ -329,19 +329,38 @@ async def test_a_reply_that_ends_in_time_is_let_finish_at_sigterm(
     assert len(upstream.chat_requests) == 1
 
 
-async def test_after_a_crash_the_next_start_marks_the_reply_interrupted(
+async def test_after_a_crash_the_next_start_completes_the_reply_as_far_as_it_was_shown(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         async with half_a_reply(server, upstream, alice) as (visitor, _request):
+            server.kill()
+        server.start()
+        with server.visit(alice) as client:
+            page = Page(client.get(visitor.path).text)
+        assert page.reply().attributes["data-ending"] == "interrupted"
+        assert page.region("answer").strip() == "Half of"
+        assert "tokens, estimated" in page.reply().text
+        assert list((server.data_dir / "journal").glob("*/*")) == []
+
+
+async def test_without_its_journal_the_next_start_marks_the_reply_interrupted(
+    site: Site, upstream: FakeUpstream, alice: Person
+) -> None:
+    server = site.server(OPENAI_BASE_URL=upstream.base_url)
+    (server.data_dir / "journal").touch()  # no folder can be made there
+    with server:
+        async with half_a_reply(server, upstream, alice) as (visitor, _request):
             await until_saved(server, alice, visitor.path, "Half of")
             server.kill()
+        assert server.log.count("The journal in") == 1
         server.start()
         server.wait_for("1 replies were streaming")
         with server.visit(alice) as client:
             page = Page(client.get(visitor.path).text)
         assert page.reply().attributes["data-ending"] == "interrupted"
         assert page.region("answer").strip() == "Half of"
+        assert "tokens, estimated" in page.reply().text
 
 
 async def until_saved(server: Server, person: Person, path: str, text: str) -> None:

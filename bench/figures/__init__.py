@@ -6,6 +6,7 @@ from bench.figures import (
     closing,
     cluster,
     cpu,
+    journal,
     memory,
     page,
     prompts,
@@ -26,5 +27,6 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "cpu": cpu.measure,
     "memory": memory.measure,
     "traffic": traffic.measure,
+    **{f"journal.{name}": measure for name, measure in journal.PARTS.items()},
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},
 }

@@ -24,7 +24,7 @@ from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream
 
-LOSS_SECONDS, INTERRUPTED_SECONDS = 1.5, 10.0
+LOSS_SECONDS, INTERRUPTED_SECONDS = 0.1, 10.0
 FAR_CLOSE_MS = 100.0
 PACE, P99_MS = 50.0, 100.0
 PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}

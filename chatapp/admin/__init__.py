@@ -27,6 +27,7 @@ from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
 from chatapp.admin.people import is_superuser
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, ToolServer, Upstream
+from chatapp.upstream.estimates import cost_of_tools
 from chatapp.upstream_check import check, model_for_chat
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
@@ -84,6 +85,8 @@ class ConversationAdmin(ReadOnlyAdmin):
         parts = [f"{conversation.total_tokens:,}"]
         if conversation.estimated_tokens:
             parts.append(f"of which {conversation.estimated_tokens:,} estimated")
+            if conversation.upper_tokens > conversation.estimated_tokens:
+                parts[-1] += f" (at most {conversation.upper_tokens:,})"
         if conversation.unknown_replies:
             parts.append(f"{conversation.unknown_replies} replies of unknown usage")
         return ", ".join(parts)
@@ -119,6 +122,7 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "dialect",
             "parameters",
             "offers_tools",
+            "offers_clock",
             "drains_stopped",
             "silence_seconds",
         ]
@@ -127,6 +131,9 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **options)
         if self.instance.secret_problem:
             self.fields["new_api_key"].help_text = escape(self.instance.secret_problem)
+        if clock := self.fields.get("offers_clock"):  # not where the page only shows
+            tokens = cost_of_tools([tools.CLOCK.as_request()])
+            clock.help_text += f" About {tokens} tokens a request; a check measures them."
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -154,6 +161,7 @@ class UpstreamAdmin(ConfirmedAdmin):
                     "dialect",
                     "parameters",
                     "offers_tools",
+                    "offers_clock",
                     "drains_stopped",
                     "silence_seconds",
                 ]
@@ -319,6 +327,7 @@ class ToolServerAdmin(ConfirmedAdmin):
             "opts": self.opts,
             "original": server,
             "offered": offered,
+            "tokens": cost_of_tools([tool.as_request() for tool in offered]),
             "problem": problem,
         }
         return TemplateResponse(request, "admin/chatapp/toolserver/tools.html", context)

@@ -16,6 +16,7 @@ from chatapp.generation.flushes import Flushes, Uncoloured
 from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Showing
 from chatapp.generation.writer import Toolless, Writer
+from chatapp.journal import Segment
 from chatapp.models import Message, Upstream
 from chatapp.pace import Pace
 from chatapp.upstream.client import UpstreamClient
@@ -24,6 +25,8 @@ from chatapp.upstream.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
 
+CHECKPOINT_SECONDS = 1.0  # what is lost at most where a process dies
+JOURNALLED_SECONDS = 5.0  # and where its host does, since a process leaves its journal
 SAVE_AGAIN_SECONDS = 0.5
 UNSAVED = "The database does not answer. This reply is kept, and saved as soon as it does."
 READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
@@ -41,13 +44,15 @@ class Generation:
         toolless: Toolless,
         showing: Showing,
         uncoloured: Uncoloured,
+        journal: Segment,
     ) -> None:
         self.message = message
         self.live = LiveReply(message)
         self.audience = Audience(showing, self._abandon)
         self.began_at = self.saved_at = time.monotonic()
         self._flushes = Flushes(self.live, self.audience, pace, uncoloured)
-        self.writer = Writer(message, history, client, self.live, self._flushes, toolless)
+        self._journal = journal
+        self.writer = Writer(message, history, client, self.live, self._flushes, toolless, journal)
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
         self._reading_on: asyncio.TimerHandle | None = None
@@ -73,8 +78,15 @@ class Generation:
             await self._flushes.last()
         finally:
             await self._save(ending)
+            self._journal.discard()
         ended = self.live.ended_frame() + sidebar_frame(self.message.conversation, running=False)
         await self.audience.show_everywhere(ended)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what has arrived is to be saved in part, since the last time is long ago."""
+        seconds = JOURNALLED_SECONDS if self._journal.is_on else CHECKPOINT_SECONDS
+        return self.writer.is_dirty and time.monotonic() - self.saved_at >= seconds
 
     async def snapshot(self) -> str:
         """The frame that draws the reply as far as every tab that shows it has it."""
@@ -152,7 +164,7 @@ class Generation:
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer
-        usage = writer.usage(ending)
+        usage = writer.usage()
         writer.update_message()
         message.finish(writer.reply, ending)
         others = [

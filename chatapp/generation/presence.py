@@ -8,6 +8,7 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, OperationalError, connection, connections
 
 from chatapp import metrics
+from chatapp.journal import Completed, complete_lost_replies
 from chatapp.models import Message, Process
 from chatapp.models.connections import is_locked, unpooled_connection
 from chatapp.models.processes import LEASE_SECONDS, Silences
@@ -34,6 +36,8 @@ class Sighting:
     alive: frozenset[UUID] = frozenset()
     # Replies that stream in the conversations asked for: conversation, reply, process.
     streaming: tuple[tuple[UUID, UUID, UUID | None], ...] = ()
+    # Replies that were completed from the journal of a process of this host that died.
+    completed: tuple[Completed, ...] = ()
 
 
 class Presence:
@@ -42,12 +46,14 @@ class Presence:
     def __init__(self, process: Process) -> None:
         self.process = process
         self._did_answer = True
+        self._is_attended = False
         self._shown: Callable[[], Collection[UUID]] = frozenset
         self._tell: Callable[[Sighting], None] = lambda _sighting: None
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
         self._silences = Silences()
+        self._completed: deque[Completed] = deque()  # that nobody was told of yet
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -71,6 +77,15 @@ class Presence:
     ) -> None:
         """From now on looks at the conversations that are `shown` too, and tells what it sees."""
         self._shown, self._tell = shown, tell
+        self._is_attended = True
+
+    def complete_lost_replies(self, within: float = math.inf) -> int:
+        """Completes replies of this host's dead processes, for so many seconds; returns how many.
+        The next sighting tells of them."""
+        completed = complete_lost_replies(within)
+        self._completed.extend(completed)
+        metrics.orphans.inc(len(completed))
+        return len(completed)
 
     def stop(self) -> None:
         """Returns when this process is forgotten, or soon where the database is away."""
@@ -107,8 +122,9 @@ class Presence:
             self._steady_since = now
         self._beat_at = now
         if self.process.is_alone:
-            self._tell(Sighting(self._own()))
+            self._tell(Sighting(self._own(), completed=self._untold()))
             return
+        self.complete_lost_replies(BEAT_SECONDS)  # and no longer, or this one would miss its beats
         # After a pause of the database nobody has been heard for long, and yet they live.
         if dead := self._silences.dead(beats, now, self._steady_since):
             Process.objects.bury(dead)
@@ -140,10 +156,15 @@ class Presence:
 
     def _look(self, alive: frozenset[UUID]) -> Sighting:
         if not (shown := self._shown()):
-            return Sighting(self._own(), alive)
+            return Sighting(self._own(), alive, completed=self._untold())
         streaming = Message.objects.streaming().filter(conversation__in=shown)
         found = streaming.values_list("conversation_id", "pk", "streamed_by")
-        return Sighting(self._own(), alive, tuple(found))
+        return Sighting(self._own(), alive, tuple(found), self._untold())
+
+    def _untold(self) -> tuple[Completed, ...]:
+        if not self._is_attended:
+            return ()
+        return tuple(self._completed.popleft() for _ in range(len(self._completed)))
 
     def _own(self) -> frozenset[UUID]:
         own = Message.objects.streaming().filter(streamed_by=self.process.pk)

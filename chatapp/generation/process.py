@@ -29,6 +29,7 @@ from chatapp.generation.revocation import Revocation
 from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
+from chatapp.journal import Journal, Segment
 from chatapp.models import Message
 from chatapp.pace import Pace
 from chatapp.tools import close_shared_toolbox
@@ -38,7 +39,7 @@ from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-CHECKPOINT_SECONDS = 1.0
+CHECKPOINT_LOOK_SECONDS = 0.1
 DRAIN_LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
 MOST_JITTER_SECONDS = 3.0
@@ -53,7 +54,7 @@ class Generations:
 
     def __init__(self, process: UUID) -> None:
         self.process = process
-        self.client = UpstreamClient()
+        self.client = UpstreamClient(usage_seconds=settings.CHATAPP_USAGE_SECONDS)
         self.catalogue = Catalogue(self.client)
         self.tabs = Tabs()
         self.revocation = Revocation(self.tabs, lambda: list(self._running.values()))
@@ -65,6 +66,7 @@ class Generations:
         self.is_draining = False
         self._prompts = 0  # that are being stored
         self._presence: Presence | None = None
+        self._journal: Journal | None = None
         self._exchanging: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # there is one when somebody comes
         self._looking: asyncio.Task[None] | None = None
@@ -88,6 +90,7 @@ class Generations:
         presence.attend(lambda: self.exchange.conversations, see)
         self._presence = presence
         self._looking = asyncio.create_task(self.revocation.run())
+        self._journal = Journal(self.process)
         if not presence.process.is_alone:
             self._exchanging = asyncio.create_task(self.exchange.run())
             self._exchanging.add_done_callback(_log_failure)
@@ -110,7 +113,14 @@ class Generations:
         conversation = message.conversation_id
         showing = self.tabs.showing(conversation)
         generation = Generation(
-            message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
+            message,
+            history,
+            self.client,
+            self._pace,
+            self._toolless,
+            showing,
+            self._uncoloured,
+            self._journal.open(message.pk) if self._journal else Segment.off(),
         )
         for watcher in {tab, *showing}:
             generation.audience.join(watcher)
@@ -202,6 +212,8 @@ class Generations:
         await self._end_exchange()
         await self.client.aclose()
         await close_shared_toolbox()
+        if self._journal:
+            self._journal.close()
 
     @property
     def _is_busy(self) -> bool:
@@ -233,6 +245,10 @@ class Generations:
     def _see(self, sighting: Sighting) -> None:
         if not self._presence or not self._presence.process.is_alone:
             self.exchange.see(sighting)
+        for one in sighting.completed:
+            self.exchange.tell_of_turn(one.user, one.conversation)
+            for tab in list(self.tabs.showing(one.conversation)):
+                self._start(tab.catch_up(one.conversation))
         running = {generation.message.pk for generation in self._running.values()}
         strays = frozenset() if self._prompts else sighting.own - running
         if lost := strays & self._strays:
@@ -244,7 +260,7 @@ class Generations:
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await stored(partial(lost.update, ending=Ending.INTERRUPTED))
+            await stored(lost.interrupt)
         except Error as error:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return
@@ -279,19 +295,13 @@ class Generations:
             await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
-        """Saves what has arrived, each reply about once a second, a few at a time."""
+        """Saves what has arrived, each reply every few seconds, a few at a time."""
         while True:
-            await asyncio.sleep(CHECKPOINT_SECONDS / 10)
+            await asyncio.sleep(CHECKPOINT_LOOK_SECONDS)
             if not self.database_answers:
                 continue
-            now = time.monotonic()
-            due = [
-                generation
-                for generation in self._running.values()
-                if generation.writer.is_dirty and now - generation.saved_at >= CHECKPOINT_SECONDS
-            ]
-            if due:
-                await self._save_partial(due, now)
+            if due := [generation for generation in self._running.values() if generation.is_due]:
+                await self._save_partial(due, time.monotonic())
 
     async def _save_partial(self, due: list[Generation], now: float) -> None:
         """Together where that can be, so that one that can't be saved holds up no other."""

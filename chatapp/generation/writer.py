@@ -8,12 +8,15 @@ from chatapp.frames import LiveReply
 from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.tool_runs import ToolRuns
+from chatapp.journal import Segment
 from chatapp.models import Message, Usage
+from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.tools import shared_toolbox
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.dialects import ChatMessage, RequestOptions
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.estimates import Asked
 from chatapp.upstream.events import (
     AnswerDelta,
     AnswerWasReasoning,
@@ -26,7 +29,7 @@ from chatapp.upstream.events import (
     UsageOptionRefused,
     UsageReported,
 )
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.reply import Reply
 
 MAX_ROUNDS = 8
 
@@ -44,6 +47,7 @@ class Writer:
         live: LiveReply,
         flushes: Flushes,
         toolless: Toolless,
+        journal: Segment,
     ) -> None:
         assert message.upstream
         self.message = message
@@ -53,6 +57,8 @@ class Writer:
         self.is_dirty = False
         self.refused_usage_option = False
         self._messages = history
+        self._cost = Cost()
+        self._journal = journal
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
         self._client = client
@@ -91,17 +97,15 @@ class Writer:
         """Makes the message say all that has arrived."""
         self.is_dirty = False
         self.message.take(self.reply, self._runs())
+        self.message.usage_so_far = self.usage().as_record()
 
     def cancel_tools(self) -> None:
         for run in self._runs():
             run.cancel_unfinished()
 
-    def usage(self, ending: Ending) -> Usage:
-        """What all rounds cost together."""
-        last = self._usage_of_round(ending)
-        if not self._rounds:
-            return last
-        return Usage.of_rounds([*(one.usage for one in self._rounds), last.as_record()])
+    def usage(self) -> Usage:
+        """What all rounds cost together, so far."""
+        return self._cost.usage(self._choices)
 
     def end_thinking(self) -> None:
         if self._thinking_since and self.message.reasoning_duration is None:
@@ -114,6 +118,7 @@ class Writer:
     async def _ask(self) -> None:
         """One request. Raises `MayPass` where it failed before anything arrived."""
         options = await self._options()
+        self._cost.end_try(self._choices)
         self.reply = Reply()
         self.others = [Reply(choice) for choice in range(1, options.choices)]
         await self._read_stream(options)
@@ -130,16 +135,23 @@ class Writer:
         tools = []
         refused = (self.upstream.pk, self.message.model) in self._toolless
         if self.upstream.offers_tools and not refused:
-            tools = [tool.as_request() for tool in await shared_toolbox().tools()]
+            offered = await shared_toolbox().tools(has_clock=self.upstream.offers_clock)
+            tools = [tool.as_request() for tool in offered]
         return RequestOptions(tools, self.upstream.parameters)
 
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
+        asked = Asked.of(self._messages, options.tools)
+        self._cost.ask(asked)
+        self._journal.ask(asked, options.choices)
         async with self._client.stream(endpoint, model, self._messages, options) as batches:
             self._is_streaming = True
             async for events in batches:
                 read_at = time.monotonic()
+                if self._reads_for_usage_only:
+                    events = [event for event in events if isinstance(event, UsageReported)]
+                self._journal.append(events)
                 for event in events:
                     self._apply(event)
                 self.is_dirty = True
@@ -149,8 +161,6 @@ class Writer:
         self._is_streaming = False
 
     def _apply(self, event: Event) -> None:
-        if self._reads_for_usage_only and not isinstance(event, UsageReported):
-            return
         self.reply.apply(event)
         for other in self.others:
             other.apply(event)
@@ -184,6 +194,7 @@ class Writer:
         self._live.append(region, text)
 
     async def _show_run(self, index: int, run: ToolRun) -> None:
+        self._journal.run(index, run)
         self._live.show_run(index, run)
         self.is_dirty = True
         await self._flushes.now()
@@ -194,8 +205,8 @@ class Writer:
 
     def _begin_round(self) -> None:
         """Keeps the round that has ended and makes its results part of what is asked next."""
-        usage = self._usage_of_round(self.reply.ending).as_record()
-        done = Round.of(self.reply, self._runs(), usage)
+        done = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
+        self._journal.end_round(done)
         self._rounds.append(done)
         self.message.keep_round(done, self.reply)
         reasoning_field = self.message.earlier_extras.reasoning_field
@@ -210,14 +221,9 @@ class Writer:
             return self._tool_runs.runs
         return [ToolRun.of(call) for call in self.reply.tool_calls]
 
-    def _usage_of_round(self, ending: Ending) -> Usage:
-        if self.reply.usage:
-            return Usage.counted(Usage.Provenance.REPORTED, self.reply.usage)
-        was_cut_short = ending not in (Ending.COMPLETE, Ending.LENGTH, Ending.CONTENT_FILTER)
-        if was_cut_short and (self._has_arrived or not self.reply.error):
-            estimate = self.reply.estimated_usage(self._messages)
-            return Usage.counted(Usage.Provenance.ESTIMATED, estimate)
-        return Usage.counted(Usage.Provenance.UNKNOWN, None)
+    @property
+    def _choices(self) -> list[Reply]:
+        return [self.reply, *self.others]
 
     @property
     def _has_arrived(self) -> bool:

@@ -17,9 +17,10 @@ from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.models.upstreams import Upstream
-from chatapp.models.usage import Usage
+from chatapp.models.usage import AT_MOST, Usage
 from chatapp.models.users import User
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.estimates import Asked, estimate
 from chatapp.upstream.images import MAX_IMAGES, Image
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
@@ -41,7 +42,8 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     def with_usage(self) -> Self:
         """Adds the sums over a conversation's replies that compare what it cost.
 
-        `reply_count`, `total_tokens`, `estimated_tokens` (those of the total that are estimated)
+        `reply_count`, `total_tokens`, `estimated_tokens` (those of the total that are estimated),
+        `upper_tokens` (what those are at most)
         and `unknown_replies` (how many replies the total leaves out); and `has_flagged`, whether
         an upstream's moderation flagged one. Subqueries, so that a join of a later filter
         multiplies nothing.
@@ -53,6 +55,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
             reply_count=_of_conversation(usage, models.Count("pk")),
             total_tokens=_of_conversation(usage, models.Sum("total_tokens")),
             estimated_tokens=_of_conversation(estimated, models.Sum("total_tokens")),
+            upper_tokens=_of_conversation(estimated, models.Sum(AT_MOST)),
             unknown_replies=_of_conversation(unknown, models.Count("pk")),
             has_flagged=models.Exists(
                 Message.objects.filter(conversation=models.OuterRef("pk"), is_flagged=True)
@@ -79,6 +82,7 @@ class Conversation(models.Model):
     reply_count: int
     total_tokens: int
     estimated_tokens: int
+    upper_tokens: int
     unknown_replies: int
     has_flagged: bool
 
@@ -192,10 +196,17 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def interrupt_orphans(self) -> int:
         """Ends what no process streams any more, since it died; returns how many."""
+        return self.orphans().interrupt()
+
+    def interrupt(self) -> int:
+        """Ends what of these streams, each at the cost that is known of it; returns how many."""
         with transaction.atomic(self.db):
             # A process that stands still, or whose host is gone, may hold its rows for long.
-            free = self.orphans().select_for_update(skip_locked=True)
-            return self.filter(pk__in=free.values("pk")).update(ending=Ending.INTERRUPTED)
+            lost = list(self.streaming().select_for_update(skip_locked=True))
+            ended = Message.objects.filter(pk__in=[message.pk for message in lost])
+            ended.update(ending=Ending.INTERRUPTED, usage_so_far=None)
+            Usage.book([message.stored_usage() for message in lost])
+        return len(lost)
 
     def orphans(self) -> Self:
         """Replies that stream in no process that is known."""
@@ -247,6 +258,24 @@ class Message(models.Model):
         "extras_record",
         "time_to_first_token",
         "reasoning_duration",
+        "usage_so_far",
+    )
+    OTHER_CHOICES = (  # what is stored of them again, where their reply is saved a second time
+        "reasoning",
+        "content",
+        "refusal",
+        "tool_runs",
+        "extras_record",
+        "ending",
+        "finish_reason",
+        "response_id",
+        "service_tier",
+        "system_fingerprint",
+        "error",
+        "logprobs",
+        "moderation",
+        "is_flagged",
+        "duration",
     )
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -284,6 +313,9 @@ class Message(models.Model):
     tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
     extras_record = models.JSONField(
         null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
+    )
+    usage_so_far = models.JSONField(
+        null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
     )
     logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
@@ -398,16 +430,41 @@ class Message(models.Model):
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
 
-    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
-        """Saves a reply that has ended, what it cost, and the other choices that came with it."""
+    def stored_usage(self) -> Usage:
+        """What a reply has cost of which this is all that is known: as its last checkpoint said,
+        or else estimated from what is stored."""
+        if self.usage_so_far:
+            usage = Usage(**self.usage_so_far)
+        else:
+            thread = self.conversation.thread(self.pk)
+            history = [one for message in thread[:-1] for one in message.as_chat_messages()]
+            reply = Reply()
+            reply.reasoning_parts = [self.reasoning]
+            reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
+            last = Usage.estimated(estimate(Asked.of(history), [reply]))
+            earlier = (round["usage"] for round in self.earlier_rounds)
+            usage = Usage.of_rounds([*earlier, last.as_record()])
         usage.message = self
+        return usage
+
+    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
+        """Saves a reply that has ended, what it cost, and the other choices that came with it.
+
+        It may have been ended before, by a process that took its own for dead: this replaces that.
+        """
+        usage.message = self
+        self.usage_so_far = None
         with transaction.atomic():
             self.save(force_update=True)
-            usage.save(force_insert=True)
-            for other in others:
-                other.save(force_insert=True)
+            Usage.book([usage])
+            Message.objects.bulk_create(
+                others,
+                update_conflicts=True,
+                unique_fields=["id"],
+                update_fields=self.OTHER_CHOICES,
+            )
             images = [image for one in (self, *others) for image in one._image_rows()]
-            ReplyImage.objects.bulk_create(images)
+            ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
 
     def _image_rows(self) -> list[ReplyImage]:
         return [
@@ -418,6 +475,7 @@ class Message(models.Model):
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":
         """A sibling of this message: another choice of the same response."""
         other = Message(
+            id=uuid.uuid5(self.pk, f"choice {reply.choice}"),  # the same, should it be saved twice
             conversation=self.conversation,
             parent_id=self.parent_id,
             role=self.role,

@@ -63,6 +63,13 @@ class Upstream(models.Model):
     offers_tools = models.BooleanField(
         default=True, help_text="Its models may call the built-in tools and those of tool servers."
     )
+    offers_clock = models.BooleanField(
+        "offer the clock",
+        default=True,
+        db_default=True,
+        help_text="The built-in tool for the date and the time, sent with every request where "
+        "tools are offered.",
+    )
     drains_stopped = models.BooleanField(
         "read on after Stop",
         default=False,

@@ -25,6 +25,17 @@ DETAILS = {
     "accepted_prediction_tokens": "predicted",
     "rejected_prediction_tokens": "predicted in vain",
 }
+# Endings at which the upstream had no time to report what the reply cost.
+EARLY = frozenset(
+    {
+        Ending.STOPPED,
+        Ending.ABANDONED,
+        Ending.INTERRUPTED,
+        Ending.CUT_OFF,
+        Ending.TIMED_OUT,
+        Ending.FAILED,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +71,8 @@ def seconds(value: float) -> str:
 
 
 @register.filter
-def usage_details(usage: Usage) -> str:
-    """Every count that the upstream gave: 12 in, 4 of them from cache, 18 out."""
+def usage_details(usage: Usage, ending: str = "") -> str:
+    """Every count that is known: 12 in, 4 of them from cache, 18 out; and how, where estimated."""
     if usage.provenance == Usage.Provenance.UNKNOWN:
         return "The upstream reported no usage."
     counts = [
@@ -70,7 +81,10 @@ def usage_details(usage: Usage) -> str:
         if getattr(usage, field)
     ]
     if usage.provenance == Usage.Provenance.ESTIMATED:
-        counts.append("estimated from the length of the text, since the reply ended early")
+        why = ", since the reply ended early" if ending in EARLY else ""
+        counts.append(f"estimated from the length of the text{why}")
+        if usage.upper_total_tokens:
+            counts.append(f"{usage.upper_total_tokens:,} at most")
     return ", ".join(counts)
 
 

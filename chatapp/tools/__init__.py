@@ -7,10 +7,12 @@ caller to see to: `Tool.asks_first`. The `mcp` SDK takes 0.8 s and 30 MiB to imp
 used.
 """
 
+from chatapp.tools.clock import CLOCK
 from chatapp.tools.tool import Tool, ToolResult
 from chatapp.tools.toolbox import Toolbox, close_shared_toolbox, offered_by, shared_toolbox
 
 __all__ = [
+    "CLOCK",
     "Tool",
     "ToolResult",
     "Toolbox",

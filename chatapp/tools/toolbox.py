@@ -27,15 +27,16 @@ class Toolbox:
         self._shelves: dict[int, Shelf] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def tools(self) -> list[Tool]:
-        """The built-in tool and those of every enabled server that has told its own.
+    async def tools(self, *, has_clock: bool = True) -> list[Tool]:
+        """The built-in tool, unless it is unwanted, and those of every enabled server that has
+        told its own.
 
         A server's first listing is waited for, three seconds at most; what it tells later is
         offered from then on, and `problems` says why a server offers nothing.
         """
         servers = [server async for server in ToolServer.objects.filter(enabled=True)]
         await self._stock(servers)
-        tools = {CLOCK.name: CLOCK}
+        tools = {CLOCK.name: CLOCK} if has_clock else {}
         for server in servers:
             for tool in _tools_of(server, self._listing(server)):
                 tools.setdefault(tool.name, tool)

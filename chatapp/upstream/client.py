@@ -10,6 +10,7 @@ along.
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -39,7 +40,13 @@ from chatapp.upstream.errors import (
     clean,
     error_of_response,
 )
-from chatapp.upstream.events import Event, Failed, TimedOut, UsageOptionRefused
+from chatapp.upstream.events import (
+    Event,
+    Failed,
+    TimedOut,
+    UsageOptionRefused,
+    UsageReported,
+)
 from chatapp.upstream.model_list import model_ids
 from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
@@ -49,7 +56,8 @@ __all__ = ["Endpoint", "UpstreamClient"]
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
-TAIL_SECONDS = 5.0  # for usage and [DONE], once the model has finished
+USAGE_SECONDS = 30.0  # once the model has finished, for the usage that may follow
+TAIL_SECONDS = 5.0  # and for [DONE] and the like, where the usage is known
 LIST_SECONDS = 10.0
 KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 
@@ -64,8 +72,11 @@ _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 class UpstreamClient:
     """One connection pool for all upstreams; one a process is enough. Close it with `aclose`."""
 
-    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, idle_seconds: float = IDLE_SECONDS, usage_seconds: float = USAGE_SECONDS
+    ) -> None:
         self._idle_seconds = idle_seconds
+        self._usage_seconds = usage_seconds
         # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
         limits = httpx.Limits(
             max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
@@ -239,16 +250,19 @@ class UpstreamClient:
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an event stream."""
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
-        was_cut = False
+        was_cut = has_usage = False
         async with aclosing(body):
             try:
                 async for data in body:
                     last = []
                     if events := decoder.receive_data(data):
+                        has_usage = has_usage or _has_usage(events)
                         yield events
                         if decoder.has_finished or decoder.is_over:
-                            async with aclosing(_tail(body, decoder)) as tail:
+                            seconds = TAIL_SECONDS if has_usage else self._usage_seconds
+                            async with aclosing(_tail(body, decoder, seconds)) as tail:
                                 async for events in tail:
+                                    has_usage = has_usage or _has_usage(events)
                                     yield events
                             if decoder.has_finished or decoder.is_over:
                                 break
@@ -286,25 +300,34 @@ class UpstreamClient:
             yield completion or [Failed(_error_of(response, came, endpoint))]
 
 
-async def _tail(body: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGenerator[list[Event]]:
-    """Yield what follows the finish, but don't wait long for it: the reply is complete.
+async def _tail(
+    body: AsyncIterator[bytes], decoder: EventDecoder, seconds: float
+) -> AsyncGenerator[list[Event]]:
+    """Yield what follows the finish, but don't wait for ever: the reply is complete.
 
     Returns early where more is said, and the finish was none.
     """
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
-        deadline = asyncio.get_running_loop().time() + TAIL_SECONDS
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
         while not decoder.is_over:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(None if math.isinf(deadline) else deadline):
                 data = await anext(body, b"")
             if not data:
                 return
             if events := decoder.receive_data(data):
+                if _has_usage(events):
+                    deadline = min(deadline, loop.time() + TAIL_SECONDS)
                 yield events
             if not (decoder.has_finished or decoder.is_over):
                 return
         async with asyncio.timeout(_END_OF_BODY_SECONDS):
             async for _ in body:
                 pass
+
+
+def _has_usage(events: list[Event]) -> bool:
+    return any(isinstance(event, UsageReported) for event in events)
 
 
 def _error_of(response: httpx.Response, body: bytes, endpoint: Endpoint) -> UpstreamError:

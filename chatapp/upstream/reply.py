@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import assert_never
 
 from chatapp.upstream import finish_reasons
-from chatapp.upstream.dialects import ChatMessage
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
     AnswerDelta,
@@ -47,7 +46,6 @@ from chatapp.upstream.images import Image
 from chatapp.upstream.sources import MAX_SOURCES, Source
 from chatapp.upstream.tool_calls import ToolCall, ToolCallParts, unique_ids
 
-_BYTES_PER_TOKEN = 4
 _MAX_KINDS_LEFT_OUT = 20
 _OTHER_PIECES = "other"
 
@@ -225,20 +223,6 @@ class Reply:
             or self.has_sound
         )
 
-    def estimated_usage(self, messages: Iterable[ChatMessage]) -> TokenUsage:
-        """Estimate the usage of a stream that ended before it was reported.
-
-        One token for every 4 bytes of UTF-8, rounded up, of the text of `messages` (the prompt)
-        and of all that has arrived, the arguments of tool calls included. The details but
-        `reasoning_tokens` stay unknown.
-        """
-        prompt = _estimated_tokens(str(message.get("content") or "") for message in messages)
-        reasoning = _estimated_tokens(self.reasoning_parts)
-        arguments = [text for call in self.tool_call_parts.values() for text in call.arguments]
-        said = self.answer_parts + self.refusal_parts + arguments
-        completion = reasoning + _estimated_tokens(said)
-        return TokenUsage(prompt, completion, prompt + completion, reasoning_tokens=reasoning)
-
     def _apply_tool_call(self, delta: ToolCallDelta) -> None:
         if delta.index not in self.tool_call_parts:
             self.tool_call_parts[delta.index] = ToolCallParts(delta.index)
@@ -260,7 +244,3 @@ class Reply:
             known = self.sources.get(source.url)
             if known or len(self.sources) < MAX_SOURCES:
                 self.sources[source.url] = source if source.title or not known else known
-
-
-def _estimated_tokens(texts: Iterable[str]) -> int:
-    return -(-sum(len(text.encode("utf-8", "replace")) for text in texts) // _BYTES_PER_TOKEN)

@@ -19,6 +19,7 @@ from chatapp.upstream_check.answers import DELTAS, Answer, answer_of, failed_ans
 from chatapp.upstream_check.questions import (
     COUNT,
     HELLO,
+    HELLO_WITH_CLOCK,
     LIMITS,
     LONG,
     WEATHER,
@@ -81,13 +82,17 @@ class _Questioning:
             return
         greeted = await self._usage(counted)
         with self._question("Asking for a tool call"):
-            self.rows.append(verdicts.tools_row(await self._ask(WEATHER)))
+            called = await self._ask(WEATHER)
+            self.rows.append(verdicts.tools_row(called))
         with self._question("Asking a model that does not exist"):
             self.rows.append(verdicts.wrong_model_row(await self._ask(HELLO, model=WRONG_MODEL)))
         with self._question("Asking with a wrong key"):
             self.rows.append(verdicts.wrong_key_row(await self._ask(HELLO, key=WRONG_KEY)))
         with self._question("Closing a reply in the middle, and asking again"):
-            await self._closing(greeted if greeted.has_said_something else counted)
+            plain = await self._closing(greeted if greeted.has_said_something else counted)
+        if not called.reply.error:
+            with self._question("Asking the same with the clock on offer"):
+                self.rows.append(verdicts.clock_row(plain, await self._ask(HELLO_WITH_CLOCK)))
 
     def run_out_of_time(self, seconds: float) -> None:
         advice = "What is missing here was not looked at."
@@ -150,14 +155,16 @@ class _Questioning:
         ]
         return greeted
 
-    async def _closing(self, before: Answer) -> None:
+    async def _closing(self, before: Answer) -> Answer:
         options = LONG.options(self._limits[0])
         opened = self.client.stream(self.endpoint, self.model, LONG.messages, options)
         async with opened as batches:
             async for events in batches:
                 if any(isinstance(event, DELTAS) for event in events):
                     break
-        self.rows.append(verdicts.closing_row(before.delta_times[0], await self._ask(HELLO)))
+        after = await self._ask(HELLO)
+        self.rows.append(verdicts.closing_row(before.delta_times[0], after))
+        return after
 
     async def _ask(
         self, question: Question, *, model: str = "", key: str = "", wants_usage: bool = True

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chatapp.tools import CLOCK
 from chatapp.upstream.dialects import ChatMessage, RequestOptions
 
 # The parameters that limit a reply's length, in the order in which they are tried.
@@ -46,6 +47,7 @@ class Question:
 
 COUNT = Question("Count from 1 to 30, in digits, with spaces between them.", 100)
 HELLO = Question("Hello!", 30)
+HELLO_WITH_CLOCK = Question("Hello!", 30, (CLOCK.as_request(),))
 WEATHER = Question("What is the weather in Tokyo? Use the tool.", 200, (_WEATHER_TOOL,))
 LONG = Question("Count from 1 to 300, in digits, with spaces between them.", 400)
 

@@ -8,11 +8,14 @@ from enum import Enum
 
 from chatapp.upstream.dialects import AIGATEWAY, AIVENE, AUTO, OPENAI, OPENTOKEN, Dialect
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.estimates import cost_of_tools
 from chatapp.upstream_check.answers import Answer, UsageChunk
+from chatapp.upstream_check.questions import HELLO_WITH_CLOCK
 from chatapp.upstream_check.report import Row, Verdict
 from chatapp.upstream_check.timing import Timing
 
 _SHOWN_MODELS = 3
+_CHEAP_CLOCK_TOKENS = 150
 _TAKES_ANYONE = "It is open to whoever reaches it; see that only this app does."
 
 
@@ -118,6 +121,18 @@ def tools_row(answer: Answer) -> Row:
         found = f"calls {call.name}, with arguments that are no JSON"
         return Row("Tools", found, Verdict.NOTE, "The model may need to try again.")
     return Row("Tools", f"calls {call.name}, finish_reason {reply.finish_reason or 'missing'}")
+
+
+def clock_row(without: Answer, offered: Answer) -> Row:
+    """What the built-in tool costs that goes along with every request."""
+    advice = "Where that is too much, turn off “offer the clock” in the upstream's settings."
+    if without.reply.usage and offered.reply.usage:
+        before, after = without.reply.usage.prompt_tokens, offered.reply.usage.prompt_tokens
+        found = f"{after - before:,} tokens a request: {after:,} with it, {before:,} without"
+        is_cheap = after - before <= _CHEAP_CLOCK_TOKENS
+        return Row("Clock", found) if is_cheap else Row("Clock", found, Verdict.NOTE, advice)
+    about = cost_of_tools(HELLO_WITH_CLOCK.tools)
+    return Row("Clock", f"about {about} tokens a request, estimated from its description")
 
 
 def wrong_model_row(answer: Answer) -> Row:

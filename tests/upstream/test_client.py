@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import json
+import math
 import socket
 import statistics
 import time
@@ -510,32 +511,49 @@ async def test_an_upstream_that_never_answers_times_out() -> None:
     await client.aclose()
 
 
-@pytest.mark.parametrize("seconds", [0.05])
-async def test_a_finished_reply_waits_for_usage_but_not_long(
+async def test_usage_is_waited_for_as_long_as_the_stream_is_open(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
     monkeypatch: pytest.MonkeyPatch,
-    seconds: float,
 ) -> None:
-    monkeypatch.setattr(client_module, "TAIL_SECONDS", seconds)
-    upstream.script(delta("x"), finish(), Delay(seconds / 5), usage(), Stall())
+    monkeypatch.setattr(client_module, "TAIL_SECONDS", 0.01)
+    upstream.script(delta("x"), finish(), Delay(0.3), usage(), Stall())
     reply = await reply_to(client, endpoint)
     assert (reply.ending, reply.is_done) == (Ending.COMPLETE, False)
     assert reply.usage
     await (await upstream.until_requested()).until_closed()
 
 
-async def test_pings_after_the_finish_hold_nothing_up(
-    client: UpstreamClient,
-    endpoint: Endpoint,
-    upstream: FakeUpstream,
-    monkeypatch: pytest.MonkeyPatch,
+async def test_usage_that_does_not_come_is_not_waited_for_without_end(
+    endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    client = UpstreamClient(usage_seconds=0.05)
+    upstream.script(delta("x"), finish(), Stall())
+    reply = await reply_to(client, endpoint)
+    assert (reply.ending, reply.usage) == (Ending.COMPLETE, None)
+    await client.aclose()
+
+
+async def test_where_the_usage_is_known_the_rest_is_not_waited_for_long(
+    endpoint: Endpoint, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TAIL_SECONDS", 0.05)
+    client = UpstreamClient(usage_seconds=math.inf)
+    for steps in ([finish(), usage()], [usage(), finish()]):
+        upstream.script(delta("x"), *steps, Stall())
+        assert (await reply_to(client, endpoint)).usage
+    await client.aclose()
+
+
+async def test_pings_after_the_finish_hold_nothing_up(
+    endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    client = UpstreamClient(usage_seconds=0.05)
     upstream.script(delta("x"), finish(), *paced([b": ping\n\n"] * 1000, 0.01), Stall())
     assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
     assert (await (await upstream.until_requested()).until_closed()).was_streaming
+    await client.aclose()
 
 
 async def test_all_choices_are_waited_for(

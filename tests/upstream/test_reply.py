@@ -211,12 +211,3 @@ def test_calls_go_back_with_their_results() -> None:
         "tool_calls": [{"id": "a", "type": "function", "function": function}],
     }
     assert call.result_message("r") == {"role": "tool", "tool_call_id": "a", "content": "r"}
-
-
-def test_usage_is_estimated_at_four_bytes_a_token_rounded_up() -> None:
-    reply = reply_of(ReasoningDelta("12345"), AnswerDelta("Größe"), AnswerDelta("12"))
-    messages = [{"role": "system", "content": "1234"}, {"role": "user", "content": "12345"}]
-    estimated = TokenUsage(3, 5, 8, reasoning_tokens=2)
-    assert reply.estimated_usage(messages) == estimated
-    assert reply_of(*CALL).estimated_usage([]).completion_tokens == 4
-    assert Reply().estimated_usage([{"role": "user", "content": None}]).total_tokens == 0

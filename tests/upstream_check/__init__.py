@@ -1,7 +1,8 @@
 """Scripts for a whole check, and what came of it.
 
 A check asks in this order: the list of models, a count, a greeting without `stream_options`, a
-tool call, a wrong model, a wrong key, a reply that is closed in its middle, a greeting.
+tool call, a wrong model, a wrong key, a reply that is closed in its middle, a greeting, the same
+greeting with the clock on offer.
 """
 
 from collections.abc import Callable

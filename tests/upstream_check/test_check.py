@@ -9,7 +9,7 @@ from chatapp.upstream.endpoint import Endpoint
 from chatapp.upstream_check import Verdict, check, timing
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
-from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish
+from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish, usage
 from tests.live import WAIT_SECONDS, free_port
 from tests.upstream_check import KEY, PLAIN, REFUSED, recorded, report_on, serve
 
@@ -43,10 +43,29 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     assert notes == ["Buffering", "Closing"]
 
 
+@pytest.mark.parametrize(
+    ("without", "offered", "found", "verdict"),
+    [
+        (usage(8), usage(71), "63 tokens a request: 71 with it, 8 without", Verdict.GOOD),
+        (usage(38), usage(376), "338 tokens a request: 376 with it, 38 without", Verdict.NOTE),
+        (b"", b"", "tokens a request, estimated from its description", Verdict.GOOD),
+    ],
+)
+async def test_what_the_clock_costs_is_measured_by_asking_with_and_without(
+    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Verdict
+) -> None:
+    serve(upstream, tuple(answer()))
+    for reported in (without, offered):
+        upstream.script(delta("Hi"), finish(), reported, done())
+    _, rows = await report_on(upstream)
+    assert rows["Clock"].found.endswith(found)
+    assert rows["Clock"].verdict is verdict
+
+
 async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstream) -> None:
     serve(upstream, tuple(answer()))
     await report_on(upstream)
-    *others, closed, last = upstream.chat_requests
+    *others, closed, last, offered = upstream.chat_requests
     assert closed.closed
     assert closed.closed.was_streaming
     assert all(request.body["max_tokens"] <= 400 for request in upstream.chat_requests)
@@ -55,6 +74,7 @@ async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstr
         False,
     ]
     assert last.body["model"] == closed.body["model"] == MODEL
+    assert offered.body == last.body | {"tools": offered.body["tools"]}
     asks_for_usage = ["stream_options" in request.body for request in others]
     assert asks_for_usage == [True, False, True, True, True]
     assert [request.body["model"] == MODEL for request in others] == [True, True, True, False, True]
@@ -97,7 +117,7 @@ async def test_a_gateway_that_refuses_stream_options_is_asked_without(
     assert "refuses stream_options" in rows["Usage"].found
     assert ["stream_options" in request.body for request in upstream.chat_requests] == [
         True,
-        *[False] * 7,
+        *[False] * 8,
     ]
 
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 SECRET_KEY = PurePath("secret_key")
+JOURNAL = PurePath("journal")  # of replies that are being written, which is nothing to go back to
 
 
 def files() -> Iterator[PurePath]:
@@ -25,11 +26,14 @@ def files() -> Iterator[PurePath]:
 
 
 def is_kept(path: PurePath) -> bool:
-    """False for databases, which have tools of their own, for locks, and for collected files."""
+    """False for databases, which have tools of their own, for locks, the journal, and what is
+    collected."""
     first = path.parts[0]
     is_database = len(path.parts) == 1 and ".sqlite3" in first
     is_collected = _root() / first == Path(settings.STATIC_ROOT or "")
-    return not (is_database or is_collected or first.endswith(".lock") or first.startswith("."))
+    if is_database or is_collected or first == JOURNAL.name:
+        return False
+    return not (first.endswith(".lock") or first.startswith("."))
 
 
 def fingerprint(secret: str) -> str:

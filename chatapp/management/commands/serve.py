@@ -143,6 +143,7 @@ class Command(BaseCommand):
         return int(self.server.listening_addresses[-1][1])
 
     def _ready(self) -> None:
+        self.presence.complete_lost_replies()
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
             logger.info("%d replies were streaming when their server died", interrupted)

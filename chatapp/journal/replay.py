@@ -1,0 +1,84 @@
+"""A reply's records, folded into what its process had of it when it died. Pure but for models."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from chatapp.journal.records import Arrived, Asking, Heading, Ran, Record, RoundEnded, events_of
+from chatapp.models import Usage
+from chatapp.models.costs import Cost
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.upstream.decoder import MAX_CHOICES
+from chatapp.upstream.reply import Ending, Reply
+
+
+class Replay:
+    """`reply` is the round that was being written, `others` its other choices."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.rounds: list[Round] = []
+        self.reply = Reply()
+        self.others: list[Reply] = []
+        self._runs: dict[int, ToolRun] = {}
+        self._cost = Cost()
+        for record in records:
+            try:
+                self._take(record)
+            except ValueError:  # not an event of this version's
+                break
+
+    @property
+    def runs(self) -> list[ToolRun]:
+        """The last round's tool calls; those that had not ended are cancelled."""
+        calls = [ToolRun.of(call) for call in self.reply.tool_calls]
+        runs = [self._runs.get(index, call) for index, call in enumerate(calls)]
+        for run in runs:
+            run.cancel_unfinished()
+        return runs
+
+    @property
+    def usage(self) -> Usage:
+        return self._cost.usage([self.reply, *self.others])
+
+    @property
+    def length(self) -> int:
+        """Characters of everything that was said, thought and called."""
+        return sum(map(_length_of, [*self.rounds, Round.of(self.reply, self.runs, {})]))
+
+    def ending_of(self, reply: Reply) -> Ending:
+        """As its stream said it, where that had ended and nothing was to follow."""
+        is_whole = reply.finish_reason and not reply.wants_tools
+        has_failed = reply.error and (reply.answer_parts or reply.reasoning_parts)
+        return reply.ending if is_whole or has_failed else Ending.INTERRUPTED
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case Heading():
+                pass
+            case Asking(asked, choices):
+                self._cost.end_try([self.reply, *self.others])
+                self._cost.ask(asked)
+                self.reply = Reply()
+                self.others = [Reply(choice) for choice in range(1, min(choices, MAX_CHOICES))]
+            case Arrived():
+                for event in events_of(record):
+                    for reply in (self.reply, *self.others):
+                        reply.apply(event)
+            case Ran(index, run):
+                self._runs[index] = run
+            case RoundEnded(round):
+                self._cost.end_round([self.reply, *self.others])
+                self.rounds.append(round)
+                self.reply, self.others, self._runs = Reply(), [], {}
+            case _:
+                assert_never(record)
+
+
+def length_of(rounds: Iterable[Round]) -> int:
+    """Characters of all that rounds hold."""
+    return sum(map(_length_of, rounds))
+
+
+def _length_of(round: Round) -> int:
+    texts = [round.reasoning, round.content, round.refusal]
+    texts += [text for run in round.tool_runs for text in (run.name, run.arguments, run.result)]
+    return sum(map(len, texts))

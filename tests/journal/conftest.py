@@ -1,0 +1,77 @@
+"""A process's journal in a folder of the test's own, and a reply that it writes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from chatapp.journal import Journal, Segment
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.upstream.estimates import Asked
+from chatapp.upstream.events import Event
+
+MODEL = "google/gemini-3-flash"
+
+
+@dataclass
+class Writing:
+    """A reply whose process can die."""
+
+    message: Message
+    journal: Journal
+    segment: Segment
+
+    def ask(self, choices: int = 1) -> None:
+        self.segment.ask(Asked.of([{"role": "user", "content": "Why?"}]), choices)
+
+    def read(self, *events: Event) -> None:
+        self.segment.append(events)
+
+    def die(self) -> None:
+        """Lets go of what the operating system takes from a process that is killed."""
+        self.segment.close()
+        self.journal.close()
+
+    @property
+    def file(self) -> Path:
+        [file] = self.folder.iterdir()
+        return file
+
+    @property
+    def folder(self) -> Path:
+        return self.journal._path
+
+    def saved(self) -> Message:
+        return Message.objects.select_related("usage").get(pk=self.message.pk)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, settings: object) -> Path:
+    settings.DATA_DIR = tmp_path  # type: ignore[attr-defined]
+    return tmp_path
+
+
+@pytest.fixture
+def begin(db: None, data_dir: Path) -> Iterator[Callable[[], Writing]]:
+    """Begins to write a reply, each in a process of its own."""
+    begun: list[Writing] = []
+    user = User.objects.create_user("carol")
+    gateway = Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
+
+    def begin() -> Writing:
+        conversation = Conversation.objects.create(user=user, title="Sky")
+        journal = Journal(uuid4())
+        _, reply = conversation.ask(uuid4(), "Why?", None, gateway, MODEL, journal.process)
+        begun.append(Writing(reply, journal, journal.open(reply.pk)))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.die()
+
+
+@pytest.fixture
+def writing(begin: Callable[[], Writing]) -> Writing:
+    return begin()

@@ -1,0 +1,80 @@
+"""The writing side: private, bounded, gone with what it belonged to, and never in the way."""
+
+import logging
+import stat
+from uuid import uuid4
+
+import pytest
+
+from chatapp.journal import Journal
+from chatapp.journal import writing as module
+from chatapp.journal.records import Arrived, records
+from chatapp.upstream.events import AnswerDelta
+from tests.journal.conftest import Writing
+
+
+def reads(writing: Writing) -> int:
+    return sum(isinstance(one, Arrived) for one in records(writing.file.read_bytes()))
+
+
+def test_what_is_read_is_in_the_file_at_once_and_for_nobody_else_to_read(writing: Writing) -> None:
+    writing.read(AnswerDelta("It "))
+    assert reads(writing) == 1
+    writing.read(AnswerDelta("is."))
+    assert reads(writing) == 2
+    assert stat.S_IMODE(writing.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(writing.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(writing.folder.parent.stat().st_mode) == 0o700
+
+
+def test_a_saved_reply_leaves_no_text_and_an_ended_process_no_folder(writing: Writing) -> None:
+    writing.read(AnswerDelta("It is."))
+    writing.segment.discard()
+    assert list(writing.folder.iterdir()) == []
+    assert writing.journal.size == 0
+    writing.journal.close()
+    assert not writing.folder.exists()
+
+
+@pytest.mark.parametrize("bound", ["MAX_BYTES", "MAX_PROCESS_BYTES"])
+def test_a_file_grows_to_its_bound_and_is_off_from_then_on(
+    writing: Writing,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    bound: str,
+) -> None:
+    monkeypatch.setattr(module, bound, 1000)
+    for _ in range(100):
+        writing.read(AnswerDelta("x" * 50))
+    assert not writing.segment.is_on
+    assert 0 < reads(writing) < 100
+    assert writing.file.stat().st_size <= 1000
+    assert caplog.text.count("The journal in") == 1
+    assert writing.journal.size == 0
+
+
+def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
+    data_dir: object, writing: Writing, caplog: pytest.LogCaptureFixture
+) -> None:
+    writing.folder.chmod(0o700)
+    for _ in range(3):  # the file is there already, as if the disk refused another one
+        other = writing.journal.open(writing.message.pk)
+        assert not other.is_on
+        other.append([AnswerDelta("lost")])
+        other.close()
+    assert caplog.text.count("The journal in") == 1
+    assert caplog.records[0].levelno == logging.ERROR
+    assert writing.segment.is_on
+
+
+def test_a_folder_that_can_not_be_made_means_no_journal(
+    data_dir: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    (data_dir / "journal").touch()  # type: ignore[operator]
+    journal = Journal(uuid4())
+    segment = journal.open(uuid4())
+    segment.append([AnswerDelta("lost")])
+    segment.discard()
+    journal.close()
+    assert not segment.is_on
+    assert caplog.text.count("The journal in") == 1

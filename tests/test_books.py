@@ -1,0 +1,315 @@
+"""The books: what a scripted upstream counted by itself, against what is saved and summed up.
+
+Every ending there is, with one round and with two, one choice and three, asked once and again,
+reported and not. What is reported is saved exactly. What is estimated is within this bound, for the
+upstream's tokens of up to six bytes: it is never more than the upper figure, and the middle figure
+is neither over three times nor under a third of it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db.models import Sum
+from django.test import Client
+
+from chatapp.generation import generations, shut_down
+from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.upstream.reply import Ending
+from tests.fake_upstream import (
+    Close,
+    FakeUpstream,
+    Request,
+    Stall,
+    Step,
+    choice,
+    chunk,
+    done,
+    error,
+    finish,
+    frame,
+    role,
+    usage,
+)
+from tests.live import WAIT_SECONDS, Person, Server, Site, run
+from tests.tab import Tab
+from tests.visitor import visit
+
+PROMPT = "Why is the sky blue, and 왜 하늘은 파란가요?"
+WORDS = (
+    "Sunlight ",
+    "is scattered ",
+    "by the air, ",
+    "레일리 산란, ",
+    "most of all ",
+    "where it is ",
+)
+LAST = "blue."
+CALL = {"name": "current_date_and_time", "arguments": "{}"}
+
+EARLY = (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED)
+SAID = {
+    Ending.COMPLETE: [finish()],
+    Ending.REFUSED: [finish()],
+    Ending.LENGTH: [finish("length")],
+    Ending.CONTENT_FILTER: [finish("content_filter")],
+    Ending.FAILED: [error()],
+    Ending.CUT_OFF: [Close()],
+    Ending.TIMED_OUT: [Stall()],
+} | {ending: [Stall()] for ending in EARLY}
+
+
+def counted(text: str) -> int:
+    """What the upstream calls a token: up to six letters, or anything else by itself."""
+    return len(re.findall(r"[a-z]{1,6}|[^a-z]", text, re.IGNORECASE))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One reply: how it ends, and what it takes to get there."""
+
+    ending: Ending
+    is_reported: bool
+    rounds: int
+    choices: int
+    try_before: str  # "", "refused" or "paid"
+
+    def script(self, upstream: FakeUpstream) -> None:
+        if self.try_before == "refused":
+            upstream.fail(503, {"error": {"message": "busy"}})
+        if self.try_before == "paid":
+            upstream.script(
+                *self._reported(50, 0), frame({"error": {"code": "503", "message": "busy"}})
+            )
+        if self.rounds == 2:
+            call = choice({"tool_calls": [{"index": 0, "id": "call_0", "function": CALL}]})
+            others = [self._finished(other) for other in range(1, self.choices)]
+            upstream.script(
+                role(), call, *others, finish("tool_calls"), *self._reported(200, 20), done()
+            )
+        upstream.script(*self._answer())
+
+    def _answer(self) -> list[Step]:
+        steps: list[Step] = [role()]
+        steps += [self._said(one, word) for word in WORDS for one in range(self.choices)]
+        steps += [*self._reported(300, 30), self._said(0, LAST)]
+        if self.ending in (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED, Ending.CUT_OFF):
+            return [*steps, *SAID[self.ending]]
+        others = [self._finished(other) for other in range(1, self.choices)]
+        return [*steps, *others, *SAID[self.ending], done()]
+
+    def _said(self, index: int, text: str) -> bytes:
+        field = "refusal" if self.ending is Ending.REFUSED else "content"
+        return chunk([{"index": index, "delta": {field: text}, "finish_reason": None}])
+
+    def _finished(self, index: int) -> bytes:
+        return chunk([{"index": index, "delta": {}, "finish_reason": "stop"}])
+
+    def _reported(self, prompt: int, completion: int) -> list[bytes]:
+        return [usage(prompt, completion)] if self.is_reported else []
+
+    def truth(self, requests: list[Request]) -> tuple[int, int]:
+        """What the upstream counted: tokens in, tokens out."""
+        paid = (50, 0) if self.try_before == "paid" else (0, 0)
+        called = (200, 20) if self.rounds == 2 else (0, 0)
+        if self.is_reported:
+            return paid[0] + called[0] + 300, paid[1] + called[1] + 30
+        answered = requests[-self.rounds :]  # what was refused was not counted
+        prompt = sum(map(counted_prompt, answered))
+        completion = self.choices * sum(map(counted, WORDS)) + counted(LAST)
+        return prompt, completion + (self.rounds - 1) * (counted(CALL["name"]) + 8)
+
+
+def counted_prompt(request: Request) -> int:
+    texts = [json.dumps(one, ensure_ascii=False) for one in request.body["messages"]]
+    tools = [json.dumps(one) for one in request.body.get("tools", ())]
+    return sum(counted(text) for text in (*texts, *tools)) + 20
+
+
+def cases(ending: Ending) -> list[Case]:
+    before = ("", "refused", "paid")
+    found = [Case(ending, *one) for one in product((True, False), (1, 2), (1, 3), before)]
+    # A try that is paid for and says so is reported; without a report it is not known of.
+    return [case for case in found if case.is_reported or case.try_before != "paid"]
+
+
+@pytest.fixture
+async def book_keeping(alices: Client, connected: Upstream, settings: Any) -> AsyncIterator[Client]:
+    settings.CHATAPP_CLOSE_GRACE = 0.0
+    yield alices
+    await shut_down(0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ending", SAID)
+async def test_what_is_saved_is_what_the_upstream_counted(
+    book_keeping: Client, upstream: FakeUpstream, connected: Upstream, ending: Ending
+) -> None:
+    books: Counter[str] = Counter()
+    for case in cases(ending):
+        connected.parameters = {"n": case.choices}
+        connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else int(WAIT_SECONDS)
+        await connected.asave()
+        before = len(upstream.chat_requests)
+        reply = await ask(case, book_keeping, upstream)
+        message = await Message.objects.select_related("usage").aget(pk=reply)
+        assert message.ending == ending, case
+        prompt, completion = case.truth(upstream.chat_requests[before:])
+        check(case, message.usage, prompt, completion)
+        saved = message.usage
+        books["saved"] += saved.total_tokens or 0
+        books[f"{saved.provenance} replies"] += 1
+        books[f"{saved.provenance}: the upstream's"] += prompt + completion
+        books[f"{saved.provenance}: ours"] += saved.total_tokens or 0
+        books["estimated: at most"] += saved.upper_total_tokens or 0
+    await check_that_all_is_booked_once(books.pop("saved"), len(cases(ending)))
+    print(f"{ending}: {dict(books)}")
+
+
+async def ask(case: Case, client: Client, upstream: FakeUpstream) -> UUID:
+    """Asks, and ends the reply as the case wants it."""
+    case.script(upstream)
+    async with Tab(client) as tab:
+        reply = await tab.ask(PROMPT)
+        if case.ending in EARLY:
+            await tab.until(LAST)
+        if case.ending is Ending.STOPPED:
+            message = await Message.objects.aget(pk=reply)
+            await tab.send(action="stop", conversation=str(message.conversation_id))
+        if case.ending is Ending.ABANDONED:
+            await tab.close(1001)
+            for task in list(generations()._tasks):
+                await task
+        elif case.ending is Ending.INTERRUPTED:
+            await shut_down(0)
+        else:
+            await tab.until_ended()
+    return reply
+
+
+def check(case: Case, saved: Usage, prompt: int, completion: int) -> None:
+    told = f"{case}: {prompt} in, {completion} out; saved {saved.as_record()}"
+    assert saved.prompt_tokens is not None, told
+    assert saved.completion_tokens is not None, told
+    assert saved.total_tokens == saved.prompt_tokens + saved.completion_tokens, told
+    if case.is_reported:
+        assert saved.provenance == Usage.Provenance.REPORTED, told
+        assert (saved.prompt_tokens, saved.completion_tokens) == (prompt, completion), told
+        return
+    assert saved.provenance == Usage.Provenance.ESTIMATED, told
+    assert prompt <= (saved.upper_prompt_tokens or 0), told
+    assert completion <= (saved.upper_completion_tokens or 0), told
+    assert prompt / 3 <= saved.prompt_tokens <= 3 * prompt, told
+    assert completion / 3 <= saved.completion_tokens <= 3 * completion, told
+
+
+@database_sync_to_async
+def check_that_all_is_booked_once(total: int, replies: int) -> None:
+    asked = Message.objects.filter(role=Message.Role.ASSISTANT, choice=0)
+    assert asked.count() == asked.exclude(usage=None).count() == Usage.objects.count() == replies
+    assert Usage.objects.aggregate(sum=Sum("total_tokens"))["sum"] == total
+    conversations = Conversation.objects.with_usage()
+    assert sum(one.total_tokens for one in conversations) == total
+    assert sum(one.reply_count for one in conversations) == replies
+
+
+# What never came to be asked, or was not answered
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
+    book_keeping: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.generation.writer.MAX_ROUNDS", 2)
+    call = choice({"tool_calls": [{"index": 0, "id": "call_0", "function": CALL}]})
+    upstream.default = [role(), call, finish("tool_calls"), usage(10, 5), done()]
+    async with Tab(book_keeping) as tab:
+        reply = await tab.ask(PROMPT)
+        await tab.until_ended()
+    saved = await Usage.objects.aget(message=reply)
+    assert (saved.provenance, saved.total_tokens) == ("reported", 30)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about_is_estimated(
+    book_keeping: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail(401, {"error": {"message": "no"}})
+    connected.silence_seconds = 1
+    await connected.asave()
+    upstream.script(Stall())
+    saved = []
+    for _ in range(2):
+        async with Tab(book_keeping) as tab:
+            reply = await tab.ask(PROMPT)
+            await tab.until_ended()
+            saved.append(await Usage.objects.aget(message=reply))
+    assert [one.provenance for one in saved] == ["unknown", "estimated"]
+    assert saved[1].completion_tokens == 0
+    assert counted_prompt(upstream.chat_requests[1]) <= saved[1].upper_prompt_tokens
+
+
+# kill -9
+
+BOOKED = """
+import django, json
+django.setup()
+from chatapp.models import Usage
+print(json.dumps([one.as_record() for one in Usage.objects.all()]))
+"""
+OFFER = """
+import django
+django.setup()
+from chatapp.models import Upstream
+Upstream.objects.update(parameters={{"n": {choices}}})
+"""
+
+
+@pytest.mark.parametrize(("rounds", "choices"), [(1, 3), (2, 1)])
+@pytest.mark.parametrize("is_journalled", [True, False])
+async def test_a_reply_that_was_killed_with_its_process_is_booked(
+    site: Site, upstream: FakeUpstream, rounds: int, choices: int, is_journalled: bool
+) -> None:
+    case = Case(Ending.INTERRUPTED, False, rounds, choices, "refused")
+    server = site.server(OPENAI_BASE_URL=upstream.base_url, CHATAPP_DROP_GRACE="3600")
+    if not is_journalled:
+        (server.data_dir / "journal").touch()
+    with server:
+        run(server.environment, "-c", OFFER.format(choices=choices))
+        case.script(upstream)
+        await kill_in_mid_reply(server, site.person(), is_journalled)
+        server.start()
+        [record] = json.loads(run(server.environment, "-c", BOOKED).stdout)
+        check(case, Usage(**record), *case.truth(upstream.chat_requests))
+        server.kill()
+        server.start()
+        assert json.loads(run(server.environment, "-c", BOOKED).stdout) == [record]
+
+
+async def kill_in_mid_reply(server: Server, person: Person, is_journalled: bool) -> None:
+    async with visit(server, person) as visitor:
+        await visitor.send(PROMPT)
+        await visitor.until_says(LAST)
+        if not is_journalled:
+            await until_checkpointed(server)
+        server.kill()
+
+
+async def until_checkpointed(server: Server) -> None:
+    """A checkpoint holds what the reply had cost by then."""
+    script = (
+        "import django, time; django.setup()\n"
+        "from chatapp.models import Message\n"
+        f"give_up_at = time.monotonic() + {WAIT_SECONDS}\n"
+        f"while not Message.objects.filter(content__endswith={LAST!r}).exists():\n"
+        "    assert time.monotonic() < give_up_at\n"
+        "    time.sleep(0.1)\n"
+    )
+    await database_sync_to_async(run)(server.environment, "-c", script)

@@ -259,7 +259,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         now = time.monotonic()
         before, at = self._watched or ({}, 0.0)
         early = at + WATCH_AGAIN_SECONDS - now
-        if seen != before or early <= 0:
+        if seen != before or early <= 0 or not self._shows(seen):
             self._forget_watched()
             self._watched = seen, now
             return False
@@ -270,21 +270,34 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _watch_again(self, seen: dict[str, Any]) -> None:
         self._forget_watched()
-        self._drawing = asyncio.create_task(self._act("watch", seen))
+        self._watched = seen, time.monotonic()
+        self._drawing = asyncio.create_task(self._draw_again(seen))
+
+    async def _draw_again(self, seen: dict[str, Any]) -> None:
+        try:
+            await self._draw(seen, is_again=True)
+        except (Refused, NotSignedIn, Error) as error:
+            logger.info("A tab could not be brought up to date: %s", error)
 
     def _forget_watched(self) -> None:
         self._watched = None
-        if self._watching_again:
-            self._watching_again.cancel()
-            self._watching_again = None
+        for later in (self._watching_again, self._drawing):
+            if later:
+                later.cancel()
+        self._watching_again = self._drawing = None
 
-    async def _draw(self, seen: dict[str, Any]) -> None:
+    def _shows(self, seen: dict[str, Any]) -> bool:
+        return bool(generations().tabs.shown_by(self) == seen["conversation"])
+
+    async def _draw(self, seen: dict[str, Any], *, is_again: bool = False) -> None:
         conversation = seen["conversation"]
         while True:
             running = generations().running(conversation)
             view = await database_sync_to_async(self._view)(conversation, seen["head"])
             if generations().running(conversation) is running:
                 break
+        if is_again and not self._shows(seen):  # the tab has moved on, or is gone
+            return
         head = view.head
         if head and (head.pk, head.ending) != (seen["head"], seen["ending"]):
             await self._show_thread(view)

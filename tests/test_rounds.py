@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatapp.generation import asking, generations, writer
+from chatapp.generation import asking, writer
 from chatapp.models import Conversation, Message, ReplyImage, ToolServer, Upstream, Usage
 from tests.fake_upstream import (
     FakeUpstream,
@@ -471,9 +471,11 @@ async def test_a_refusal_is_a_region_and_an_ending(tab: Tab, upstream: FakeUpstr
     assert (await saved(reply)).ending == "refused"
 
 
-async def test_an_upstream_that_falls_silent_is_told(tab: Tab, upstream: FakeUpstream) -> None:
-    generations().client._idle_seconds = 0.2
-    generations().client._http.timeout = 0.2
+async def test_an_upstream_that_falls_silent_for_longer_than_is_set_is_given_up(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.silence_seconds = 1
+    await connected.asave()
     upstream.script(role(), delta("Half"), Stall())
     reply = await tab.ask()
     assert "fell silent" in await tab.until_ended()

@@ -43,6 +43,7 @@ class ReplyView:
 
     message: Message
     regions: list[Region | CallRegion]
+    silent_for: float = 0.0  # seconds, of a reply that streams; the page counts on
 
     @classmethod
     def of(cls, message: Message) -> "ReplyView":

@@ -4,6 +4,8 @@ Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what 
 queryset method. All of it is synchronous and short: one transaction a call.
 """
 
+from chatapp.models import sequence  # noqa: F401 - what it does after a migration
+from chatapp.models.cache import CacheEntry
 from chatapp.models.conversations import Conversation, Message, StillStreaming
 from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
@@ -13,6 +15,7 @@ from chatapp.models.usage import Usage
 from chatapp.models.users import User
 
 __all__ = [
+    "CacheEntry",
     "Conversation",
     "Message",
     "Process",

@@ -3,7 +3,8 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Self
+from datetime import datetime, timedelta
+from typing import Any, Self
 
 from django.db import IntegrityError, connections, models, transaction
 from django.db.models.functions import Coalesce
@@ -31,6 +32,12 @@ class StillStreaming(Exception):
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def after(self, used: datetime, pk: uuid.UUID | None) -> Self:
+        """Those that follow this one in the order of their last use; without `pk`, that moment."""
+        rest = self.filter(updated_at__lte=used)
+        # Said so that the index answers it: an OR of the two would be a filter of all rows.
+        return rest.exclude(updated_at=used, pk__gte=pk) if pk else rest.exclude(updated_at=used)
+
     def with_usage(self) -> Self:
         """Adds the sums over a conversation's replies that compare what it cost.
 
@@ -63,6 +70,7 @@ class Conversation(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=80)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Orders a person's conversations: see `_moment_of_use`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
@@ -75,8 +83,8 @@ class Conversation(models.Model):
     has_flagged: bool
 
     class Meta:
-        ordering = ["-updated_at"]
-        indexes = [models.Index(fields=["user", "-updated_at"])]
+        ordering = ["-updated_at", "-id"]
+        indexes = [models.Index(fields=["user", "-updated_at", "-id"])]
 
     def __str__(self) -> str:
         return self.title
@@ -131,8 +139,8 @@ class Conversation(models.Model):
 
     def _stored(self, before: list["Message"], reply: "Message") -> "Message":
         """Few statements, since while many prompts come each waits for its turn to run."""
-        self.updated_at = timezone.now()
         with transaction.atomic(savepoint=False):
+            self.updated_at = self._moment_of_use()
             self.save(update_fields=None if self._state.adding else ["updated_at"])
             try:
                 Message.objects.bulk_create([*before, reply])
@@ -142,6 +150,12 @@ class Conversation(models.Model):
                     raise StillStreaming from error
                 raise
         return reply
+
+    def _moment_of_use(self) -> datetime:
+        """Now, or just after the person's last use where a clock of another time told that one."""
+        uses = Conversation.objects.filter(user=self.user_id).values_list("updated_at", flat=True)
+        last = uses.first()
+        return max(timezone.now(), last + timedelta(microseconds=1)) if last else timezone.now()
 
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
         """One branch, oldest message first: the newest that leads through the message named.
@@ -156,9 +170,9 @@ class Conversation(models.Model):
             message.conversation = self
             children.setdefault(message.parent_id, []).append(message)
         current = by_id.get(through) if through else None
+        current = current or (_newest(messages) if messages else None)
         while current and current.pk in children:
             current = _newest(children[current.pk])
-        current = current or (_newest(messages) if messages else None)
         thread = []
         while current:
             current.siblings = children[current.parent_id]
@@ -243,6 +257,8 @@ class Message(models.Model):
     content = models.TextField(blank=True)
     refusal = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    # The database's, see `chatapp.models.sequence`: it orders messages, and no clock does.
+    sequence = models.BigIntegerField(null=True, editable=False)
 
     ending = models.CharField(
         max_length=14,
@@ -284,8 +300,8 @@ class Message(models.Model):
     new_images: tuple[Image, ...] = ()  # to be saved
 
     class Meta:
-        ordering = ["created_at", "id"]
-        indexes = [models.Index(fields=["conversation", "created_at"])]
+        ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
+        indexes = [models.Index(fields=["conversation", "sequence"])]
         constraints = [
             models.UniqueConstraint(
                 fields=["conversation"], condition=models.Q(ending="streaming"), name=ONE_STREAMS
@@ -294,6 +310,13 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role}: {Truncator(self.content).chars(60)}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """As usual; `sequence` stays what the database made it."""
+        if not self._state.adding and options.get("update_fields") is None:
+            names = (field.name for field in self._meta.concrete_fields if not field.primary_key)
+            options["update_fields"] = [name for name in names if name != "sequence"]
+        super().save(*args, **options)
 
     @property
     def is_prompt(self) -> bool:

@@ -51,6 +51,7 @@ CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 TAIL_SECONDS = 5.0  # for usage and [DONE], once the model has finished
 LIST_SECONDS = 10.0
+KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
 _MAX_ERROR_BYTES = 64 * 1024
@@ -66,7 +67,9 @@ class UpstreamClient:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        limits = httpx.Limits(
+            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
+        )
         self._http = httpx.AsyncClient(
             headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),
@@ -108,7 +111,8 @@ class UpstreamClient:
                 response = await self._ask(endpoint, model, messages, options)
         except UpstreamFailed as failed:
             timed_out = failed.error.kind is ErrorKind.TIMED_OUT
-            event = TimedOut(self._idle_seconds) if timed_out else Failed(failed.error)
+            silence = self._longest_silence(endpoint)
+            event = TimedOut(silence) if timed_out else Failed(failed.error)
             yield _only([*refused, event])
             return
         try:
@@ -177,7 +181,10 @@ class UpstreamClient:
             headers = {b"Content-Type": b"application/json"} if content else {}
             headers |= endpoint.headers()
             url = endpoint.url(path)
-            request = self._http.build_request(method, url, headers=headers, content=content)
+            timeout = httpx.Timeout(self._longest_silence(endpoint), connect=CONNECT_SECONDS)
+            request = self._http.build_request(
+                method, url, headers=headers, content=content, timeout=timeout
+            )
             return await self._http.send(request, stream=True)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             raise UpstreamFailed(_transport_error(error, endpoint.secret)) from error
@@ -200,11 +207,14 @@ class UpstreamClient:
             await response.aclose()
         raise UpstreamFailed(_error_of(response, problem, endpoint))
 
+    def _longest_silence(self, endpoint: Endpoint) -> float:
+        return endpoint.silence_seconds or self._idle_seconds
+
     def _events(
         self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
         if media_type(response) == "text/event-stream":
-            return self._streamed(reads(response), decoder)
+            return self._streamed(reads(response), endpoint, decoder)
         return self._told_apart(response, endpoint, decoder)
 
     async def _told_apart(
@@ -217,7 +227,7 @@ class UpstreamClient:
         async with aclosing(reads(response)) as body:
             start = await beginning_of(body)
             if is_stream(start):
-                events = self._streamed(after_start(start, body), decoder)
+                events = self._streamed(after_start(start, body), endpoint, decoder)
             else:
                 events = self._whole(start, body, response, endpoint, decoder)
             async with aclosing(events):
@@ -225,7 +235,7 @@ class UpstreamClient:
                     yield batch
 
     async def _streamed(
-        self, body: AsyncGenerator[bytes], decoder: EventDecoder
+        self, body: AsyncGenerator[bytes], endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an event stream."""
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
@@ -243,7 +253,7 @@ class UpstreamClient:
                             if decoder.has_finished or decoder.is_over:
                                 break
             except httpx.ReadTimeout:
-                last = [TimedOut(self._idle_seconds)]
+                last = [TimedOut(self._longest_silence(endpoint))]
                 was_cut = True
             except UpstreamFailed as failed:
                 last = decoder.fail(failed.error)
@@ -265,7 +275,7 @@ class UpstreamClient:
         """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
         is_json = media_type(response) == "application/json" or start.startswith((b"{", b"["))
         limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
-        seconds = self._idle_seconds if is_json else WHOLE_BODY_SECONDS
+        seconds = self._longest_silence(endpoint) if is_json else WHOLE_BODY_SECONDS
         came = start + await joined(limit - len(start), body, seconds)
         if not came:
             yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]

@@ -489,6 +489,20 @@ async def test_a_stream_that_stalls_times_out(
     await client.aclose()
 
 
+@pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
+async def test_an_upstream_may_be_silent_for_as_long_as_is_set_for_it(
+    endpoint: Endpoint, upstream: FakeUpstream, beginning: list[bytes]
+) -> None:
+    client = UpstreamClient(idle_seconds=0.05)
+    upstream.script(*beginning, Delay(0.3), delta("in flight"), finish(), done())
+    patient = replace(endpoint, silence_seconds=5)
+    assert (await reply_to(client, patient)).ending is Ending.COMPLETE
+    upstream.script(*beginning, Stall())
+    hasty = replace(endpoint, silence_seconds=0.1)
+    assert (await ask(client, hasty))[-1] == TimedOut(0.1)
+    await client.aclose()
+
+
 async def test_an_upstream_that_never_answers_times_out() -> None:
     client = UpstreamClient(idle_seconds=0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:

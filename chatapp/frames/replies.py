@@ -43,6 +43,7 @@ class ReplyView:
 
     message: Message
     regions: list[Region | CallRegion]
+    silent_for: float = 0.0  # seconds, of a reply that streams; the page counts on
 
     @classmethod
     def of(cls, message: Message) -> "ReplyView":
@@ -65,6 +66,7 @@ class ReplyView:
             "reply": self,
             "message": message,
             "notice": notice_of(message),
+            "extras": message.extras,
             "usage": None if message.is_streaming else getattr(message, "usage", None),
             "flagged": flagged_categories(message.moderation),
             "continue_id": uuid4(),
@@ -132,6 +134,7 @@ def review_html(messages: Iterable[Message]) -> SafeString:
             message,
             ReplyView.of(message),
             notice_of(message),
+            message.extras,
             flagged_categories(message.moderation),
         )
         for message in messages

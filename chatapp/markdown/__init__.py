@@ -4,8 +4,8 @@
 a viewer must do to its page. Both cut the text into the same top-level blocks and render a block
 with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
 
-What comes out holds no raw HTML from the text, loads nothing, and links only to http, https and
-mailto. Nothing here does I/O, and no text makes it raise.
+What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
+and links to http, https and mailto alone. Nothing here does I/O, and no text makes it raise.
 """
 
 from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast

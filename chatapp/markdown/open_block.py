@@ -22,7 +22,6 @@ from .changes import Append, Change, difference, split_closing_tags
 from .characters import escape
 from .code import CLOSING_TAGS, opening_tags
 from .definitions import Definitions
-from .formulas import unmask
 from .unfinished import visible
 
 _LARGE = 4 * 1024
@@ -101,9 +100,9 @@ class Prose(OpenBlock):
         if shown.markdown == self._markdown or not shown.markdown:
             return []
         self._markdown = shown.markdown
-        html = markdown_html(definitions.used_in(source) + shown.markdown, colours=False)
-        html = plain_html(source) if html is None else unmask(html, shown.formulas)
-        html = OPENING + html + CLOSING
+        text = definitions.used_in(source) + shown.markdown
+        html = markdown_html(text, shown.formulas, colours=False)
+        html = OPENING + (plain_html(source) if html is None else html) + CLOSING
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         if shown.exact:
             self._expect_words(last)

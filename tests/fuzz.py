@@ -109,10 +109,10 @@ def check(data: bytes, places: list[int]) -> None:
             raise Wrong("there is a NUL in a text")
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
+        estimate(Asked.of([]), [reply])
         stored = [*reply.sources, *reply.left_out, reply.error.message if reply.error else ""]
         if any("\0" in text for text in stored):
             raise Wrong("there is a NUL in what is kept besides")
-        estimate(Asked.of([]), [reply])
         shown_tokens(reply.logprobs)
 
 

@@ -129,11 +129,11 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if self.instance.secret_problem:
-            self.fields["new_api_key"].help_text = escape(self.instance.secret_problem)
         if clock := self.fields.get("offers_clock"):  # not where the page only shows
             tokens = cost_of_tools([tools.CLOCK.as_request()])
             clock.help_text += f" About {tokens} tokens a request; a check measures them."
+        if self.instance.secret_problem:
+            self.fields["new_api_key"].help_text = escape(self.instance.secret_problem)
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
@@ -321,13 +321,14 @@ class ToolServerAdmin(ConfirmedAdmin):
         if not is_confirmed(request):
             return ask_to_confirm(reverse("admin:chatapp_toolserver_change", args=[server.pk]))
         offered, problem = async_to_sync(tools.offered_by)(server)
+        tokens = cost_of_tools([tool.as_request() for tool in offered])
         context = {
             **self.admin_site.each_context(request),
             "title": f"What {server} offers",
             "opts": self.opts,
             "original": server,
             "offered": offered,
-            "tokens": cost_of_tools([tool.as_request() for tool in offered]),
+            "cost": f"{tokens:,}",
             "problem": problem,
         }
         return TemplateResponse(request, "admin/chatapp/toolserver/tools.html", context)

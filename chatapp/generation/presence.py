@@ -52,8 +52,8 @@ class Presence:
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
-        self._silences = Silences()
         self._completed: deque[Completed] = deque()  # that nobody was told of yet
+        self._silences = Silences()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 

@@ -89,8 +89,8 @@ class Generations:
 
         presence.attend(lambda: self.exchange.conversations, see)
         self._presence = presence
-        self._looking = asyncio.create_task(self.revocation.run())
         self._journal = Journal(self.process)
+        self._looking = asyncio.create_task(self.revocation.run())
         if not presence.process.is_alone:
             self._exchanging = asyncio.create_task(self.exchange.run())
             self._exchanging.add_done_callback(_log_failure)

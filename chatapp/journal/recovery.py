@@ -152,12 +152,14 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
 
 
 def _take(message: Message, replay: Replay) -> None:
-    message.earlier_rounds = [round.as_record() for round in replay.rounds]
+    message.earlier_rounds = []
+    for round, reply in replay.rounds:
+        message.keep_round(round, reply)
     message.take(replay.reply, replay.runs)
     message.finish(replay.reply, replay.ending_of(replay.reply))
     others = [
         message.other_choice(other, replay.ending_of(other))
         for other in replay.others
-        if other.answer_parts or other.tool_call_parts or other.refusal_parts
+        if other.has_arrived
     ]
     message.save_reply(replay.usage, others)

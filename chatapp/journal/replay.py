@@ -15,7 +15,7 @@ class Replay:
     """`reply` is the round that was being written, `others` its other choices."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self.rounds: list[Round] = []
+        self.rounds: list[tuple[Round, Reply]] = []  # that ended, each as kept and as it came
         self.reply = Reply()
         self.others: list[Reply] = []
         self._runs: dict[int, ToolRun] = {}
@@ -42,7 +42,8 @@ class Replay:
     @property
     def length(self) -> int:
         """Characters of everything that was said, thought and called."""
-        return sum(map(_length_of, [*self.rounds, Round.of(self.reply, self.runs, {})]))
+        rounds = [round for round, _ in self.rounds]
+        return length_of([*rounds, Round.of(self.reply, self.runs, {})])
 
     def ending_of(self, reply: Reply) -> Ending:
         """As its stream said it, where that had ended and nothing was to follow."""
@@ -67,7 +68,7 @@ class Replay:
                 self._runs[index] = run
             case RoundEnded(round):
                 self._cost.end_round([self.reply, *self.others])
-                self.rounds.append(round)
+                self.rounds.append((round, self.reply))
                 self.reply, self.others, self._runs = Reply(), [], {}
             case _:
                 assert_never(record)

@@ -311,11 +311,11 @@ class Message(models.Model):
         default=list, blank=True, help_text="What was written before the last tool calls."
     )
     tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
-    extras_record = models.JSONField(
-        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
-    )
     usage_so_far = models.JSONField(
         null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
+    )
+    extras_record = models.JSONField(
+        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
     )
     logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)

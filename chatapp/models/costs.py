@@ -63,11 +63,5 @@ def _has_begun(choices: Sequence[Reply]) -> bool:
     first = choices[0]
     is_silent = first.error is not None and first.error.kind is ErrorKind.TIMED_OUT
     return is_silent or any(
-        choice.response_id
-        or choice.finish_reason
-        or choice.answer_parts
-        or choice.reasoning_parts
-        or choice.refusal_parts
-        or choice.tool_call_parts
-        for choice in choices
+        one.response_id or one.finish_reason or one.has_arrived for one in choices
     )

@@ -16,7 +16,7 @@ def book_what_died(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0003_no_answer_and_extras'),
+        ('chatapp', '0006_shared_cache'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     # takes no longer where there are many.
 
     dependencies = [
-        ('chatapp', '0004_usage_and_clock'),
+        ('chatapp', '0003_no_answer_and_extras'),
     ]
 
     operations = [

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from bench.figures import (
+    bombs,
     closing,
     cluster,
     cpu,
@@ -26,5 +27,7 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "cpu": cpu.measure,
     "memory": memory.measure,
     "traffic": traffic.measure,
+    "bombs": bombs.measure,
+    "bombs.growth": bombs.measure_growth,
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},
 }

@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from chatapp import frames, tools
+from chatapp import frames, rendering, tools
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Conversation, ToolServer, Upstream, User
 from chatapp.upstream_check import check, model_for_chat
@@ -84,7 +84,8 @@ class ConversationAdmin(ReadOnlyAdmin):
     @admin.display(description="Messages")
     def thread(self, conversation: Conversation) -> SafeString:
         """Every message of every branch, oldest first."""
-        return frames.review_html(conversation.messages.select_related("usage", "upstream"))
+        messages = list(conversation.messages.select_related("usage", "upstream"))
+        return frames.review_html(messages, rendering.rendered(frames.texts_of(messages)))
 
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]

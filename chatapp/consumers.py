@@ -4,6 +4,7 @@
 once. Every action asks the database anew who is signed in, except Stop, which must work without it.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ from django.db import Error, OperationalError
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from chatapp import frames, metrics, turns
+from chatapp import frames, metrics, rendering, turns
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
 from chatapp.generation import (
     RESTARTING,
@@ -37,13 +38,15 @@ from chatapp.generation import (
     generations,
     sign_out,
 )
-from chatapp.models import StillStreaming, User
+from chatapp.generation.audience import show_to
+from chatapp.models import Message, StillStreaming, User
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
 TRY_AGAIN_LATER = 1013
+PROMPT_PATIENCE_SECONDS = 1.0  # that a prompt's formatting may hold up its reply
 CLOSE_FRAME_CODES = (1000, 1001)
 
 
@@ -52,6 +55,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     channel_layer_alias = ""  # its process has a channel for all tabs
     user_id = 0
+    head: UUID | None = None  # the last message that it shows
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -124,8 +128,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except (Refused, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
+        running = generations().running(conversation)
+        thread = await _drawn(view.thread, running)
         if generations().tabs.shown_by(self) == conversation:
-            await self._show_thread(view)
+            await self._show_thread(view, thread, running)
             self._await_reply(view)
         is_running = view.streaming is not None
         sidebar = frames.sidebar_frame(view.conversation, running=is_running)
@@ -166,31 +172,45 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
 
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
-        asked = _cleaned(PromptForm(fields))
-        asked["model"] = asked["model"] or await self._default_model()
-        with generations().taking_prompt():
+        async with generations().taking_prompt():
+            asked = _cleaned(PromptForm(fields))
+            asked["model"] = asked["model"] or await self._default_model()
             turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
-                await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+                self.head = turn.prompt.parent_id
+                await self._start(turn)
                 return
         await self._watch({"conversation": str(turn.conversation.pk)})
 
     async def _retry(self, fields: Mapping[str, Any]) -> None:
-        asked = _cleaned(RetryForm(fields))
-        asked["model"] = asked["model"] or await self._default_model()
-        with generations().taking_prompt():
+        async with generations().taking_prompt():
+            asked = _cleaned(RetryForm(fields))
+            asked["model"] = asked["model"] or await self._default_model()
             turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
-            await self._start(turn, frames.thread_frame(turn.thread))
+            self.head = None
+            await self._start(turn)
 
-    async def _start(self, turn: Turn, frame: str) -> None:
-        """Shows a turn in every tab of its conversation, and lets it stream."""
+    async def _start(self, turn: Turn) -> None:
+        """Shows a turn in every tab of its conversation, and lets it stream.
+
+        Most show the branch that it follows. What the others show is drawn once for all of them.
+        """
+        showing = generations().tabs.showing(turn.conversation.pk)
+        at_branch = {tab for tab in showing if tab.head and tab.head == turn.prompt.parent_id}
+        if not turn.prompt.parent_id:
+            at_branch.add(self)
         around = frames.composer_frame(turn.conversation, turn.reply)
         around += frames.sidebar_frame(turn.conversation, running=True, first=True)
-        for tab in list(generations().tabs.showing(turn.conversation.pk)):
-            # Another tab may show another branch.
-            await tab.show((frame if tab is self else frames.thread_frame(turn.thread)) + around)
+        html_of = await rendering.arendered([turn.prompt.content], PROMPT_PATIENCE_SECONDS)
+        following = frames.turn_frame(turn.prompt, turn.reply, html_of)
+        thread = await _drawn(turn.thread) if showing - at_branch else None
+        whole = frames.thread_frame(thread) if thread else ""
+        for tab in showing:
+            tab.head = turn.reply.pk
+        await show_to(showing & at_branch, following + around)
+        await show_to(showing - at_branch, whole + around)
         generations().start(turn.reply, turn.history, self)
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:
@@ -233,22 +253,27 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         while True:
             running = generations().running(conversation)
             view = await database_sync_to_async(self._view)(conversation, seen["head"])
+            head = view.head
+            is_behind = head and (head.pk, head.ending) != (seen["head"], seen["ending"])
+            thread = await _drawn(view.thread, running) if is_behind else None
             if generations().running(conversation) is running:
                 break
-        head = view.head
-        if head and (head.pk, head.ending) != (seen["head"], seen["ending"]):
-            await self._show_thread(view)
+        if thread:
+            await self._show_thread(view, thread, running)
         elif running:
             metrics.snapshots.labels("join").inc()
             await self.show(await running.snapshot())
+        self.head = head.pk if head else None
         generations().show(self, conversation)
         self._await_reply(view)
 
-    async def _show_thread(self, view: View) -> None:
-        """Draws a conversation in this tab, and readies the composer for what may follow."""
+    async def _show_thread(
+        self, view: View, thread: frames.ThreadParts, running: Generation | None
+    ) -> None:
+        """Shows a drawn conversation in this tab, and readies the composer for what may follow."""
         if view.head:
-            running = generations().running(view.conversation.pk)
-            frame = frames.thread_frame(view.thread, running.live.view() if running else None)
+            self.head = view.head.pk
+            frame = frames.thread_frame(thread, running.live.view() if running else None)
             await self.show(frame + frames.composer_frame(view.conversation, view.head))
 
     def _await_reply(self, view: View) -> None:
@@ -278,6 +303,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _view(self, conversation: UUID, head: UUID | None) -> View:
         return turns.view(self._user(), conversation, head)
+
+
+async def _drawn(messages: list[Message], running: Generation | None = None) -> frames.ThreadParts:
+    """A conversation, all but the reply that runs in it, drawn while others have their turn."""
+    live = running.message.pk if running else None
+    texts = frames.texts_of(message for message in messages if message.pk != live)
+    html_of = await rendering.arendered(texts)
+    return await asyncio.to_thread(frames.ThreadParts.of, messages, html_of, live)
 
 
 def _cleaned(form: forms.Form) -> dict[str, Any]:

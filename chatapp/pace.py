@@ -20,6 +20,8 @@ class Pace:
 
     def __init__(self) -> None:
         self.spread = DISPLAY_FRAME_SECONDS
+        # Of what takes a noticeable part of a turn of the event loop, one at a time is done in one.
+        self.turn = asyncio.Lock()
 
     def interval(self, rendering: float) -> float:
         """Seconds until the next flush of a reply whose flushes take `rendering` seconds."""

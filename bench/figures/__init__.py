@@ -28,6 +28,6 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "memory": memory.measure,
     "traffic": traffic.measure,
     "bombs": bombs.measure,
-    "bombs.growth": bombs.measure_growth,
+    "growth": bombs.measure_growth,
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},
 }

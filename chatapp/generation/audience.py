@@ -2,9 +2,12 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
+
+SLICE_SECONDS = 0.01  # of sending to many tabs, before others get their turn
 
 
 class Watcher(Protocol):
@@ -18,6 +21,7 @@ class Tab(Watcher, Protocol):
 
     user_id: int
     session: str
+    head: UUID | None  # the last message that it shows
 
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it."""
@@ -26,6 +30,16 @@ class Tab(Watcher, Protocol):
         """Closes where nobody is signed in any more."""
 
     async def close(self, code: int) -> None: ...
+
+
+async def show_to(watchers: Collection[Watcher], frame: str) -> None:
+    """Sends a frame to many, and lets others have their turn in between."""
+    began_at = time.monotonic()
+    for watcher in watchers:
+        await watcher.show(frame)
+        if time.monotonic() - began_at > SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began_at = time.monotonic()
 
 
 class Audience:
@@ -70,15 +84,14 @@ class Audience:
             self._giving_up = loop.call_at(self._wait_until, self._when_nobody_waits)
 
     async def show(self, frame: str) -> None:
+        """To be called again only when this has returned, or frames would overtake each other."""
         self.sequence += 1
-        for watcher in (*self._showing, *self._following):
-            await watcher.show(frame)
+        await show_to({*self._showing, *self._following}, frame)
 
     async def show_everywhere(self, frame: str) -> None:
         """Also to the tabs that wait for the reply while they show something else."""
         self.sequence += 1
-        for watcher in self._showing | self._waiting:
-            await watcher.show(frame)
+        await show_to(self._showing | self._waiting, frame)
 
     def close(self) -> None:
         """Stops the clock of the last tab's grace."""

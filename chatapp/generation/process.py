@@ -4,8 +4,8 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,7 +17,6 @@ from chatapp import metrics
 from chatapp.catalogue import Catalogue
 from chatapp.generation.audience import Tab
 from chatapp.generation.exchange import Exchange
-from chatapp.generation.flushes import Uncoloured
 from chatapp.generation.generation import Generation
 from chatapp.generation.presence import Presence, Sighting
 from chatapp.generation.tabs import Tabs
@@ -31,6 +30,7 @@ from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
+MOST_ADMITTED = 2  # prompts that are stored and started at a time
 CHECKPOINT_SECONDS = 1.0
 DRAIN_LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
@@ -52,11 +52,11 @@ class Generations:
         self.exchange = Exchange(self.process, self.tabs, self.running)
         self.is_draining = False
         self._prompts = 0  # that are being stored
+        self._admitting = asyncio.Semaphore(MOST_ADMITTED)
         self._presence: Presence | None = None
         self._exchanging: asyncio.Task[None] | None = None
         self._pace = Pace()
         self._toolless: Toolless = set()
-        self._uncoloured: Uncoloured = asyncio.Queue()
         self._running: dict[UUID, Generation] = {}
         metrics.replies_running.set_function(lambda: len(self._running))
         self._tasks: set[asyncio.Task[None]] = set()
@@ -94,9 +94,7 @@ class Generations:
         """Streams what `message` is to become; `tab` and those that show it wait for it."""
         conversation = message.conversation_id
         showing = self.tabs.showing(conversation)
-        generation = Generation(
-            message, history, self.client, self._pace, self._toolless, showing, self._uncoloured
-        )
+        generation = Generation(message, history, self.client, self._pace, self._toolless, showing)
         for watcher in {tab, *showing}:
             generation.audience.join(watcher)
         if given_up := self._running.get(conversation):  # while this process was taken for dead
@@ -110,17 +108,21 @@ class Generations:
             self._upkeep = [
                 asyncio.create_task(self._pace.watch(), context=own),
                 asyncio.create_task(self._checkpoint(), context=own),
-                asyncio.create_task(self._colour(), context=own),
             ]
         self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
 
-    @contextmanager
-    def taking_prompt(self) -> Iterator[None]:
-        """While a turn is stored and started: a drain waits for it."""
+    @asynccontextmanager
+    async def taking_prompt(self) -> AsyncIterator[None]:
+        """While a turn is stored and started: a drain waits for it.
+
+        Few at a time, so that the event loop turns between many that come together.
+        """
         self._prompts += 1
         try:
-            yield
+            async with self._admitting:
+                yield
+                await asyncio.sleep(0)
         finally:
             self._prompts -= 1
 
@@ -238,15 +240,6 @@ class Generations:
             if self._presence and self._presence.was_given_up(since=generation.began_at):
                 # Other tabs may show that it was interrupted; what is saved now is the truth.
                 self.exchange.tell_of_turn(generation.message.conversation.user_id, conversation)
-
-    async def _colour(self) -> None:
-        """Colours finished code, one block a turn of the loop, so that tokens go first."""
-        while True:
-            try:
-                await (await self._uncoloured.get()).colour()
-            except Exception:  # what is wrong with one block's colours is not with another's
-                logger.exception("Code could not be coloured")
-            await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
         """Saves what has arrived, each reply about once a second, a few at a time."""

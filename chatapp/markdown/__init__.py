@@ -5,19 +5,29 @@ a viewer must do to its page. Both cut the text into the same top-level blocks a
 with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
 
 What comes out holds no raw HTML from the text, loads nothing, and links only to http, https and
-mailto. Nothing here does I/O, and no text makes it raise.
+mailto. `budgets` bounds what is produced of a text. Nothing here does I/O, and no text makes it
+raise; but some make `render` take long, so that `chatapp.rendering` does it elsewhere.
 """
 
-from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
-from .live import LiveMarkdown
-from .whole import render
+from .block_html import FULL, Dress, block_html
+from .blocks import Block
+from .changes import Append, Change, ReplaceBlock, ReplaceLast
+from .live import Job, LiveMarkdown, Work
+from .whole import render, render_at_once, render_plain
 
 __all__ = [
+    "FULL",
     "Append",
+    "Block",
     "Change",
+    "Dress",
+    "Job",
     "LiveMarkdown",
-    "ReplaceAll",
     "ReplaceBlock",
     "ReplaceLast",
+    "Work",
+    "block_html",
     "render",
+    "render_at_once",
+    "render_plain",
 ]

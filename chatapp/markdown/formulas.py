@@ -5,13 +5,16 @@ so that `$5 and $10` stays prose. What is inside code comes back as it was writt
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import quote
 
 import nh3
 from latex2mathml import converter, exceptions
 
+from . import budgets
 from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, escape
 
 _LONGEST = 2000  # characters of one formula
@@ -126,33 +129,44 @@ class _Masking:
         return len(rest) <= _LONGEST and "\n\n" not in rest
 
 
-def unmask(html: str, formulas: list[str]) -> str:
-    """Put the formulas back: MathML in text, their source in code and in addresses."""
+def unmask(html: str, formulas: list[str], as_html: Callable[[str], str]) -> str:
+    """Put the formulas back: `as_html` in text, their source in code and in addresses."""
     if not formulas:
         return html
 
     def restored(found: re.Match[str]) -> str:
         if found[1] is not None:
-            return _mathml(formulas[int(found[1])])
+            return as_html(formulas[int(found[1])])
         in_code = _MASK.sub(lambda mask: escape(formulas[int(mask[1])]), found[0])
         return _QUOTED_MASK.sub(lambda mask: quote(formulas[int(mask[1])]), in_code)
 
     return _RESTORED.sub(restored, html)
 
 
+def as_source(formula: str) -> str:
+    """The formula as it was written."""
+    return f"<code>{escape(formula)}</code>"
+
+
+def cheap_ones(formulas: list[str]) -> frozenset[str]:
+    """Those that are put into MathML at once: the first few, and only short ones."""
+    short = (one for one in formulas if len(one) <= budgets.LONGEST_FORMULA_AT_ONCE)
+    return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))
+
+
 @lru_cache(maxsize=512)
-def _mathml(formula: str) -> str:
+def mathml(formula: str) -> str:
     width = 1 if formula[0] == "$" != formula[1] else 2
     tex = formula[width:-width].strip()
     display = "block" if formula.startswith(("$$", "\\[")) else "inline"
     if _depth(tex) > _MOST_NESTED:
-        return f"<code>{escape(formula)}</code>"
+        return as_source(formula)
     try:
-        mathml = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
+        converted = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
     except _CONVERTER_ERRORS:
-        return f"<code>{escape(formula)}</code>"
+        return as_source(formula)
     # It writes a "<" as it is, so that one in \\text{} would begin a tag.
-    return _CLEANER.clean(mathml.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
+    return _CLEANER.clean(converted.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
 
 
 def _depth(tex: str) -> int:

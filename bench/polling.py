@@ -64,8 +64,11 @@ def _poll(host: str) -> None:
     while True:
         asked_at = time.monotonic()
         answers[1] = asked_at
-        connection.request("GET", "/healthz")
-        connection.getresponse().read()
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):  # that it got no answer is a gap, too
+            connection.close()
         took = time.monotonic() - asked_at
         with lock:
             answers[0], answers[1] = max(answers[0], took), 0.0

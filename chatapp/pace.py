@@ -13,6 +13,21 @@ RENDERING_SHARE = 0.1
 # room for what does not get less with fewer flushes, and for bursts.
 BUSY_SHARE = 0.9
 SAMPLE_SECONDS = 0.1
+SLICE_SECONDS = 0.004  # of long work
+
+
+class Share:
+    """Of the event loop: long work in it is cut, and others get as much time as it takes."""
+
+    def __init__(self) -> None:
+        self._began_at = time.monotonic()
+
+    async def give(self) -> None:
+        """To be called between small pieces of the work; returns at once most of the time."""
+        took = time.monotonic() - self._began_at
+        if took > SLICE_SECONDS:
+            await asyncio.sleep(took)
+            self._began_at = time.monotonic()
 
 
 class Pace:

@@ -22,29 +22,33 @@ from bench.table import Row, at_most
 WORST_MS = 50.0
 TABS, MANY_TABS, MANY_PROMPTS = 2, 3000, 500
 PATIENCE_SECONDS = 60.0
+SETTLE_SECONDS = 1.5  # after the start
 LINEAR = 20.0  # times the CPU at ten times the size; quadratic work makes it a hundred
 
 
 async def measure(quick: bool) -> list[Row]:
-    """The bombs one after another; `quick` leaves out the prompts and the crowds."""
-    rows: list[Row] = []
+    """The bombs, each on a server of its own; `quick` leaves out the prompts and the crowds."""
+    rows = [await _gap("at rest", "A prompt")]
+    for name in REPLIES:
+        rows.append(await _gap(f"reply: {name}", prompt_for(name)))
     with bombed() as (server, gaps):
         async with Browser.signed_in(server) as browser:
-            browser.client.timeout = httpx.Timeout(PATIENCE_SECONDS)
-            await asyncio.sleep(1)
-            gaps.worst()
-            await asyncio.sleep(2)
-            rows.append(_row("at rest", gaps))
-            for name in REPLIES:
-                await _go_off(browser, prompt_for(name))
-                rows.append(_row(f"reply: {name}", gaps))
             rows.append(await _short_prompt_in_a_long_thread(browser, gaps))
-            for name, text in {} if quick else PROMPTS.items():
-                await _go_off(browser, text(1))
-                rows.append(_row(f"prompt: {name}", gaps))
+    for name, text in {} if quick else PROMPTS.items():
+        rows.append(await _gap(f"prompt: {name}", text(1)))
     if not quick:
         rows += await _crowds()
     return rows
+
+
+async def _gap(name: str, prompt: str) -> Row:
+    with bombed() as (server, gaps):
+        async with Browser.signed_in(server) as browser:
+            browser.client.timeout = httpx.Timeout(PATIENCE_SECONDS)
+            await asyncio.sleep(SETTLE_SECONDS)
+            gaps.worst()
+            await _go_off(browser, prompt)
+            return _row(name, gaps)
 
 
 async def measure_growth(quick: bool) -> list[Row]:
@@ -106,8 +110,9 @@ async def _go_off(browser: Browser, prompt: str) -> None:
 
 async def _short_prompt_in_a_long_thread(browser: Browser, gaps: Polling) -> Row:
     first = await browser.open_tab()
-    first.say((MATH * 20 + "\n\n") * 230)
-    await first.reply_ended()
+    for _ in range(3):  # a frame of all in one would be over a megabyte
+        first.say((MATH * 20 + "\n\n") * 75)
+        await first.reply_ended()
     tabs = [first, *[await browser.open_tab(first.path) for _ in range(7)]]
     await asyncio.sleep(1)
     gaps.worst()

@@ -2,12 +2,11 @@
 
 import asyncio
 import math
-import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
 
-SLICE_SECONDS = 0.01  # of sending to many tabs, before others get their turn
+from chatapp.pace import Share
 
 
 class Watcher(Protocol):
@@ -34,12 +33,10 @@ class Tab(Watcher, Protocol):
 
 async def show_to(watchers: Collection[Watcher], frame: str) -> None:
     """Sends a frame to many, and lets others have their turn in between."""
-    began_at = time.monotonic()
+    share = Share()
     for watcher in watchers:
         await watcher.show(frame)
-        if time.monotonic() - began_at > SLICE_SECONDS:
-            await asyncio.sleep(0)
-            began_at = time.monotonic()
+        await share.give()
 
 
 class Audience:

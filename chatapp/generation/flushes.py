@@ -76,11 +76,12 @@ class Flushes:
             self._next = None
 
     async def _turn(self) -> None:
-        """One flush of many: others get their turn before the next, of whatever reply it is."""
+        """One flush of many: others get as much time before the next, of whatever reply it is."""
         async with self._pace.turn:
+            began_at = time.monotonic()
             async with self._showing:
                 await self._flush()
-            await asyncio.sleep(0)
+            await asyncio.sleep(time.monotonic() - began_at)
 
     async def _flush(self) -> None:
         self._flushed_at = time.monotonic()

@@ -21,7 +21,7 @@ MOST_DEFINED_IN_BLOCK = 20_000  # characters that the definitions used in a bloc
 MOST_DEFINED = 200_000  # the same of a text
 
 # What may be done in one turn of the event loop: of new text, and to draw the open block again.
-WORK_A_TURN = 16_000
+WORK_A_TURN = 8_000
 HEAVIEST_AT_ONCE = 40_000
 FORMULAS_AT_ONCE = 16
 LONGEST_FORMULA_AT_ONCE = 120  # characters

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.markdown import Job, budgets, render_at_once, render_plain
 from chatapp.markdown.characters import encodable
+from chatapp.pace import Share
 from chatapp.rendering.cache import Cache, key_of
 from chatapp.rendering.jobs import SomeBlocks, WholeText, decoded_answer, encoded
 from chatapp.rendering.pool import Pool, TooBusy, Undone
@@ -23,7 +24,6 @@ HtmlOf = Callable[[str], SafeString]
 WORKERS = 2
 MOST_CACHED_BYTES = 16 * 1024 * 1024
 PATIENCE_SECONDS = 5.0  # that a text waits for its turn
-SLICE_SECONDS = 0.005  # of rendering in place, before others get theirs
 UNDONE = "This text could not be formatted in time. It is shown as it was written."
 # Those that people show each other most, for which nobody shall wait for Pygments to get ready.
 WARM = "\n".join(
@@ -59,12 +59,10 @@ class Renderer:
     async def arendered(self, texts: Iterable[str], patience: float) -> HtmlOf:
         """The same on the event loop, which it does not hold."""
         begun: dict[str, SafeString | Future[bytes]] = {}
-        began_at = time.monotonic()
+        share = Share()
         for text in set(texts):
             begun[text] = self._begin(text)
-            if time.monotonic() - began_at > SLICE_SECONDS:
-                await asyncio.sleep(0)
-                began_at = time.monotonic()
+            await share.give()
         made: dict[str, SafeString] = {}
         for text, html in begun.items():
             if isinstance(html, Future):

@@ -76,7 +76,15 @@ def _nested_lists(scale: float) -> str:
     return "\n".join("  " * min(depth, 4000) + "- a" for depth in range(int(2000 * scale)))
 
 
-MATH = r"$\frac{a_1^2 + b_{i}}{\sqrt{c}} + x^{2y}$ "
+def formulas(characters: int, between: str = "\n\n") -> str:
+    """Formulas, no two of them the same, some in a paragraph."""
+    made, size = [], 0
+    while size < characters:
+        formula = rf"$\frac{{a_{{{len(made)}}}^2 + b_i}}{{\sqrt{{c}}}} + x^{{2y}}$ "
+        made.append(formula if len(made) % 20 else formula + between)
+        size += len(made[-1])
+    return "".join(made)
+
 
 # fmt: off
 TEXTS: dict[str, Callable[[float], str]] = {
@@ -84,8 +92,8 @@ TEXTS: dict[str, Callable[[float], str]] = {
     "C++ fence, 16 KB": fence("cpp", "\n"),
     "Perl fence, 16 KB": fence("perl", "<<a\n"),
     "20 slow fences": lambda scale: fence("csharp", "a\n", 15_000)(1) * int(20 * scale),
-    "200 KB of formulas": repeated(MATH * 20 + "\n\n", 200_000),
-    "200 KB of formulas in one line": repeated(MATH, 200_000),
+    "200 KB of formulas": lambda scale: formulas(int(200_000 * scale)),
+    "200 KB of formulas in one line": lambda scale: formulas(int(200_000 * scale), ""),
     "one nested formula": repeated("$$" + r"\sqrt{a" * 35 + "}" * 35 + "$$\n\n", 200_000),
     "table with short rows": _short_rows,
     "tables with short rows": lambda scale: (_short_rows(1) + "\n\n") * int(8 * scale),

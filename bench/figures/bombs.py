@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import httpx
 
 from bench.bomb_upstream import prompt_for
-from bench.bombs import MATH, PROMPTS, REPLIES
+from bench.bombs import PROMPTS, REPLIES, formulas
 from bench.driver import Browser, Tab
 from bench.polling import Polling, polling
 from bench.server import ROOT, Server, serving
@@ -29,14 +29,12 @@ LINEAR = 20.0  # times the CPU at ten times the size; quadratic work makes it a 
 async def measure(quick: bool) -> list[Row]:
     """The bombs, each on a server of its own; `quick` leaves out the prompts and the crowds."""
     rows = [await _gap("at rest", "A prompt")]
-    for name in REPLIES:
-        rows.append(await _gap(f"reply: {name}", prompt_for(name)))
+    rows += [await _gap(f"reply: {name}", prompt_for(name)) for name in REPLIES]
     with bombed() as (server, gaps):
         async with Browser.signed_in(server) as browser:
             rows.append(await _short_prompt_in_a_long_thread(browser, gaps))
-    for name, text in {} if quick else PROMPTS.items():
-        rows.append(await _gap(f"prompt: {name}", text(1)))
     if not quick:
+        rows += [await _gap(f"prompt: {name}", text(1)) for name, text in PROMPTS.items()]
         rows += await _crowds()
     return rows
 
@@ -111,7 +109,7 @@ async def _go_off(browser: Browser, prompt: str) -> None:
 async def _short_prompt_in_a_long_thread(browser: Browser, gaps: Polling) -> Row:
     first = await browser.open_tab()
     for _ in range(3):  # a frame of all in one would be over a megabyte
-        first.say((MATH * 20 + "\n\n") * 75)
+        first.say(formulas(60_000))
         await first.reply_ended()
     tabs = [first, *[await browser.open_tab(first.path) for _ in range(7)]]
     await asyncio.sleep(1)

@@ -1,5 +1,6 @@
 """A streaming reply as its viewers have it."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import assert_never
 
@@ -81,15 +82,18 @@ class LiveReply:
         key = (self._round, str(index))
         element_id = call_id(self.message, self._round, index)
         if key not in self._calls:
-            run = ToolRun(identity, name, arguments[:LONGEST_SHOWN])
+            run = ToolRun(identity, name, "")
             self._calls[key] = CallRegion(self._round, index, run, element_id)
             self._order.append(key)
-            return
         run = self._calls[key].run
         # How much is left out is said when the call is whole.
-        if added := arguments[: max(0, LONGEST_SHOWN - len(run.arguments))]:
+        added = arguments[: LONGEST_SHOWN - len(run.arguments)]
+        if added:
             run.arguments += added
             self._arguments[key] = self._arguments.get(key, "") + added
+        if unshown := len(arguments) - len(added):
+            region = self._calls[key]
+            self._calls[key] = dataclasses.replace(region, unshown=region.unshown + unshown)
         if name and name != run.name:
             run.name = name
             self._stale.add(key)
@@ -146,7 +150,7 @@ class LiveReply:
     def finish(self) -> None:
         """Nothing is appended after this: the next changes complete every region."""
         for key, region in self._calls.items():
-            if region.run.state is RunState.CANCELLED:
+            if region.run.state is RunState.CANCELLED or region.unshown:
                 self._stale.add(key)
         for text in self._texts.values():
             text.finish()

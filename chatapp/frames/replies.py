@@ -36,10 +36,11 @@ class CallRegion:
     run: ToolRun
     element_id: str
     name: str = "tool-call"
+    unshown: int = 0  # characters of the arguments that came and were not kept for the page
 
     @property
     def arguments(self) -> "Excerpt":
-        return Excerpt.of(self.run.arguments)
+        return Excerpt.of(self.run.arguments, self.unshown)
 
     @property
     def result(self) -> "Excerpt":
@@ -54,8 +55,8 @@ class Excerpt:
     left_out: int = 0  # characters
 
     @classmethod
-    def of(cls, text: str) -> "Excerpt":
-        return cls(text[:LONGEST_SHOWN], max(0, len(text) - LONGEST_SHOWN))
+    def of(cls, text: str, more: int = 0) -> "Excerpt":
+        return cls(text[:LONGEST_SHOWN], max(0, len(text) - LONGEST_SHOWN) + more)
 
 
 @dataclass(frozen=True)

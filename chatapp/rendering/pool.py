@@ -20,6 +20,7 @@ from chatapp.rendering.worker import SECONDS_A_REQUEST
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+START = "from chatapp.rendering.worker import main; main()"
 GRACE_SECONDS = 2.0  # after which a worker that did not end by itself is killed
 
 
@@ -65,9 +66,9 @@ class Pool:
         try:
             return worker.answer(request)
         except (OSError, EOFError) as error:
-            self._drop(worker)
             self._mine.worker = None
-            logger.warning("A text could not be rendered: %s", worker.fate)
+            self._drop(worker)
+            logger.warning("A text could not be rendered: %r, %s", error, worker.fate)
             raise Undone from error
 
     def _drop(self, worker: "_Worker") -> None:
@@ -82,8 +83,8 @@ class _Worker:
         self._connection, theirs = socketpair()
         self._connection.settimeout(SECONDS_A_REQUEST + GRACE_SECONDS)
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-B", "-m", "chatapp.rendering.worker"],
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-B", "-c", START],
                 cwd=ROOT,
                 env={},  # which holds secrets
                 stdin=theirs.fileno(),

@@ -106,7 +106,3 @@ def _limit_resources() -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (limit, limit))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""What may be tried against the app, and does no harm."""

@@ -15,7 +15,7 @@ upgrade: $(VENV)/base
 	@$(BIN)/python manage.py collectstatic --noinput --verbosity 0
 
 test: $(VENV)/dev
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check
@@ -27,6 +27,8 @@ check: $(VENV)/dev
 	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/pip-licenses --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' requirements/base.txt) >/dev/null
+	$(BIN)/python -m tests.known_vulnerabilities requirements/base.txt
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from bench.driver import WAIT_SECONDS, Browser
-from bench.server import Server, scripted_upstream
+from bench.server import ONE_FOR_ALL, Server, scripted_upstream
 from tests.deployment.services import Postgres, Redis
 from tests.deployment.stack import Stack
 from tests.live import Person, Site
@@ -64,7 +64,12 @@ def cluster(servers: int = 3, **environment: str) -> Iterator[Cluster]:
         site_on_postgres(Path(folder)) as site,
         Redis() as redis,
         Stack(
-            site, redis, Upstream(f"http://{upstream}/v1"), Path(folder), servers, **environment
+            site,
+            redis,
+            Upstream(f"http://{upstream}/v1"),
+            Path(folder),
+            servers,
+            **(ONE_FOR_ALL | environment),
         ) as stack,
     ):
         yield Cluster(stack, site, upstream, site.person())

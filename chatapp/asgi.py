@@ -1,7 +1,8 @@
 """The ASGI application: pages by Django, the tab's socket by Channels, around both what makes a
-request behind a proxy look like one that came straight."""
+request behind a proxy look like one that came straight, and the headers of every response."""
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
@@ -9,7 +10,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 pages = get_asgi_application()
@@ -18,6 +19,14 @@ pages = get_asgi_application()
 from chatapp.consumers import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
+from chatapp.response_headers import ResponseHeaders  # noqa: E402
+
+
+async def refuse(scope: Any, receive: Any, send: Any) -> None:
+    """A socket at an address where there is none."""
+    await receive()
+    await send({"type": "websocket.close"})
+
 
 routes = ProtocolTypeRouter(
     {
@@ -27,10 +36,11 @@ routes = ProtocolTypeRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
+                    re_path("", refuse),  # type: ignore[arg-type]  # the last, since it takes any
                 ]
             )
         ),
     }
 )
-behind_proxies = ProxyHeadersMiddleware(routes, settings.CHATAPP_TRUSTED_PROXIES)
+behind_proxies = ProxyHeadersMiddleware(ResponseHeaders(routes), settings.CHATAPP_TRUSTED_PROXIES)
 application = RequestLog(behind_proxies, behind_proxies.trusted_hosts.__contains__)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass
+from operator import itemgetter
 
 from chatapp.models import Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
@@ -33,6 +34,7 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
         upstream.api_key or "",
         DIALECTS.get(upstream.dialect, AUTO),
         upstream.takes_usage_option,
+        upstream.silence_seconds,
     )
 
 
@@ -47,12 +49,25 @@ class Catalogue:
         upstreams = [upstream async for upstream in Upstream.objects.filter(enabled=True)]
         return await asyncio.gather(*map(self._offer, upstreams))
 
-    async def _offer(self, upstream: Upstream) -> Offer:
+    async def is_offered(self, upstream_pk: int, model: str) -> bool:
+        """Whether a person may choose it: false only where what its upstream lists is known."""
+        listed = [known for (pk, *_), known in self._known.items() if pk == upstream_pk]
+        _, newest = max(listed, key=itemgetter(0), default=(0.0, None))
+        if newest is None or newest.problem or model in newest.models:
+            return True
+        # Another process may have shown the person a newer list.
+        async for upstream in Upstream.objects.filter(pk=upstream_pk):
+            newest = await self._offer(upstream, fresh_seconds=RETRY_SECONDS)
+        return bool(newest.problem) or model in newest.models
+
+    async def _offer(self, upstream: Upstream, fresh_seconds: float = FRESH_SECONDS) -> Offer:
+        if upstream.secret_problem:
+            return Offer(upstream, (), upstream.secret_problem)
         if named := tuple(upstream.offered_models.split()):
             return Offer(upstream, named)
         key = (upstream.pk, upstream.base_url, upstream.api_key)
         asked_at, offer = self._known.get(key, (0.0, None))
-        fresh = RETRY_SECONDS if offer and offer.problem else FRESH_SECONDS
+        fresh = RETRY_SECONDS if offer and offer.problem else fresh_seconds
         if offer is None or time.monotonic() - asked_at > fresh:
             offer = await self._ask(upstream)
             self._known[key] = (time.monotonic(), offer)

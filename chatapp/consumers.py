@@ -2,52 +2,48 @@
 
 `receive` only starts things; replies run in tasks of their own, so that a tab's close is seen at
 once. Every action asks the database anew who is signed in, except Stop, which must work without it.
+A socket that is to be closed takes no action any more, and one that sends too many is closed.
 """
 
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from hashlib import sha256
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
+import msgspec
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django import forms
 from django.conf import settings
-from django.contrib.auth import get_user
-from django.contrib.auth.signals import user_logged_out
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import Error, OperationalError
-from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http.request import split_domain_port, validate_host
 
-from chatapp import frames, metrics, rendering, turns
+from chatapp import frames, metrics, rendering, sessions, turns
+from chatapp.allowance import Allowance
+from chatapp.close_codes import CloseCode
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import (
-    RESTARTING,
-    SIGNED_OUT,
-    Generation,
-    RemoteReply,
-    generations,
-    sign_out,
-)
+from chatapp.generation import Generation, RemoteReply, generations, stored
 from chatapp.generation.audience import show_to
-from chatapp.models import Message, StillStreaming, User
+from chatapp.idle_sessions import use_by_key
+from chatapp.models import Message, StillStreaming
+from chatapp.sessions import NotSignedIn
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-TRY_AGAIN_LATER = 1013
 PROMPT_PATIENCE_SECONDS = 1.0  # that a prompt's formatting may hold up its reply
 CLOSE_FRAME_CODES = (1000, 1001)
+BURST_SECONDS = 5.0  # of a socket's average, that may come at once
+WATCH_AGAIN_SECONDS = 1.0  # between drawings of the same for the same socket
+TOO_MUCH = "That was too much at once. Wait a moment and try again; your text is kept."
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -56,6 +52,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     channel_layer_alias = ""  # its process has a channel for all tabs
     user_id = 0
     head: UUID | None = None  # the last message that it shows
+    _is_closed = False
+    _watched: tuple[dict[str, Any], float] | None = None  # what was drawn last, and when
+    _watching_again: asyncio.TimerHandle | None = None
+    _drawing: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -65,24 +65,34 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             self._leave(by_hand=False)
 
     async def connect(self) -> None:
-        try:
-            user = await database_sync_to_async(self._user)()
-        except Refused:
-            user = None
-        except Error as error:
-            logger.warning("A socket is refused, since the database failed: %s", error)
-            await self.close(TRY_AGAIN_LATER)
-            return
-        if user is None or not is_own_origin(self.scope):
+        if not (is_own_host(self.scope) and is_own_origin(self.scope)):
             await self.close()
             return
-        if generations().sends_tabs_away:
-            await self.close(RESTARTING)
+        changes = generations().revocation.asked
+        try:
+            user = await database_sync_to_async(sessions.person_of)(self.session_key)
+        except NotSignedIn:
+            await self.close()
+            return
+        except Error as error:
+            logger.warning("A socket is refused, since the database failed: %s", error)
+            await self.close(CloseCode.TRY_AGAIN_LATER)
             return
         self.user_id = user.pk
-        self.session = _hash_of(self._session_key)
+        self._allowance = _allowance_of_a_socket()
+        if generations().allowances[self.user_id].take() < 0:
+            await self.close(CloseCode.FLOOD)
+            return
+        if generations().sends_tabs_away:
+            await self.close(CloseCode.RESTARTING)
+            return
         await self.accept()
+        if generations().tabs.of(self.user_id) >= settings.CHATAPP_TABS_PER_PERSON:
+            await self.close(CloseCode.TOO_MANY_TABS)
+            return
         await generations().welcome(self)
+        if generations().revocation.asked != changes:  # before it was known here
+            generations().revocation.look_again_at([self.user_id])
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):
             await self._act("watch", query)
@@ -95,37 +105,32 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await getattr(self, get_handler_name(message))(message)
 
     def _leave(self, *, by_hand: bool) -> None:
+        self._is_closed = True
+        self._forget_watched()
         grace = settings.CHATAPP_CLOSE_GRACE if by_hand else settings.CHATAPP_DROP_GRACE
         generations().leave(self, grace)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        try:
-            fields = json.loads(text_data or "")
-        except (ValueError, RecursionError):
-            fields = None
-        if isinstance(fields, dict):
-            await self._act(str(fields.get("action")), fields)
-        else:
-            await self.show(frames.problem_frame("This page is out of date. Reload it."))
+        """Acts on a form's fields; whatever else comes gets a sentence."""
+        if self._is_closed:
+            return
+        fields = _fields_of(text_data or "")
+        await self._act(str(fields.get("action")), fields)
+
+    async def close(self, code: int | None = None, reason: str | None = None) -> None:
+        self._is_closed = True
+        await super().close(None if code is None else int(code), reason)  # autobahn wants no enum
 
     async def show(self, frame: str) -> None:
         # Daphne raises where the socket is gone and `disconnect` not here yet.
         with suppress(RuntimeError):
             await self.base_send({"type": "websocket.send", "text": frame})
 
-    async def check_session(self) -> None:
-        """Closes where nobody is signed in any more."""
-        with suppress(Error):
-            try:
-                await database_sync_to_async(self._user)()
-            except Refused:
-                await self.close(SIGNED_OUT)
-
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it."""
         try:
             view = await database_sync_to_async(self._view)(conversation, None)
-        except (Refused, Error) as error:
+        except (Refused, NotSignedIn, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
         running = generations().running(conversation)
@@ -138,7 +143,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.show(sidebar + frames.problem_frame(""))
 
     @property
-    def _session_key(self) -> str:
+    def session_key(self) -> str:
         key: str = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         return key
 
@@ -152,6 +157,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             "watch": self._watch,
         }
         try:
+            await self._take_allowance(action)
             if action not in actions:
                 raise Refused("This page is out of date. Reload it.")
             if action != "stop" and not generations().database_answers:
@@ -159,6 +165,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await actions[action](fields)
         except Refused as refused:
             await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
+        except NotSignedIn as why:
+            await self.show(frames.problem_frame(str(why), _uuid(fields.get("prompt"))))
+            await self.close(why.code)
         except StillStreaming:
             text = "A reply is still being written here. Stop it, or wait for its end."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
@@ -171,11 +180,23 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             text = "Something went wrong. Your text is kept: send it again, or reload the page."
             await self.show(frames.problem_frame(text, _uuid(fields.get("prompt"))))
 
+    async def _take_allowance(self, action: str) -> None:
+        """Raises `Refused` where there were too many actions; Stop is refused to nobody."""
+        left = self._allowance.take()
+        if left < -BURST_SECONDS * settings.CHATAPP_ACTIONS_PER_SECOND:
+            logger.warning("A socket is closed, since it sends without end")
+            await self.close(CloseCode.FLOOD)
+        if action == "stop" and not self._is_closed:
+            return
+        if left < 0 or generations().allowances[self.user_id].take() < 0:
+            raise Refused(TOO_MUCH)
+
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
-        async with generations().taking_prompt():
+        async with generations().one_prompt_at_a_time:
             asked = _cleaned(PromptForm(fields))
-            asked["model"] = asked["model"] or await self._default_model()
-            turn = await database_sync_to_async(self._store)(turns.store_prompt, asked)
+        asked["model"] = await self._offered_model(asked["model"])
+        with generations().taking_prompt():
+            turn = await self._stored(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
                 self.head = turn.prompt.parent_id
@@ -184,10 +205,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self._watch({"conversation": str(turn.conversation.pk)})
 
     async def _retry(self, fields: Mapping[str, Any]) -> None:
-        async with generations().taking_prompt():
-            asked = _cleaned(RetryForm(fields))
-            asked["model"] = asked["model"] or await self._default_model()
-            turn = await database_sync_to_async(self._store)(turns.store_retry, asked)
+        asked = _cleaned(RetryForm(fields))
+        asked["model"] = await self._offered_model(asked["model"])
+        with generations().taking_prompt():
+            turn = await self._stored(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
             self.head = None
             await self._start(turn)
@@ -201,17 +222,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         at_branch = {tab for tab in showing if tab.head and tab.head == turn.prompt.parent_id}
         if not turn.prompt.parent_id:
             at_branch.add(self)
-        around = frames.composer_frame(turn.conversation, turn.reply)
-        around += frames.sidebar_frame(turn.conversation, running=True, first=True)
         html_of = await rendering.arendered([turn.prompt.content], PROMPT_PATIENCE_SECONDS)
-        following = frames.turn_frame(turn.prompt, turn.reply, html_of)
         thread = await _drawn(turn.thread) if showing - at_branch else None
-        whole = frames.thread_frame(thread) if thread else ""
-        for tab in showing:
-            tab.head = turn.reply.pk
-        await show_to(showing & at_branch, following + around)
-        await show_to(showing - at_branch, whole + around)
-        generations().start(turn.reply, turn.history, self)
+        async with generations().one_prompt_at_a_time:
+            around = frames.composer_frame(turn.conversation, turn.reply)
+            around += frames.sidebar_frame(turn.conversation, running=True, first=True)
+            following = frames.turn_frame(turn.prompt, turn.reply, html_of)
+            whole = frames.thread_frame(thread) if thread else ""
+            others = showing - at_branch if thread else set()
+            for tab in showing:
+                tab.head = turn.reply.pk
+            await show_to(showing & at_branch, following + around)
+            await show_to(others, whole + around)
+            generations().start(turn.reply, turn.history, self)
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:
         if running := self._running(fields):
@@ -224,7 +247,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self._decide(fields, allowed=False)
 
     async def _decide(self, fields: Mapping[str, Any], *, allowed: bool) -> None:
-        await database_sync_to_async(self._user)()
+        await database_sync_to_async(sessions.person_of)(self.session_key)
         running, decision = self._running(fields), _cleaned(DecisionForm(fields))
         if running:
             running.decide(decision["round"], decision["call"], allowed)
@@ -246,9 +269,38 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _watch(self, fields: Mapping[str, Any]) -> None:
         """Shows a conversation in this tab, and brings the page up to date where it is behind."""
         if not fields.get("conversation"):
+            self._forget_watched()
             generations().show(self, None)
             return
         seen = _cleaned(WatchForm(fields))
+        if not self._was_just_drawn(seen):
+            await self._draw(seen)
+
+    def _was_just_drawn(self, seen: dict[str, Any]) -> bool:
+        """Whether this was asked for a moment ago; it is then drawn once more, in a moment."""
+        now = time.monotonic()
+        before, at = self._watched or ({}, 0.0)
+        early = at + WATCH_AGAIN_SECONDS - now
+        if seen != before or early <= 0:
+            self._forget_watched()
+            self._watched = seen, now
+            return False
+        if not self._watching_again:
+            loop = asyncio.get_running_loop()
+            self._watching_again = loop.call_later(early, self._watch_again, seen)
+        return True
+
+    def _watch_again(self, seen: dict[str, Any]) -> None:
+        self._forget_watched()
+        self._drawing = asyncio.create_task(self._act("watch", seen))
+
+    def _forget_watched(self) -> None:
+        self._watched = None
+        if self._watching_again:
+            self._watching_again.cancel()
+            self._watching_again = None
+
+    async def _draw(self, seen: dict[str, Any]) -> None:
         conversation = seen["conversation"]
         while True:
             running = generations().running(conversation)
@@ -283,26 +335,53 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             conversation = view.conversation.pk
             generations().exchange.watch(self, conversation, reply.pk, reply.streamed_by)
 
+    async def _offered_model(self, chosen: tuple[int, str] | None) -> tuple[int, str]:
+        """The one that the person chose; the first there is where none was."""
+        if chosen is None:
+            return await self._default_model()
+        if not await generations().catalogue.is_offered(*chosen):
+            raise Refused(turns.NOT_OFFERED)
+        return chosen
+
     async def _default_model(self) -> tuple[int, str]:
         for offer in await generations().catalogue.offers():
             if offer.models:
                 return offer.upstream.pk, offer.models[0]
         raise Refused("No model is available. An administrator can connect an upstream.")
 
-    def _user(self) -> User:
-        """Who is signed in on this tab's session now, whatever it was when the tab connected."""
-        session = SessionStore(self._session_key)
-        user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
-        if not isinstance(user, User):
-            raise Refused("You are signed out. Sign in again in another tab; your text is kept.")
-        return user
+    async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        told = []
+
+        async def tell() -> None:
+            text = "The database does not answer. What you sent waits, and is stored once it does."
+            await self.show(frames.problem_frame(text))
+            told.append(text)
+
+        turn = await stored(partial(self._store, store, asked), tell)
+        if told:
+            await self.show(frames.problem_frame(""))
+        return turn
 
     def _store(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
+        use_by_key(self.session_key)
         here = None if generations().is_draining else generations().process
-        return store(self._user(), asked, here)
+        return store(sessions.person_of(self.session_key), asked, here)
 
     def _view(self, conversation: UUID, head: UUID | None) -> View:
-        return turns.view(self._user(), conversation, head)
+        return turns.view(sessions.person_of(self.session_key), conversation, head)
+
+
+def _fields_of(message: str) -> dict[str, Any]:
+    """A form's fields: texts, numbers, null; empty where the message is no JSON object.
+
+    What is nested is left out unread, since no field of ours is: it would take long to build.
+    """
+    try:
+        parts = msgspec.json.decode(message, type=dict[str, msgspec.Raw])
+        texts = {name: bytes(part) for name, part in parts.items()}
+        return {name: json.loads(text) for name, text in texts.items() if text[0] not in b"{["}
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        return {}
 
 
 async def _drawn(messages: list[Message], running: Generation | None = None) -> frames.ThreadParts:
@@ -335,12 +414,13 @@ def is_own_origin(scope: Mapping[str, Any]) -> bool:
     return origin in settings.CSRF_TRUSTED_ORIGINS or origin == f"{scheme}://{host}"
 
 
-def _hash_of(session_key: str) -> str:
-    return sha256(session_key.encode()).hexdigest()
+def is_own_host(scope: Mapping[str, Any]) -> bool:
+    """Whether the app answers under this name, as it does for pages."""
+    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
-@receiver(user_logged_out)
-def close_tabs_of_session(request: HttpRequest, user: User | None, **_kwargs: object) -> None:
-    """A tab's socket does not outlive the session that it was opened with."""
-    if user and request.session.session_key:
-        async_to_sync(sign_out)(user.pk, _hash_of(request.session.session_key))
+def _allowance_of_a_socket() -> Allowance:
+    average = settings.CHATAPP_ACTIONS_PER_SECOND
+    return Allowance(average, BURST_SECONDS * average)

@@ -44,8 +44,11 @@ FAILED = {
     ErrorKind.REDIRECTED: "The upstream's address redirects. An administrator can correct it.",
     ErrorKind.EMPTY: "The upstream sent an empty reply. The conversation may be too long for it.",
     ErrorKind.TOO_LARGE: "The upstream sent more at once than is taken, so the reply was ended.",
-    ErrorKind.MALFORMED: "The upstream sent something that could not be read.",
+    ErrorKind.MALFORMED: "A piece of the reply could not be read, so it is not whole. Try again.",
     ErrorKind.OUT_OF_RANGE: "The reply went beyond what this app takes, so it was ended.",
+    ErrorKind.FINISH_REASON: "The upstream did not end the reply as a whole one. Try again.",
+    ErrorKind.TOO_MANY_ROUNDS: "The model called tools again and again without an answer, so the "
+    "reply was ended. Continue lets it go on with what it has found.",
 }
 
 
@@ -53,18 +56,37 @@ def notice_of(message: Message) -> Notice | None:
     """The notice for a reply that has ended; None where there is nothing to say."""
     if message.ending in ("", Message.STREAMING, Ending.COMPLETE):
         return None
+    if message.ending not in list(Ending):  # a newer version's, while processes are upgraded
+        return Notice("The reply ended.")
     ending = Ending(message.ending)
-    kept = " What had arrived is kept." if message.content or message.reasoning else ""
+    if ending is Ending.NO_ANSWER or (ending is Ending.LENGTH and not message.content):
+        return Notice(_no_answer(message), is_error=True)
     if ending in CALM:
         return Notice(CALM[ending])
+    kept = " What had arrived is kept." if _has_arrived(message) else ""
     if ending is Ending.CUT_OFF:
         return Notice(
-            "The connection to the upstream ended before the reply was complete." + kept,
+            "The stream from the upstream ended before the reply was complete." + kept,
             is_error=True,
         )
     if ending is Ending.TIMED_OUT:
         return Notice("The upstream fell silent, so the reply was ended." + kept, is_error=True)
     return _failed(message.upstream_error, kept)
+
+
+def _no_answer(message: Message) -> str:
+    if message.ending == Ending.LENGTH:
+        return "The reply reached its length limit before its answer began. Retry asks again."
+    if message.reasoning:
+        return "The model thought, but gave no answer. Retry asks it again."
+    if message.earlier_rounds:
+        return "The model called tools, but gave no answer. Retry asks it again."
+    return "The upstream ended the reply without an answer. Retry asks again."
+
+
+def _has_arrived(message: Message) -> bool:
+    arrived = message.content or message.reasoning or message.refusal or message.earlier_rounds
+    return bool(arrived or message.extras.is_seen)
 
 
 def retry_text(error: UpstreamError, seconds: float, number: int) -> str:
@@ -79,6 +101,10 @@ def _failed(error: UpstreamError | None, kept: str) -> Notice:
     text = FAILED[error.kind]
     if error.retry_after is not None:
         text = f"The upstream is over its limit. Try again in {_duration(error.retry_after)}."
+    if error.kind is ErrorKind.FINISH_REASON:
+        text = (
+            f"The upstream ended the reply with “{error.code}”, as no whole reply ends. Try again."
+        )
     status = f"{error.status} " if error.status else ""
     return Notice(text + kept, detail=f"{status}{error.message}".strip(), is_error=True)
 

@@ -6,11 +6,14 @@ that a wrong setting stops the start and not the first reply.
 
 import os
 import secrets
+from contextlib import suppress
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+from chatapp.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -34,8 +37,8 @@ def flag(name: str) -> bool:
     return value in TRUE
 
 
-def seconds(name: str, default: float) -> float:
-    """A duration, 0 or more; `inf` means without end."""
+def seconds(name: str, default: float, least: float = 0) -> float:
+    """A duration, `least` or more; `inf` means without end."""
     value = text(name) or str(default)
     try:
         number = float(value)
@@ -43,13 +46,35 @@ def seconds(name: str, default: float) -> float:
         number = -1.0
     if not number >= 0:
         raise ImproperlyConfigured(f'{name}="{value}" is not a number of seconds, for example 10')
+    if number < least:
+        raise ImproperlyConfigured(f'{name}="{value}" is too short: give {least:g} seconds or more')
     return number
+
+
+def number(name: str, default: int) -> int:
+    """How many, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not 0 < int(value) < 10**9:
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number from 1 on, for example {default}'
+        )
+    return int(value)
 
 
 def port(name: str, default: int) -> int:
     value = text(name) or str(default)
     if not value.isdecimal() or int(value) > 65535:
         raise ImproperlyConfigured(f'{name}="{value}" is not a port number, for example {default}')
+    return int(value)
+
+
+def size(name: str, default: int) -> int:
+    """A number of bytes, 1 or more."""
+    value = text(name) or str(default)
+    if not value.isdecimal() or not int(value):
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a number of bytes, for example {default}'
+        )
     return int(value)
 
 
@@ -108,11 +133,23 @@ def database(name: str) -> dict[str, object]:
 
 def generated_secret(path: Path) -> str:
     """The secret in the file at `path`, made on first use and readable by its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _write_secret(path)
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(50))
-    return path.read_text().strip()
+    except OSError as error:
+        trouble = trouble_of_error(error, path.parent)
+        raise ImproperlyConfigured(
+            f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
+        ) from error
+
+
+def _write_secret(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(50))
+    except OSError:
+        path.unlink()  # or the next start would take what there is of it for the secret
+        raise

@@ -36,6 +36,8 @@ KEY = re.compile(
   | () \b sk- [\w-]{6,}
     """
 )
+# The setup link is a key until there is an account.
+SETUP_LINK = re.compile(r"(/setup/)[^/\s\"'\\]+")
 # PostgreSQL quotes the row that it refuses, which may be somebody's message.
 ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
 
@@ -70,8 +72,17 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
                 ],
             }
         },
-        "filters": {"told": {"()": lambda: _is_told_only_here}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "filters": {
+            "told": {"()": lambda: _is_told_only_here},
+            "brief": {"()": lambda: _without_traceback},
+        },
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "formatter": "line",
+                "filters": ["brief"],
+            }
+        },
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
             "chatapp": {"level": "INFO"},
@@ -87,20 +98,28 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
 
 def _is_told_only_here(record: logging.LogRecord) -> bool:
     """Not of Django's lines about a mere status, which the request's own line has."""
-    return bool(record.exc_info)
+    return bool(record.exc_info) and record.levelno >= logging.ERROR
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """A request that Django refused is a line, whose text says why: anybody can send one."""
+    if record.name.startswith("django.security."):
+        record.exc_info = None
+    return True
 
 
 def strike_out(line: str) -> str:
-    """The line without what looks like a key, a password or a row of the database."""
+    """The line without what looks like a key, a password, the setup link or a database's row."""
     line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{STRUCK_OUT}", line)
+    line = SETUP_LINK.sub(rf"\1{STRUCK_OUT}", line)
     return ROW.sub(rf"\1{STRUCK_OUT}\2", line)
 
 
 class RequestLog:
     """ASGI middleware: gives requests and sockets an id, and logs each request when it has ended.
 
-    The id is the peer's `X-Request-ID` where its address is trusted and the id looks like one, and
-    a new one otherwise; a response names it in the same header.
+    The id is the peer's `X-Request-ID` where its address is trusted, it names one and that looks
+    like an id; a new one otherwise. A response names it in the same header.
     """
 
     def __init__(self, application: Any, is_trusted: Callable[[str | None], bool]) -> None:
@@ -116,10 +135,10 @@ class RequestLog:
                 await self._application(scope, receive, send)
 
     def _request_id(self, scope: Any) -> str:
-        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        given = [value for name, value in scope["headers"] if name == b"x-request-id"]
         peer = scope["client"][0] if scope.get("client") else None
-        if self._is_trusted(peer) and REQUEST_ID.fullmatch(given):
-            return str(given, "ascii")
+        if len(given) == 1 and self._is_trusted(peer) and REQUEST_ID.fullmatch(given[0]):
+            return str(given[0], "ascii")
         return uuid4().hex
 
     async def _log(self, request_id: str, scope: Any, receive: Any, send: Any) -> None:

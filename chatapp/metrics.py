@@ -17,6 +17,9 @@ QUICK = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0
 PATIENT = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 12.0, 25.0, 60.0, 120.0)
 
 replies_running = Gauge("chatapp_replies_running", "Replies that this process is writing.")
+unread_sockets = Counter(
+    "chatapp_unread_sockets", "Sockets that were aborted, since their clients did not read."
+)
 viewers = Gauge("chatapp_viewers", "Browser tabs whose socket this process holds.")
 
 time_to_first_token = Histogram(

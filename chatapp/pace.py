@@ -30,13 +30,33 @@ class Share:
             self._began_at = time.monotonic()
 
 
+class OneAtATime:
+    """Around what takes a noticeable part of a turn of the event loop, where many may come at once.
+
+    When one has done its work, others get as much time as it took before the next begins.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._began_at = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._lock.acquire()
+        self._began_at = time.monotonic()
+
+    async def __aexit__(self, *_error: object) -> None:
+        try:
+            await asyncio.sleep(time.monotonic() - self._began_at)
+        finally:
+            self._lock.release()
+
+
 class Pace:
     """Watches how busy the process is; one for a process."""
 
     def __init__(self) -> None:
         self.spread = DISPLAY_FRAME_SECONDS
-        # Of what takes a noticeable part of a turn of the event loop, one at a time is done in one.
-        self.turn = asyncio.Lock()
+        self.one_at_a_time = OneAtATime()
 
     def interval(self, rendering: float) -> float:
         """Seconds until the next flush of a reply whose flushes take `rendering` seconds."""

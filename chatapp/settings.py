@@ -12,6 +12,8 @@ DATA_DIR = Path(environment.text("DATA_DIR", str(BASE_DIR / "var"))).resolve()
 
 DEBUG = environment.flag("DEBUG")
 SECRET_KEY = environment.text("SECRET_KEY") or environment.generated_secret(DATA_DIR / "secret_key")
+# Keys of before: what they signed and encrypted is still taken.
+SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 # Salts the key that encrypts upstream keys at rest; the secret is SECRET_KEY.
 SALT_KEY = "chatapp.upstream.api_key"
 
@@ -28,11 +30,21 @@ OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 DATABASE_URL = environment.text("DATABASE_URL")
 REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 
+# The most that one request may carry; Django itself refuses no form below it.
+CHATAPP_MAX_BODY_BYTES = environment.size("CHATAPP_MAX_BODY_BYTES", 2 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = CHATAPP_MAX_BODY_BYTES
+
 # Seconds that a reply outlives the close of its last tab, and the loss of its last connection.
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
 # Seconds that running replies get after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
+
+# What one person may have and do at once; in each process, but for the replies.
+CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
+CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
+# Of one tab, on average; for a moment it may be five times as many.
+CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)
 
 # What Prometheus says to be let in; /metrics is not there without it.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
@@ -54,8 +66,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatapp.database_away.DatabaseAwayMiddleware",
+    "chatapp.bad_input.BadInputMiddleware",
     "chatapp.static_files.StaticFilesMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "chatapp.idle_sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -118,16 +131,26 @@ CHANNEL_LAYERS = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
+# What attempts are counted in; past so many entries the expired ones are removed.
+CACHES = {
+    "default": {
+        "BACKEND": "chatapp.shared_cache.SharedCache",
+        "LOCATION": "chatapp_cacheentry",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    }
+}
+
 AUTH_USER_MODEL = "chatapp.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["chatapp.accounts.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "chatapp.passwords.HardToGuess"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "chat"
@@ -137,16 +160,36 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
+# Of an address ten failures a minute, of an account five in five minutes; and of an address so many
+# attempts, which an office behind one address has in the morning.
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_FORMS = {"change_password": "chatapp.accounts.ChangePasswordForm"}
+# Seconds that a password counts before what matters is changed.
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
+# With the prefix, a browser takes them from this host alone, over https, and for all of it:
+# no other host of the domain can set them
+# (https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3).
+SESSION_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}sessionid"
+CSRF_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}csrftoken"
+# Seconds that a session lives on unused; browsers keep no cookie for ten years anyway.
+CHATAPP_IDLE_TIMEOUT = environment.seconds("CHATAPP_IDLE_TIMEOUT", 14 * 86400, least=60)
+SESSION_COOKIE_AGE = int(min(CHATAPP_IDLE_TIMEOUT, 10 * 365 * 86400))
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # HSTS and the redirect from http are the business of the proxy that has the certificate.
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
-        "default-src": [SELF],
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
         "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],  # the socket's origin, too (CSP 3)
+        "worker-src": [SELF],
+        "manifest-src": [SELF],
         "object-src": [NONE],
         "base-uri": [NONE],
         "form-action": [SELF],
@@ -170,5 +213,6 @@ STORAGES = {
     },
 }
 WHITENOISE_MANIFEST_STRICT = False
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site's pages have a use for them
 
 LOGGING = logs.configuration(for_people=DEBUG or sys.stderr.isatty())

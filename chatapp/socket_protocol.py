@@ -1,31 +1,126 @@
-"""Daphne's WebSocket protocol, which may also say that the server restarts or can't work now.
+"""Daphne's WebSocket protocol, for clients that mean no good and for clients that are slow.
 
-Autobahn lets an application close with 1000 or a private code alone; with 1012 ("service restart")
-and 1013 ("try again later") a browser comes back, to another process perhaps. A socket that is
-refused with one of them gets 503 in place of 403, and a proxy tries another process.
+* What waits for a client is bounded. A message of any size may be on its way, in parts where it is
+  large. While it is, others wait behind it; where these come to more than a bound, the client does
+  not read: the connection is aborted, and the tab catches up by a snapshot when it is back.
+* What waits for the application is bounded, and a message may be as large as a form can be.
+* Autobahn lets an application close with 1000 or a private code alone. With 1012 ("service
+  restart") and 1013 ("try again later") a browser comes back, to another process perhaps; a socket
+  that is refused with one of them gets 503 in place of 403, and a proxy tries another process.
 
 Import it after the reactor is installed, as Daphne itself.
 """
 
+import logging
+from collections import deque
 from typing import Any
 
 from autobahn.websocket.types import ConnectionDeny
 from daphne.ws_protocol import WebSocketProtocol
 
-COME_BACK = (1012, 1013)  # the IANA registry of WebSocket close codes has their meaning
+from chatapp import metrics
+from chatapp.close_codes import CloseCode
+from chatapp.forms import MAX_PROMPT_CHARACTERS
+
+logger = logging.getLogger(__name__)
+
+FRAME_BYTES = 1024 * 1024  # pings and closes get through between two of them
+MOST_BEHIND = 1024 * 1024  # bytes that wait behind the message that is on its way
+# Six bytes are the most that JSON needs for a character, and the other fields are short.
+MOST_INCOMING = 6 * MAX_PROMPT_CHARACTERS + 64 * 1024
+MOST_UNREAD = 100  # messages that wait for the application
+MOST_UNREAD_BYTES = 2 * MOST_INCOMING
+
+CONTINUATION, TEXT, BINARY = 0, 1, 2  # RFC 6455, section 5.2
+REFUSALS = {
+    CloseCode.RESTARTING: (503, "Service Unavailable"),
+    CloseCode.TRY_AGAIN_LATER: (503, "Service Unavailable"),
+    CloseCode.FLOOD: (429, "Too Many Requests"),
+}
 
 
 class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
     """To be set as the `protocol` of Daphne's `WebSocketFactory`."""
 
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        self.maxMessagePayloadSize = self.maxFramePayloadSize = MOST_INCOMING
+        self.failByDrop = False  # who sends what is not taken is told why, by a close code
+        self._unsent: deque[tuple[int, bytes]] = deque()
+        self._sent = 0  # bytes of the first of them
+        self._behind = 0  # bytes of the others
+        self._is_full = False  # the transport has enough for now
+        self._unread = 0  # bytes since nothing waited for the application
+        # It belonged to Daphne's HTTP channel, whose business has ended.
+        self.transport.unregisterProducer()
+        self.transport.registerProducer(self, True)
+
+    # What the application sends
+
     def handle_reply(self, message: dict[str, Any]) -> None:
         code = message.get("code") if message["type"] == "websocket.close" else None
-        if code in COME_BACK and self.state == self.STATE_CONNECTING:
-            refusal = ConnectionDeny(503, "Service Unavailable")  # type: ignore[no-untyped-call]
+        if code in REFUSALS and self.state == self.STATE_CONNECTING:
+            refusal = ConnectionDeny(*REFUSALS[CloseCode(code)])  # type: ignore[no-untyped-call]
             self.handshake_deferred.errback(refusal)
             del self.handshake_deferred
             self.server.protocol_disconnected(self)
-        elif code in COME_BACK:
+        elif code in REFUSALS:
             self.sendCloseFrame(code=code)
         else:
             super().handle_reply(message)
+
+    def serverSend(self, content: str | bytes, binary: bool = False) -> None:
+        if self.state != self.STATE_OPEN:
+            return
+        if self._behind > MOST_BEHIND:
+            logger.info("A socket is aborted: its client does not read")
+            metrics.unread_sockets.inc()
+            self.stopProducing()
+            self.dropConnection(abort=True)
+            return
+        payload = content if isinstance(content, bytes) else content.encode()
+        if self._unsent:
+            self._behind += len(payload)
+        self._unsent.append((BINARY if binary else TEXT, payload))
+        self._send_more()
+
+    def _send_more(self) -> None:
+        while self._unsent and not self._is_full and self.state == self.STATE_OPEN:
+            opcode, payload = self._unsent[0]
+            start, self._sent = self._sent, self._sent + FRAME_BYTES
+            is_whole = self._sent >= len(payload)
+            if is_whole:
+                self._unsent.popleft()
+                self._sent = 0
+                self._behind -= len(self._unsent[0][1]) if self._unsent else 0
+            self.sendFrame(
+                opcode=CONTINUATION if start else opcode,
+                payload=payload[start : start + FRAME_BYTES],
+                fin=is_whole,
+            )
+
+    # What the transport says: twisted.internet.interfaces.IPushProducer
+
+    def pauseProducing(self) -> None:
+        self._is_full = True
+
+    def resumeProducing(self) -> None:
+        self._is_full = False
+        self._send_more()
+
+    def stopProducing(self) -> None:
+        self._unsent.clear()
+        self._sent = self._behind = 0
+
+    # What the client sends
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        if self.state != self.STATE_OPEN:
+            return
+        waiting = self.application_queue.qsize()
+        self._unread = len(payload) + (self._unread if waiting else 0)
+        if waiting < MOST_UNREAD and self._unread <= MOST_UNREAD_BYTES:
+            super().onMessage(payload, isBinary)
+        else:
+            logger.warning("A socket is closed, since it sends faster than can be read")
+            self.sendCloseFrame(code=CloseCode.FLOOD)

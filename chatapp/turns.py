@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from chatapp.models import Conversation, Message, StillStreaming, Upstream, User
+
+NOT_OFFERED = "This model is not offered any more. Choose another."
 
 
 class Refused(Exception):
@@ -40,7 +43,8 @@ class Turn:
 
     @property
     def history(self) -> list[Mapping[str, object]]:
-        return [one for message in self.thread[:-1] for one in message.as_chat_messages()]
+        earlier = self.thread[:-1]
+        return [one for message in earlier for one in message.as_chat_messages(self.reply)]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def store_retry(user: User, asked: dict[str, Any], process: UUID | None) -> Turn
     prompt = conversation and conversation.messages.filter(children=asked["reply"]).first()
     if not conversation or not prompt:
         raise Refused("That reply is not here any more. Reload the page.")
+    _refuse_too_many(user)
     upstream, model = _upstream_of(asked["model"])
     reply = conversation.answer(prompt, upstream, model, _open(process))
     thread = conversation.thread(reply.pk)
@@ -90,6 +95,7 @@ def view(user: User, pk: UUID, head: UUID | None) -> View:
 
 def _store_new_prompt(user: User, asked: dict[str, Any], process: UUID | None) -> Turn:
     here = _open(process)
+    _refuse_too_many(user)
     upstream, model = _upstream_of(asked["model"])
     with transaction.atomic():
         if asked["conversation"]:
@@ -123,6 +129,15 @@ def _open(process: UUID | None) -> UUID:
     return process
 
 
+def _refuse_too_many(user: User) -> None:
+    running = Message.objects.streaming().filter(conversation__user=user)
+    if running.count() >= settings.CHATAPP_REPLIES_PER_PERSON:
+        raise Refused(
+            f"{settings.CHATAPP_REPLIES_PER_PERSON} replies are being written for you already. "
+            "Stop one, or wait for its end; your text is kept."
+        )
+
+
 def _own_conversation(user: User, pk: UUID) -> Conversation:
     conversation = user.conversations.filter(pk=pk).first()
     if conversation is None:
@@ -132,6 +147,9 @@ def _own_conversation(user: User, pk: UUID) -> Conversation:
 
 def _upstream_of(choice: tuple[int, str]) -> tuple[Upstream, str]:
     upstream = Upstream.objects.filter(pk=choice[0], enabled=True).first()
-    if upstream is None:
-        raise Refused("This model is not offered any more. Choose another.")
+    named = upstream.offered_models.split() if upstream else []
+    if upstream is None or (named and choice[1] not in named):
+        raise Refused(NOT_OFFERED)
+    if upstream.secret_problem:
+        raise Refused(upstream.secret_problem)
     return upstream, choice[1]

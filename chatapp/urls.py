@@ -11,6 +11,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", views.conversation, name="conversation"),
     path("conversations/", views.conversations, name="conversations"),
     path("replies/<uuid:pk>/confidence/", views.confidence, name="confidence"),
+    path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),
     path("help/", views.help_page, name="help"),
     path("setup/<str:token>/", views.setup, name="setup"),
     path("accounts/login/", account.login, name="account_login"),
@@ -19,8 +20,9 @@ urlpatterns = [
     path("accounts/inactive/", account.account_inactive, name="account_inactive"),
     path("accounts/password/change/", account.password_change, name="account_change_password"),
     path("accounts/password/set/", account.password_set, name="account_set_password"),
-    path("accounts/password/reset/", account.password_reset, name="account_reset_password"),
+    path("accounts/password/reset/", views.forgotten_password, name="account_reset_password"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
+    path("admin/r/<path:rest>", views.nothing),  # the admin's own needs `django.contrib.sites`
     path("admin/", admin.site.urls),
     path("probe/", include("chatapp.doctor.probe")),
     path("healthz", views.healthz, name="healthz"),

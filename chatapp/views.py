@@ -3,7 +3,7 @@
 And what machines ask for: the probes and the metrics.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -12,22 +12,25 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import aget_object_or_404, get_object_or_404, redirect, render
 from django.utils.crypto import constant_time_compare
 from django.utils.dateparse import parse_datetime
+from django.utils.timezone import is_aware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
 
 from chatapp import frames, readiness, rendering
-from chatapp.accounts import is_setup_token, setup_token
+from chatapp.accounts import confirm, is_setup_token, setup_token
 from chatapp.catalogue import Offer
 from chatapp.forms import SetupForm
 from chatapp.generation import generations
 from chatapp.metrics import database_up, layer_up
-from chatapp.models import Conversation, Message, User
+from chatapp.models import Conversation, Message, ReplyImage, User
+from chatapp.models.locks import one_at_a_time
 
 HELP = Path(__file__).parent / "demo" / "help.md"
 SIDEBAR_PAGE = 60
@@ -65,7 +68,7 @@ def _chat_page(
     conversation: Conversation | None = None,
     live: frames.ReplyView | None = None,
 ) -> HttpResponse:
-    thread = conversation.thread(_asked_reply(request)) if conversation else []
+    thread = conversation.thread(_uuid(request.GET.get("reply", ""))) if conversation else []
     head = thread[-1] if thread else None
     context: dict[str, object] = {
         "conversation": conversation,
@@ -89,10 +92,10 @@ def _html_of(thread: list[Message], live: frames.ReplyView | None) -> rendering.
     return rendering.rendered(frames.texts_of(others))
 
 
-def _asked_reply(request: HttpRequest) -> UUID | None:
+def _uuid(text: str) -> UUID | None:
     try:
-        return UUID(request.GET["reply"])
-    except (KeyError, ValueError):
+        return UUID(text)
+    except ValueError:
         return None
 
 
@@ -120,7 +123,7 @@ def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
 @never_cache
 @login_required
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list; with `before`, the page of it that follows that moment."""
+    """The sidebar's list; with `before` and `id`, the page of it that follows that conversation."""
     context = _sidebar(request)
     page = "_conversation_page" if "before" in request.GET else "_conversation_list"
     return render(request, f"chat/{page}.html", context)
@@ -130,11 +133,11 @@ def _sidebar(request: HttpRequest) -> dict[str, object]:
     assert isinstance(request.user, User)
     found = request.user.conversations.all()
     if before := _moment(request.GET.get("before", "")):
-        found = found.filter(updated_at__lt=before)
+        found = found.after(before, _uuid(request.GET.get("id", "")))
     page = list(found[: SIDEBAR_PAGE + 1])
     return {
         "conversations": page[:SIDEBAR_PAGE],
-        "older_than": page[SIDEBAR_PAGE - 1].updated_at if len(page) > SIDEBAR_PAGE else None,
+        "last": page[SIDEBAR_PAGE - 1] if len(page) > SIDEBAR_PAGE else None,
         "running": set(
             Message.objects.streaming()
             .filter(conversation__in=page)
@@ -152,6 +155,22 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "chat/_confidence.html", {"tokens": tokens})
 
 
+@require_GET
+@login_required
+def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
+    """An image that came with a reply."""
+    assert isinstance(request.user, User)
+    images = ReplyImage.objects.readable_by(request.user)
+    image = get_object_or_404(images, message=pk, position=position)
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        "Content-Disposition": "inline",
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    return HttpResponse(bytes(image.data), content_type=image.media_type, headers=headers)
+
+
 def _confidence_of(
     text: str, probability: float, top: list[tuple[str, float]]
 ) -> dict[str, object]:
@@ -162,8 +181,9 @@ def _confidence_of(
 
 def _moment(text: str) -> datetime | None:
     try:
-        return parse_datetime(text)
-    except ValueError:
+        moment = parse_datetime(text)
+        return moment.astimezone(UTC) if moment and is_aware(moment) else None
+    except (ValueError, OverflowError):  # a day that no calendar has, or that is none in UTC
         return None
 
 
@@ -172,6 +192,12 @@ def _moment(text: str) -> datetime | None:
 def help_page(request: HttpRequest) -> HttpResponse:
     text = HELP.read_text()
     return render(request, "help.html", {"text": rendering.rendered([text])(text)})
+
+
+@require_GET
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Whom to ask: without mail there is nothing that this could send, and it asks nothing."""
+    return render(request, "account/password_reset.html")
 
 
 @require_http_methods(["GET", "POST"])
@@ -184,10 +210,21 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404("This is not the setup link that the server printed.")
     form = SetupForm(request.POST or None)
     if form.is_valid():
-        user = form.save()
-        login(request, user)
+        with transaction.atomic(), one_at_a_time("setup"):
+            is_first = is_setup_token(token)
+            user = form.save() if is_first else None
+        if user:
+            login(request, user)
+            confirm(request)
         return redirect("chat")
-    return render(request, "account/setup.html", {"form": form})
+    response = render(request, "account/setup.html", {"form": form})
+    # Or the proxy's log would have the address as what refers to each style sheet.
+    response["Referrer-Policy"] = "strict-origin"
+    return response
+
+
+def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
+    raise Http404("There is nothing here.")
 
 
 @require_GET

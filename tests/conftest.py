@@ -8,7 +8,7 @@ from django.db import connections
 from django.test import Client
 from tenacity import wait_none
 
-from chatapp.generation import asking, shut_down
+from chatapp.generation import asking, shut_down, storing
 from chatapp.models import Upstream, User
 from tests.fake_upstream import FakeUpstream
 from tests.live import site  # noqa: F401 - a fixture
@@ -19,9 +19,10 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The thread of asynchronous queries gives its connection back before the database goes."""
+    """The threads of asynchronous queries give their connections back before the database goes."""
     yield
-    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+    for thread in (SyncToAsync.single_thread_executor, storing.thread):
+        thread.submit(connections.close_all).result()
 
 
 @pytest.fixture
@@ -66,12 +67,20 @@ def bobs(bob: User) -> Client:
 
 @pytest.fixture
 def olives(olive: User) -> Client:
-    return signed_in(olive)
+    """Olive's, who gave her password again just now."""
+    return confirmed(signed_in(olive))
 
 
 def signed_in(user: User) -> Client:
     client = Client(headers={"host": "localhost"})
     client.force_login(user)
+    return client
+
+
+def confirmed(client: Client) -> Client:
+    """The browser of somebody who gave their password again, as what matters asks for it."""
+    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert answer.status_code == 302, answer.content.decode()
     return client
 
 

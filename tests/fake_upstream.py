@@ -150,8 +150,11 @@ class Script:
     steps: tuple[Step, ...]
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    written_head: bytes = b""  # in place of our own; the body is then whatever comes until close
 
     def head(self) -> bytes:
+        if self.written_head:
+            return self.written_head
         headers = {"content-type": "text/event-stream", "transfer-encoding": "chunked"}
         headers |= {name.lower(): value for name, value in self.headers.items()}
         lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
@@ -231,10 +234,17 @@ class FakeUpstream:
         self._thread.join(WAIT_SECONDS)
 
     def script(
-        self, *steps: Step, status: int = 200, headers: dict[str, str] | None = None
+        self,
+        *steps: Step,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        head: bytes = b"",
     ) -> None:
-        """Queue the response to the next chat completion that has none yet."""
-        self._scripts.put(Script(steps, status, headers or {}))
+        """Queue the response to the next chat completion that has none yet.
+
+        With a `head`, that is written as it is, and so is the body, which ends with a close.
+        """
+        self._scripts.put(Script(steps, status, headers or {}, head))
 
     def fail(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         """Queue an error response; a body that is no text is sent as JSON."""
@@ -374,7 +384,9 @@ class _Connection(asyncio.Protocol):
             match step:
                 case bytes():
                     if step:
-                        self.transport.write(b"%x\r\n%b\r\n" % (len(step), step))
+                        is_bare = bool(script.written_head)
+                        chunked = b"%x\r\n%b\r\n" % (len(step), step)
+                        self.transport.write(step if is_bare else chunked)
                         await self._may_write.wait()
                 case Pause():
                     await step._wait()
@@ -390,7 +402,10 @@ class _Connection(asyncio.Protocol):
                     self._request = None
                     self.transport.close()
                     return
-        self.transport.write(b"0\r\n\r\n")
+        if script.written_head:
+            self.transport.close()
+        else:
+            self.transport.write(b"0\r\n\r\n")
 
     def _record_close(self, was_reset: bool) -> None:
         if self._request and not self._request.closed:

@@ -34,6 +34,10 @@ SPLINTERS = [
     ],
     *[b"null", b"{}", b"[]", b"-1", b"1e999", b"99999999999999999999", b"true", b'""', b"NaN"],
     *[b"<think>", b"</think>", b"`</think>", b"\\ud800", b"\\u0000", b"[" * 2000, b'{"a":' * 2000],
+    *[b"[THINK]", b"[/THINK]", b"event: error\n", b"error: ", b"plain words\n", b'{"a":1}\n'],
+    *[b'"content":[{"type":"text","text":"x"},[[]]]', b'"images":[{}]', b'"audio":{"data":"x"}'],
+    *[b'"citations":["https://a.example/", 5]', b'"annotations":{}', b'"extra_content":{"a":1}'],
+    *[b'"finish_reason":"stop"', b'"finish_reason":"odd"', b'"message":{}', b'"object":"error"'],
     *[b'"index":17', b'"content":null', b'"tool_calls":[{}]', b'"choices":[null]', b'"error":"x"'],
 ]
 
@@ -105,6 +109,9 @@ def check(data: bytes, places: list[int]) -> None:
         assert reply.ending in Ending
         assert not reply.wants_tools or reply.tool_calls
         reply.estimated_usage([])
+        stored = [*reply.sources, *reply.left_out, reply.error.message if reply.error else ""]
+        if any("\0" in text for text in stored):
+            raise Wrong("there is a NUL in what is kept besides")
         shown_tokens(reply.logprobs)
 
 

@@ -78,7 +78,12 @@ class Person:
 
     @property
     def cookies(self) -> dict[str, str]:
-        return {"sessionid": self.session}
+        """By both names, that of plain http and that of https: a server knows one of them."""
+        return {"sessionid": self.session, "__Host-sessionid": self.session}
+
+    @property
+    def cookie_header(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +141,7 @@ class Site:
     def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         """The environment of a new data directory and database, or of a copy of them."""
         directory = self._directory / f"{name}{next(self._numbers)}"
-        directory.mkdir()
+        directory.mkdir(mode=0o700)
         environment = {"DATA_DIR": str(directory)}
         if template:
             self._copy_files(Path(template["DATA_DIR"]), directory)
@@ -243,6 +248,26 @@ def free_port() -> int:
     with closing(socket.socket()) as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+def listeners(pid: int) -> set[tuple[str, int]]:
+    """The IPv4 addresses and ports that a process listens on (proc(5): /proc/pid/net/tcp)."""
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if target.startswith("socket:["):
+            sockets.add(target[8:-1])
+    found = set()
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        _, local, _, state, *rest = line.split()
+        if state == "0A" and rest[5] in sockets:
+            address, port = local.split(":")
+            octets = bytes.fromhex(address)[::-1]
+            found.add((".".join(map(str, octets)), int(port, 16)))
+    return found
 
 
 @dataclass

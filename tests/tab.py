@@ -20,6 +20,7 @@ class Tab:
     """One browser tab of the person whose `client` is signed in; a context manager."""
 
     def __init__(self, client: Client, origin: str = "http://localhost", **query: object) -> None:
+        self.client = client
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
         headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]
         if origin:

@@ -9,7 +9,12 @@ from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.upstream.events import TokenUsage
 from tests import stored
 
-REQUESTS = {"dialect": "auto", "parameters": "{}", "offers_tools": "on"}
+REQUESTS = {
+    "dialect": "auto",
+    "parameters": "{}",
+    "offers_tools": "on",
+    "silence_seconds": "300",
+}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

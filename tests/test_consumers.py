@@ -7,6 +7,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
+from chatapp import catalogue
 from chatapp.generation import asking, generations
 from chatapp.generation.presence import Sighting
 from chatapp.models import Conversation, Message, Upstream, Usage, User
@@ -364,11 +365,13 @@ async def test_markup_in_a_prompt_and_in_a_reply_is_shown_as_text(
 
 
 @pytest.mark.parametrize("origin", ["", "https://evil.example", "http://localhost:9999", "null"])
-async def test_a_socket_from_another_origin_is_refused(alices: Client, origin: str) -> None:
+async def test_a_socket_from_another_origin_is_refused(
+    alices: Client, generations_end: None, origin: str
+) -> None:
     assert not await Tab(alices, origin=origin).connect()
 
 
-async def test_a_socket_without_a_session_is_refused(db: None) -> None:
+async def test_a_socket_without_a_session_is_refused(generations_end: None, db: None) -> None:
     assert not await Tab(Client()).connect()
 
 
@@ -381,13 +384,71 @@ async def test_a_person_who_was_deactivated_can_ask_no_more(tab: Tab, alice: Use
     alice.is_active = False
     await alice.asave()
     await tab.send(action="prompt", message="Hello")
-    await tab.until("signed out")
+    await tab.until("not active any more")
 
 
 async def all_saved() -> None:
     """Waits for what a closed tab can't be told: that its reply is saved."""
     for task in list(generations()._tasks):
         await task
+
+
+NOT_OFFERED = "This model is not offered any more. Choose another."
+
+
+async def test_a_model_that_an_administrator_does_not_offer_is_not_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    reply = await tab.ask("Hello", model=f"{connected.pk}/one")
+    await tab.until_ended()
+    await Upstream.objects.aupdate(offered_models="two\nthree")
+    asked = len(upstream.chat_requests)
+    for refused in ("one", "tw", "two three", "TWO", "two/"):
+        chosen = {"model": f"{connected.pk}/{refused}"}
+        await tab.send(action="prompt", message="Hello", **chosen)
+        await tab.until(NOT_OFFERED)
+        await tab.send(action="retry", reply=str(reply), **chosen)
+        await tab.until(NOT_OFFERED)
+    assert len(upstream.chat_requests) == asked
+    assert await Message.objects.acount() == 2
+    await tab.send(action="retry", reply=str(reply), model=f"{connected.pk}/two")
+    await tab.until_ended()
+
+
+async def test_a_model_that_its_upstream_does_not_list_is_not_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    await generations().catalogue.offers()
+    asked = len(upstream.chat_requests)
+    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/three")
+    await tab.until(NOT_OFFERED)
+    await tab.send(action="retry", reply=str(uuid4()), model=f"{connected.pk}/three")
+    await tab.until(NOT_OFFERED)
+    assert len(upstream.chat_requests) == asked
+    await tab.ask("Hello", model=f"{connected.pk}/two")
+
+
+async def test_a_model_that_its_upstream_lists_since_a_while_is_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process, which heard of it, drew the page."""
+    upstream.models = ["one"]
+    await generations().catalogue.offers()
+    upstream.models = ["one", "two"]
+    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/two")
+    await tab.until(NOT_OFFERED)
+    monkeypatch.setattr(catalogue, "RETRY_SECONDS", 0)
+    await tab.ask("Hello", model=f"{connected.pk}/two")
+
+
+async def test_an_upstream_that_lists_nothing_is_asked_for_any_model(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, {"error": {"message": "no such page"}})
+    await generations().catalogue.offers()
+    await tab.ask("Hello", model=f"{connected.pk}/any")
 
 
 @pytest.mark.parametrize("model", ["9" * 5000 + "/m", "x/m", "/"])

@@ -20,6 +20,10 @@ def port(name: str) -> int:
     return environment.port(name, 8000)
 
 
+def tabs(name: str) -> int:
+    return environment.number(name, 250)
+
+
 def base_url(name: str) -> str:
     return environment.url(name, ("http", "https"))
 
@@ -45,6 +49,8 @@ def proxies(name: str) -> list[str]:
         (port, "", 8000),
         (port, "0", 0),
         (port, "65535", 65535),
+        (tabs, "", 250),
+        (tabs, "1", 1),
         (base_url, "", ""),
         (base_url, "https://host/v1", "https://host/v1"),
         (environment.origins, "https://a.example/,http://b:1", ["https://a.example", "http://b:1"]),
@@ -70,6 +76,9 @@ def test_a_good_value_is_read(
         (port, "http", 'NAME="http" is not a port number, for example 8000'),
         (port, "65536", 'NAME="65536" is not a port number, for example 8000'),
         (port, "-1", 'NAME="-1" is not a port number, for example 8000'),
+        (tabs, "0", 'NAME="0" is not a number from 1 on, for example 250'),
+        (tabs, "many", 'NAME="many" is not a number from 1 on, for example 250'),
+        (tabs, "²", 'NAME="²" is not a number from 1 on, for example 250'),
         (base_url, "host/v1", "NAME must start with http:// or https://"),
         (
             environment.origins,

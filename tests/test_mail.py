@@ -1,6 +1,7 @@
 """What processes post to each other, over a layer in memory."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
@@ -8,7 +9,7 @@ import pytest
 from channels.layers import InMemoryChannelLayer
 
 from chatapp.generation import mail as module
-from chatapp.generation.mail import MOST_WAITING, Letter, Mail
+from chatapp.generation.mail import ECHO_SECONDS, MOST_WAITING, Letter, Mail
 
 
 class Box:
@@ -99,3 +100,29 @@ def test_nothing_is_kept_before_there_is_anybody_to_write_to() -> None:
     box = Box()
     box.mail.post(uuid4(), "frame")
     assert not box.mail._waiting
+
+
+async def test_a_layer_that_loses_everything_is_known_within_two_seconds(
+    boxes: tuple[Box, Box], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = boxes
+    sent = one.mail._layer.group_send
+
+    async def lose(group: str, message: object) -> None: ...
+
+    monkeypatch.setattr(one.mail._layer, "group_send", lose)
+    async with asyncio.timeout(2):
+        while one.mail.answers:  # noqa: ASYNC110 - time passes
+            await asyncio.sleep(0.01)
+    monkeypatch.setattr(one.mail._layer, "group_send", sent)
+    async with asyncio.timeout(2):
+        while not one.mail.answers:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_busy_loop_is_not_taken_for_a_layer_that_is_away(boxes: tuple[Box, Box]) -> None:
+    one, _ = boxes
+    for _ in range(5):
+        time.sleep(3 * ECHO_SECONDS)  # noqa: ASYNC251 - holds the loop, as too much work would
+        await asyncio.sleep(0)
+        assert one.mail.answers

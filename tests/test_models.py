@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from chatapp.models import (
     Conversation,
@@ -18,7 +18,7 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.models.processes import LEASE_SECONDS
+from chatapp.models.processes import LEASE_SECONDS, Silences
 from chatapp.upstream.events import TokenUsage
 from chatapp.upstream.reply import Ending, Reply
 from tests.stored import end, growing, reply_of
@@ -137,16 +137,32 @@ def test_what_a_living_process_streams_is_no_orphan(
     process = Process.here(is_alone=False)
     process.beat()
     conversation.ask(uuid4(), "Why?", None, gateway, MODEL, process.pk)
-    other = Process.here(is_alone=False)
-    other.beat()
-    Process.objects.bury(other)
+    silences, moment = Silences(), 100.0
+    for clock in (0, 30, -3600, 3600, 1, 0):  # the database's, which somebody sets
+        Process.objects.update(seen_at=timezone.now() + timedelta(seconds=clock))
+        moment += LEASE_SECONDS - 1
+        Process.objects.bury(silences.dead(Process.objects.beats(), moment, since=0))
     assert Message.objects.interrupt_orphans() == 0
-    Process.objects.update(seen_at=Now() - timedelta(seconds=LEASE_SECONDS + 1))
-    Process.objects.bury(other)  # which was not seen either: the database stood still
+
+
+def test_what_a_silent_process_streamed_is_an_orphan_after_a_lease(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    process, moment = Process.here(is_alone=False), 100.0
+    process.beat()
+    conversation.ask(uuid4(), "Why?", None, gateway, MODEL, process.pk)
+    silences = Silences()
+    assert not silences.dead(Process.objects.beats(), moment, since=0)
+    late = moment + LEASE_SECONDS + 0.1
+    # The database stood still until just now.
+    assert not silences.dead(Process.objects.beats(), late, since=late - 1)
+    dead = silences.dead(Process.objects.beats(), late, since=0)
+    Process.objects.update(seen_at=timezone.now() + timedelta(seconds=1))
+    Process.objects.bury(dead)  # which it was not: it has beaten meanwhile
     assert Message.objects.interrupt_orphans() == 0
-    other.beat()
-    assert Message.objects.interrupt_orphans() == 0
-    Process.objects.bury(other)
+    assert not silences.dead(Process.objects.beats(), late, since=0)
+    later = late + LEASE_SECONDS + 0.1
+    Process.objects.bury(silences.dead(Process.objects.beats(), later, since=0))
     assert Message.objects.interrupt_orphans() == 1
 
 
@@ -156,7 +172,7 @@ def test_a_process_that_was_buried_comes_back_with_its_next_beat(db: None) -> No
     assert not process.beat()
     Process.objects.all().delete()
     assert process.beat()
-    assert Process.objects.alive().get().pk == process.pk
+    assert Process.objects.get().pk == process.pk
 
 
 def test_who_died_here_is_known_at_once(db: None) -> None:

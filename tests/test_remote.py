@@ -35,7 +35,7 @@ class Layer:
 
 class Tab:
     user_id = 1
-    session = ""
+    session_key = ""
 
     def __init__(self, html: str) -> None:
         self.page = Page(html)
@@ -44,8 +44,6 @@ class Tab:
         self.page.swap(frame)
 
     async def catch_up(self, conversation: object) -> None: ...
-
-    async def check_session(self) -> None: ...
 
     async def close(self, code: int) -> None: ...
 
@@ -178,6 +176,19 @@ async def test_a_gap_costs_one_snapshot_for_all_tabs() -> None:
     pair.there.letters.clear()
     await pair.settle()
     assert [tab.page.region("answer") for tab in tabs] == ["One two three"] * 2
+
+
+async def test_a_tab_that_joins_again_and_again_costs_one_snapshot_at_a_time() -> None:
+    pair = Pair()
+    tab = pair.open_tab()
+    for _ in range(100):
+        pair.remote.join(tab)
+    assert [kind for kind, *_ in pair.back.letters] == ["watch"]
+    await pair.write("All of it")
+    await pair.settle()
+    assert shown(tab) == "Allofit"
+    pair.remote.join(tab)
+    assert [kind for kind, *_ in pair.back.letters] == ["watch"]
 
 
 async def test_silence_is_told_once_and_ends_with_the_snapshot() -> None:

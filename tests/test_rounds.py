@@ -1,5 +1,6 @@
 """What happens between the requests of one reply: tries again, tools, choices, what is kept."""
 
+import base64
 import sys
 from uuid import UUID, uuid4
 
@@ -7,8 +8,8 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatapp.generation import asking, generations, writer
-from chatapp.models import Conversation, Message, ToolServer, Upstream, Usage
+from chatapp.generation import asking, writer
+from chatapp.models import Conversation, Message, ReplyImage, ToolServer, Upstream, Usage
 from tests.fake_upstream import (
     FakeUpstream,
     Pause,
@@ -216,6 +217,103 @@ async def test_tools_are_called_in_a_limited_number_of_rounds(
     assert len(message.earlier_rounds) == len(upstream.chat_requests) == 2
 
 
+async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
+    looking = [role(), delta("Let me look."), call(CLOCK, "{}"), finish("tool_calls"), done()]
+    upstream.script(*looking)
+    upstream.script(*looking)
+    reply = await tab.ask()
+    told = await tab.until_ended()
+    assert "called tools again and again without an answer" in told
+    assert "What had arrived is kept." in told
+    assert ">Continue</button>" in told
+    message = await saved(reply)
+    assert [one["content"] for one in message.earlier_rounds] == ["Let me look."] * 2
+    await tab.ask("Continue", conversation=str(message.conversation_id), parent=str(reply))
+    await tab.until_ended()
+    roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "user"]
+
+
+SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
+
+
+async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    function = {"name": CLOCK, "arguments": "{}"}
+    signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
+    upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.ask("And now?", conversation=conversation)
+    await tab.until_ended()
+    await tab.ask("And now?", conversation=conversation, model=f"{connected.pk}/another")
+    await tab.until_ended()
+    _, again, next_prompt, another = (request.body for request in upstream.chat_requests)
+    for body, extra in ((again, SIGNED), (next_prompt, SIGNED), (another, None)):
+        (sent,) = (one for message in body["messages"] for one in message.get("tool_calls", ()))
+        assert sent.get("extra_content") == extra
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
+) -> None:
+    upstream.script(
+        *(choice({name: "Tokyo, "}), choice({name: "so ask."})),
+        *(call(CLOCK, "{}"), finish("tool_calls"), done()),
+    )
+    upstream.script(choice({name: "Noon, then."}), delta("Noon."), finish(), done())
+    upstream.script(choice({name: "Hm."}), delta("Still noon."), finish(), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    for model in ("", "", f"{connected.pk}/another"):
+        chosen = {"model": model} if model else {}
+        await tab.ask("And now?", conversation=conversation, **chosen)
+        await tab.until_ended()
+    sent = [
+        [
+            message.get(name)
+            for message in request.body["messages"]
+            if message["role"] == "assistant"
+        ]
+        for request in upstream.chat_requests
+    ]
+    # An answer without calls needs no reasoning beside it, and another model none at all.
+    looped = ["Tokyo, so ask.", "Noon, then."]
+    assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
+
+
+async def test_reasoning_in_tags_has_no_field_to_go_back_in(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("<think>Hm.</think>"), call(CLOCK, "{}"), finish("tool_calls"), done())
+    await tab.ask()
+    await tab.until_ended()
+    assistant = upstream.chat_requests[1].body["messages"][-2]
+    assert assistant.keys() == {"role", "content", "tool_calls"}
+
+
+async def test_calls_that_are_all_numbered_0_run_each(tab: Tab, upstream: FakeUpstream) -> None:
+    calls = [
+        {"index": 0, "id": name, "function": {"name": CLOCK, "arguments": {"timezone": zone}}}
+        for name, zone in (("a", "UTC"), ("b", "Asia/Tokyo"))
+    ]
+    upstream.script(choice({"tool_calls": calls}), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    results = upstream.chat_requests[1].body["messages"][-2:]
+    assert [result["tool_call_id"] for result in results] == ["a", "b"]
+    assert "UTC" in results[0]["content"]
+    assert "Tokyo" in results[1]["content"]
+
+
 async def test_a_model_that_takes_no_tools_is_asked_without_them(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -373,9 +471,11 @@ async def test_a_refusal_is_a_region_and_an_ending(tab: Tab, upstream: FakeUpstr
     assert (await saved(reply)).ending == "refused"
 
 
-async def test_an_upstream_that_falls_silent_is_told(tab: Tab, upstream: FakeUpstream) -> None:
-    generations().client._idle_seconds = 0.2
-    generations().client._http.timeout = 0.2
+async def test_an_upstream_that_falls_silent_for_longer_than_is_set_is_given_up(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.silence_seconds = 1
+    await connected.asave()
     upstream.script(role(), delta("Half"), Stall())
     reply = await tab.ask()
     assert "fell silent" in await tab.until_ended()
@@ -402,3 +502,114 @@ async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
     assert (message.ending, message.content) == ("stopped", "Half")
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.usage.completion_tokens == 9
+
+
+# How it ended, and what came besides text
+
+
+@pytest.mark.parametrize(
+    ("steps", "ending", "sentence"),
+    [
+        ([role(), delta("Half"), done()], "cut_off", "ended before the reply was complete"),
+        ([role(), finish(), usage(), done()], "no_answer", "ended the reply without an answer"),
+        ([reasoning("Hm."), finish(), done()], "no_answer", "thought, but gave no answer"),
+        ([role(), delta("Half"), finish("abort"), done()], "failed", "with “abort”"),
+        ([delta("Half"), b"event: error\ndata: it broke\n\n", done()], "failed", "it broke"),
+    ],
+)
+async def test_half_an_answer_is_never_called_whole(
+    tab: Tab,
+    alices: Client,
+    upstream: FakeUpstream,
+    steps: list[bytes],
+    ending: str,
+    sentence: str,
+) -> None:
+    upstream.script(*steps)
+    reply = await tab.ask()
+    assert sentence in await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == ending
+    page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
+    assert sentence in page.content.decode()
+
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108040000 00b51c0c02"
+    "0000000b4944415478da6364f80f00010501012718e3660000000049454e44ae426082"
+)
+CITED = {
+    "citations": ["https://a.example/?q=1&x=<b>", "javascript:alert(1)"],
+    "search_results": [{"url": "https://b.example/two", "title": "<script>alert(1)</script>"}],
+}
+
+
+async def test_sources_images_and_sound_stand_under_the_answer_and_stay_there(
+    tab: Tab, alices: Client, bobs: Client, olives: Client, upstream: FakeUpstream
+) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
+    svg = f"data:image/svg+xml;base64,{base64.b64encode(b'<svg/>').decode()}"
+    images = [{"image_url": {"url": one}} for one in (url, svg, "https://tracker.example/1.png")]
+    upstream.script(
+        *(role(), choice({"audio": {"transcript": "Here "}}), choice({"audio": {"data": "AAAA"}})),
+        *(delta("it is."), choice({"images": images}), chunk([], **CITED), finish(), done()),
+    )
+    reply = await tab.ask()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.content, message.ending) == ("Here it is.", "complete")
+    paths = [f"/c/{message.conversation_id}/"]
+    paths.append(f"/admin/chatapp/conversation/{message.conversation_id}/change/")
+    pages = [
+        (await database_sync_to_async(client.get)(path)).content.decode()
+        for client, path in zip((alices, olives), paths, strict=True)
+    ]
+    image = f"/replies/{reply}/images/0/"
+    for html in ("".join(tab.frames), *pages):
+        assert 'href="https://a.example/?q=1&amp;x=&lt;b&gt;"' in html
+        assert ">&lt;script&gt;alert(1)&lt;/script&gt;</a>" in html
+        assert "b.example</span>" in html
+        assert "javascript:" not in html
+        assert "spoke this reply" in html
+        assert f'<img src="{image}"' in html
+        assert "/images/1/" not in html
+        assert "tracker.example" not in html
+        assert "image (2), source" in html
+    assert "3 pieces of the stream could not be read and were left out" in pages[0]
+    answers = [await database_sync_to_async(one.get)(image) for one in (alices, olives, bobs)]
+    assert [answer.status_code for answer in answers] == [200, 200, 404]
+    assert answers[0].content == PIXEL
+    assert answers[0]["Content-Type"] == "image/png"
+    assert answers[0]["X-Content-Type-Options"] == "nosniff"
+    missing = await database_sync_to_async(alices.get)(f"/replies/{reply}/images/1/")
+    assert missing.status_code == 404
+
+
+async def test_what_came_in_an_earlier_round_stays_too(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(
+        chunk([], citations=["https://a.example/"]), call(CLOCK, "{}"), finish("tool_calls"), done()
+    )
+    upstream.script(chunk([], citations=["https://b.example/"]), delta("Noon."), finish(), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    urls = [source.url for source in (await saved(reply)).extras.sources]
+    assert urls == ["https://a.example/", "https://b.example/"]
+
+
+async def test_each_choice_has_its_own_images(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.parameters = {"n": 2}
+    await connected.asave()
+    url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
+    images = [{"image_url": {"url": url}}]
+    upstream.script(
+        chunk([{"index": 0, "delta": {"content": "None."}, "finish_reason": "stop"}]),
+        chunk([{"index": 1, "delta": {"images": images}, "finish_reason": "stop"}]),
+        done(),
+    )
+    await tab.ask()
+    await tab.until_ended()
+    second = await Message.objects.aget(choice=1)
+    assert (second.ending, second.extras.image_count) == ("complete", 1)
+    assert [image.message_id async for image in ReplyImage.objects.all()] == [second.pk]

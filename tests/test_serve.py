@@ -25,7 +25,16 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import PASSWORD, WAIT_SECONDS, Person, Server, Site, free_port, run
+from tests.live import (
+    PASSWORD,
+    WAIT_SECONDS,
+    Person,
+    Server,
+    Site,
+    free_port,
+    listeners,
+    run,
+)
 from tests.page import Page, parse
 from tests.visitor import Visitor, ending_of, open_socket, visit
 
@@ -494,26 +503,6 @@ def test_the_demo_listens_on_loopback_alone_and_wants_its_key(demo: Server) -> N
     assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code != 200
 
 
-def listeners(pid: int) -> set[tuple[str, int]]:
-    """The IPv4 addresses and ports that a process listens on (proc(5): /proc/pid/net/tcp)."""
-    sockets = set()
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            target = str(link.readlink())
-        except FileNotFoundError:
-            continue  # closed meanwhile
-        if target.startswith("socket:["):
-            sockets.add(target[8:-1])
-    found = set()
-    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        _, local, _, state, *rest = line.split()
-        if state == "0A" and rest[5] in sockets:
-            address, port = local.split(":")
-            octets = bytes.fromhex(address)[::-1]
-            found.add((".".join(map(str, octets)), int(port, 16)))
-    return found
-
-
 # Secrets
 
 
@@ -531,6 +520,9 @@ async def test_the_api_key_stays_out_of_pages_frames_and_the_log(
     with patient.visit(alice) as client:
         assert KEY not in client.get(visitor.path).text
     with patient.visit(site.olive) as client:
+        client.get("/accounts/reauthenticate/")
+        fields = {"password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        client.post("/accounts/reauthenticate/", data=fields, headers={"referer": patient.url})
         for path in ("/admin/chatapp/upstream/", "/admin/chatapp/upstream/1/change/"):
             page = client.get(path)
             assert page.status_code == 200

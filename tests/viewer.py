@@ -29,6 +29,7 @@ from tests.page import Element, Page
 from tests.visitor import Visitor
 
 SIGNED_OUT = 4401
+DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
 REOPENS_AFTER = 3.0  # seconds, after any other code
 JITTER = 0.3
@@ -174,9 +175,10 @@ class Viewer(Visitor):
                 async with websockets.asyncio.client.connect(
                     url,
                     origin=self.address.url,  # type: ignore[arg-type]
-                    additional_headers={"Cookie": f"sessionid={self.person.session}"},
+                    additional_headers={"Cookie": self.person.cookie_header},
                     ssl=self.address.tls,
                     proxy=None,
+                    max_size=None,
                     create_connection=lambda *args, **options: _Socket(self, *args, **options),
                 ) as socket:
                     attempts = 0
@@ -187,7 +189,7 @@ class Viewer(Visitor):
                         code = socket.close_code or 1006
             self.closes.append(code)
             await self._tell()
-            if code == SIGNED_OUT:
+            if code in (SIGNED_OUT, DEACTIVATED):
                 return
             attempts += 1
             await asyncio.sleep(self._delay(attempts) if code in RECONNECT_CODES else REOPENS_AFTER)

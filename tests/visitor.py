@@ -79,9 +79,10 @@ async def open_socket(address: Address, person: Person, page: Page) -> AsyncIter
     async with websockets.asyncio.client.connect(
         address.url.replace("http", "ws", 1) + page.socket_url,
         origin=address.url,  # type: ignore[arg-type]
-        additional_headers={"Cookie": f"sessionid={person.session}"},
+        additional_headers={"Cookie": person.cookie_header},
         ssl=address.tls,
         proxy=None,
+        max_size=None,
     ) as socket:
         yield Visitor(page, socket)
 

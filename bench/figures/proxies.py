@@ -68,7 +68,7 @@ def _past_the_proxy(server: Server, browser: Browser) -> Browser:
     """One at the server itself, in the same session: its cookies would only be set over TLS."""
     client = httpx.AsyncClient(
         base_url=f"http://{server.host}",
-        cookies={"sessionid": browser.client.cookies["sessionid"]},
+        cookies={"__Host-sessionid": browser.client.cookies["__Host-sessionid"]},
         timeout=WAIT_SECONDS,
         trust_env=False,
     )

@@ -42,6 +42,8 @@ how replies look.
 - `everything`
 - `show me confidence`
 - `moderation`
+- `show me sources`
+- `show me a picture`
 - `refuse`
 
 **See a tool being called**

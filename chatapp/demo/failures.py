@@ -84,6 +84,14 @@ PAGE = b"""<!doctype html>
 """
 HALF = b'data: {"choices":[{"index":0,"delta":{"content":"This chunk is sound, the next is"}}]}\n\n'
 
+FIRST_HALF = b'data: {"choices":[{"index":0,"delta":{"content":"Half of an answer, and"}}]}\n\n'
+DONE = b"data: [DONE]\n\n"
+
+
+def finishing(word: str) -> bytes:
+    return f'data: {{"choices":[{{"delta":{{}},"finish_reason":"{word}"}}]}}\n\n'.encode()
+
+
 STATUSES = {
     "401": Failure(
         "the key is refused",
@@ -121,9 +129,16 @@ BREAKING = {
         "an error arrives in the middle of the answer",
         breaking(Ending.ERROR, "be interrupted by an error"),
     ),
+    "event": Failure(
+        "the same, as an event of that name",
+        sending(FIRST_HALF, b"event: error\ndata: the model ran out of memory\n\n", DONE),
+    ),
     "cut off": Failure(
         "the connection ends in the middle of the answer",
         breaking(Ending.CUT_OFF, "lose its connection"),
+    ),
+    "done": Failure(
+        "the stream calls itself done in the middle of the answer", sending(FIRST_HALF, DONE)
     ),
     "stall": Failure(
         "the answer falls silent; press Stop, or see what the app does about it",
@@ -141,6 +156,11 @@ ENDING = {
         breaking(Ending.CONTENT_FILTER, "be ended by a content filter"),
     ),
     "refusal": Failure("the model refuses", REFUSAL),
+    "no answer": Failure("the model stops before its first word", sending(finishing("stop"), DONE)),
+    "odd word": Failure(
+        "the answer ends with a word that nobody knows",
+        sending(FIRST_HALF, finishing("gave_up"), DONE),
+    ),
 }
 
 ANSWERING_STRANGELY = {

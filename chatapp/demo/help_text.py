@@ -30,6 +30,10 @@ KEYWORDS = {
         tool tools mcp call calls called calling function functions allow deny permission clock
         arguments
     """,
+    "Sources and pictures": """
+        source citation citations cited link links picture image images sound spoken audio
+        transcript
+    """,
     "How sure the model was": """
         sure confidence confident probability probabilities likely logprobs logprob uncertain
         certainty

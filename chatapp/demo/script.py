@@ -1,7 +1,7 @@
 """A script is everything the demo will say in one reply, decided before the first byte is sent."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal, NamedTuple, Self
 
@@ -63,6 +63,7 @@ class Script:
     unsaid: str = ""
     refusal: str = ""
     calls: tuple[Call, ...] = ()
+    beside: Mapping[str, object] = field(default_factory=dict)  # the text: images, annotations
     is_moderated: bool = False
     is_sent_whole: bool = False  # as JSON, although a stream was asked for
     thinks_in_tags: bool = False

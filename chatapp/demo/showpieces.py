@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from chatapp.demo.article import ARTICLE
 from chatapp.demo.failures import REFUSAL
+from chatapp.demo.picture import dusk
 from chatapp.demo.script import Script
 
 TABLE = """Here is a table with a column aligned each way.
@@ -87,6 +88,12 @@ A character such as é, 日 or 🙂 can be split over two tokens; it is shown as
 
 MODERATION = """A gateway can judge what was asked and what was answered. With the model `demo-openai`, such a judgement comes along with this reply: it says that the question was flagged, although there is nothing wrong with it, and that the answer could not be checked. The other models of the demo send none."""
 
+SOURCES = """Models that search the web say where their knowledge is from. Markdown is described by CommonMark [1], and this app is made with Django [2]; both stand under this answer as links.
+
+This demo has searched nothing: the two are always the same."""
+
+PICTURE = """Some models draw. The picture under this answer came along with it, and is kept with the conversation: it was computed here, and shows hills at dusk."""
+
 EVERYTHING = "\n\n".join(
     [
         "Here is a little of everything.",
@@ -105,6 +112,15 @@ class Showpiece:
     thought: str
     script: Script
 
+
+ANNOTATIONS = [
+    {"type": "url_citation", "url_citation": {"url": url, "title": title}}
+    for url, title in (
+        ("https://commonmark.org/", "CommonMark"),
+        ("https://www.djangoproject.com/", "The web framework for perfectionists with deadlines"),
+    )
+]
+IMAGES = [{"type": "image_url", "image_url": {"url": dusk()}}]
 
 SHOWPIECES = {
     "everything": Showpiece(
@@ -135,6 +151,14 @@ SHOWPIECES = {
         "A moderation comes beside the answer, so the answer only has to say what it is.",
         Script(MODERATION, is_moderated=True),
     ),
+    "sources": Showpiece(
+        "Two sources are enough, and both should be where a reader may really want to go.",
+        Script(SOURCES, beside={"annotations": ANNOTATIONS}),
+    ),
+    "picture": Showpiece(
+        "A picture needs no words of mine, only a sky, a sun and some hills.",
+        Script(PICTURE, beside={"images": IMAGES}),
+    ),
     "refusal": Showpiece("Refusing needs no reasons here, since I was asked to.", REFUSAL),
 }
 
@@ -156,4 +180,8 @@ ALIASES = {
     "logprobs": "confidence",
     "moderated": "moderation",
     "refuse": "refusal",
+    "citations": "sources",
+    "image": "picture",
+    "images": "picture",
+    "drawing": "picture",
 }

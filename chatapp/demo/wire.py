@@ -56,10 +56,15 @@ class Encoder:
     top_logprobs: int | None = None  # None: no logprobs at all
 
     def choice_events(self, index: int, script: Script) -> Iterator[bytes]:
-        """One choice, an event each: the opening, the deltas, and the finish if there is one."""
+        """One choice, an event each: the opening, what is beside the text, the deltas, the finish.
+
+        There may be no finish.
+        """
         opening = self._choice(index, self.dialect.opening_delta)
         names = {"id": self.id} if self.dialect.is_bare and not index else {}
         yield self._chunk_event([opening], **names)
+        if script.beside:
+            yield self._chunk_event([self._choice(index, script.beside)])
         finish = script.ending.finish_reason
         last: dict[str, Any] | None = None
         for delta in script.deltas:
@@ -124,6 +129,7 @@ class Encoder:
                 texts[delta.region] += delta.text
         message: dict[str, Any] = {"role": "assistant", "content": texts["answer"] or None}
         message |= {FIELDS[region]: text for region, text in texts.items() if text}
+        message |= script.beside
         if script.ending is Ending.FUNCTION_CALL:
             message["function_call"] = script.calls[0]._asdict()
         elif script.calls:

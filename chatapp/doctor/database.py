@@ -14,6 +14,7 @@ from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
+from chatapp.disk import Trouble, trouble_of_folder
 from chatapp.doctor.report import (
     Finding,
     clock_finding,
@@ -23,6 +24,7 @@ from chatapp.doctor.report import (
     reason,
     skipped,
 )
+from chatapp.models.troubles import trouble_with
 
 TOLERANCE_SECONDS = 2.0
 
@@ -32,9 +34,9 @@ _IS_AWAY = "the database can't be reached"
 def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
     """All there is to say of the database; closes the connection."""
     if _is_missing(connection):
-        yield failed(
-            "Reachable", f"{_place(connection)} is not there", "Run make upgrade, or start the app."
-        )
+        missing = Trouble(f"{_place(connection)} is not there", "Run make upgrade.")
+        trouble = trouble_of_folder(Path(_place(connection)).parent)
+        yield failed("Reachable", *(trouble or missing))
         for what in ("Writable", "Migrated"):
             yield skipped(what, "there is no database yet")
         return
@@ -45,11 +47,7 @@ def database(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
             cursor.execute("SELECT 1")
         took = time.monotonic() - started
     except (utils.Error, utils.InterfaceError) as error:
-        yield failed(
-            "Reachable",
-            f"no, {_place(connection)}: {reason(error, _password(connection))}",
-            "Start the database, or set DATABASE_URL to where it is.",
-        )
+        yield failed("Reachable", *_unreachable(connection, error))
         for what in ("Writable", "Migrated"):
             yield skipped(what, _IS_AWAY)
         return
@@ -81,24 +79,31 @@ def _is_missing(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "sqlite" and name.startswith("/") and not Path(name).exists()
 
 
+def _unreachable(connection: BaseDatabaseWrapper, error: Exception) -> Trouble:
+    known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
+    return known or Trouble(
+        f"no, {_place(connection)}: {reason(error, _password(connection))}",
+        "Start the database, or set DATABASE_URL to where it is.",
+    )
+
+
 def _writable(connection: BaseDatabaseWrapper) -> Finding:
     """Make a table, write a row, and roll both back: migrations need as much."""
     table = f"chatapp_doctor_{secrets.token_hex(4)}"
-    # SQLite would begin none for a CREATE TABLE.
-    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
+        # SQLite would begin none for a CREATE TABLE.
+        connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE TABLE {table} (id integer)")
             cursor.execute(f"INSERT INTO {table} VALUES (1)")  # noqa: S608 - a name of ours
     except utils.Error as error:
-        return failed(
-            "Writable",
+        unknown = Trouble(
             f"no: {reason(error)}",
-            "Let the app's user own the file and its directory."
-            if connection.vendor == "sqlite"
-            else "Grant the user of DATABASE_URL the right to create and write tables, on the "
+            "Grant the user of DATABASE_URL the right to create and write tables, on the "
             "primary server and not on a replica.",
         )
+        known = trouble_with(connection, error) if connection.vendor == "sqlite" else None
+        return failed("Writable", *(known or unknown))
     finally:
         connection.rollback()
         connection.set_autocommit(True)

@@ -27,6 +27,7 @@ from chatapp.doctor import (
 from chatapp.doctor.report import Finding, Verdict, skipped
 from chatapp.models.connections import unpooled_connection
 
+LOCK_SECONDS = 5.0  # that SQLite's lock is waited for
 IDLE_SECONDS = 75.0  # longer than the minute after which most proxies close what is silent
 
 Progress = Callable[[float], None]
@@ -52,7 +53,7 @@ def examine(
     yield Title("Settings")
     yield from _settings(url)
     yield Title("Database")
-    yield from database.database(unpooled_connection(settings.DATABASES))
+    yield from database.database(unpooled_connection(settings.DATABASES, LOCK_SECONDS))
     yield Title("Messages between processes")
     has_redis = False
     for finding in layer.redis_server(settings.REDIS_URL):
@@ -60,6 +61,7 @@ def examine(
         yield finding
     yield Title("This machine")
     yield from machine.disk(settings.DATA_DIR)
+    yield from machine.data_dir(settings.DATA_DIR)
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
     yield Title("Upstreams (asked for their models, which costs nothing)")
     yield from _upstreams()
@@ -84,6 +86,9 @@ def _settings(url: str) -> Iterator[Finding]:
     yield from settings_checks.hosts(url)
     yield from settings_checks.origins(url)
     yield from settings_checks.secret_key(settings.DATA_DIR / "secret_key", key)
+    yield from settings_checks.trusted_proxies()
+    yield from settings_checks.body_limit()
+    yield from settings_checks.old_keys(settings.SECRET_KEY_FALLBACKS)
     yield from settings_checks.metrics_token(getattr(settings, "CHATAPP_METRICS_TOKEN", ""))
     yield from settings_checks.processes()
     yield from settings_checks.django_checks()
@@ -92,6 +97,7 @@ def _settings(url: str) -> Iterator[Finding]:
 def _upstreams() -> Iterator[Finding]:
     if database.is_usable(unpooled_connection(settings.DATABASES)):
         yield from upstreams.upstreams(has_demo=not settings.OPENAI_BASE_URL)
+        yield from upstreams.tool_servers()
     else:
         yield skipped("All", "they are kept in the database, which can't be used")
 

@@ -3,12 +3,15 @@
 import filecmp
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
+from chatapp.data_dir import is_open
+from chatapp.disk import trouble_of_folder
 from chatapp.doctor.report import Finding, failed, ok, skipped, warning
 
 MIB = 1024 * 1024
@@ -20,16 +23,13 @@ _COLLECT = "Run make upgrade, or manage.py collectstatic --noinput, and restart.
 
 def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Finding]:
     """The room for what is kept in `directory`; bounds in bytes."""
-    try:
-        usage = shutil.disk_usage(directory)
-    except OSError as error:
-        yield failed("Free disk", f"{directory}: {error.strerror}", "Set DATA_DIR to a directory.")
+    if trouble := trouble_of_folder(directory):  # tried by writing, since root may do all else
+        yield failed("Free disk", *trouble)
         return
+    usage = shutil.disk_usage(directory)
     found = f"{_size(usage.free)} of {_size(usage.total)} at {directory}"
     cure = "Make room there, or move DATA_DIR to a larger disk."
-    if not os.access(directory, os.W_OK):
-        yield failed("Free disk", f"{directory} can't be written", "Let the app's user own it.")
-    elif usage.free < too_few:
+    if usage.free < too_few:
         yield failed("Free disk", found, cure)
     elif usage.free < few:
         yield warning("Free disk", found, cure)
@@ -37,8 +37,30 @@ def disk(directory: Path, few: int = FEW, too_few: int = TOO_FEW) -> Iterator[Fi
         yield ok("Free disk", found)
 
 
+def data_dir(directory: Path) -> Iterator[Finding]:
+    """Whether other users of the machine are kept out of `directory`."""
+    try:
+        mode = directory.stat().st_mode
+    except OSError:
+        return  # the disk's line tells it
+    found = f"{directory}, mode {stat.S_IMODE(mode):04o}"
+    if is_open(mode):
+        yield failed(
+            "Data directory",
+            f"{found}: open to every user of this machine",
+            f"Run chmod 700 {directory}.",
+        )
+    else:
+        yield ok("Data directory", found)
+
+
 def static_files(storage: object, root: Path | None) -> Iterator[Finding]:
     """Whether what was collected in `root` is what this version would collect."""
+    try:
+        str(storage.__class__)  # which makes Django's storage read what was collected
+    except OSError as error:
+        yield failed("Static files", f"none can be read in {root}: {error.strerror}", _COLLECT)
+        return
     if not isinstance(storage, ManifestFilesMixin) or root is None:
         yield skipped("Static files", "served from their sources while DEBUG is on")
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address, ip_network
+from math import ceil
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -26,11 +27,13 @@ from chatapp.doctor.settings_checks import origin_of
 from chatapp.doctor.tls import blind_context
 
 WAIT_SECONDS = 15.0
-BODY_BYTES = 1024 * 1024
+MIB = 1024 * 1024
+MOST_BODY_BYTES = 16 * MIB  # that the doctor sends, whatever the app takes
 # A Date header has whole seconds, and came a while ago.
 TOLERANCE_SECONDS = 3.0
 # An address that no machine has (RFC 5737): whoever believes it believes anything.
 FORGED = "192.0.2.77"
+FORGED_ID = "forged-by-the-doctor"
 PAGE = "/accounts/login/"
 
 
@@ -68,6 +71,7 @@ class Sight:
     forwarded_proto: str
     from_here: str = ""  # the address that the request left this machine by
     believes_forged: bool = False
+    believes_forged_id: bool = False
 
 
 def answers(public: Public) -> Iterator[Finding]:
@@ -111,7 +115,12 @@ def sight(public: Public) -> Sight | Finding:
         told = response.json() if response.status_code == 200 else None
         here = str(response.extensions["network_stream"].get_extra_info("client_addr")[0])
         if isinstance(told, dict):
-            return Sight(**told, from_here=here, believes_forged=_believes_forged(public, here))
+            return Sight(
+                **told,
+                from_here=here,
+                believes_forged=_believes_forged(public, here),
+                believes_forged_id=_believes_forged_id(public),
+            )
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         return failed("Probe", reason(error), "See what the proxy's log says.")
     return failed(
@@ -133,6 +142,12 @@ def _believes_forged(public: Public, here: str) -> bool:
     return bool(public.http.get("/probe/seen", headers=forged).json()["client"] == FORGED)
 
 
+def _believes_forged_id(public: Public) -> bool:
+    """Whether the app gives a request the id that whoever sends it made up."""
+    response = public.http.get("/probe/seen", headers=public.headers | {"X-Request-ID": FORGED_ID})
+    return bool(response.headers.get("X-Request-ID") == FORGED_ID)
+
+
 def _is_trusted(address: str) -> bool:
     trusted = getattr(settings, "CHATAPP_TRUSTED_PROXIES", ["127.0.0.1", "::1"])
     return any(ip_address(address) in ip_network(network) for network in trusted)
@@ -143,6 +158,7 @@ def forwarding(public: Public, seen: Sight) -> Iterator[Finding]:
     yield _scheme(public, seen)
     yield _host(public, seen)
     yield _client(seen)
+    yield _request_id(seen)
 
 
 def _scheme(public: Public, seen: Sight) -> Finding:
@@ -200,6 +216,19 @@ def _client(seen: Sight) -> Finding:
     return ok("Client address", f"the app sees {seen.client}")
 
 
+def _request_id(seen: Sight) -> Finding:
+    has_proxy = bool(seen.forwarded_for or seen.forwarded_proto)
+    if seen.believes_forged_id and (has_proxy or not _is_trusted(seen.from_here)):
+        return warning(
+            "Request id",
+            "whoever sends an X-Request-ID chooses what the log calls the request",
+            "Let the proxy set it (nginx: proxy_set_header X-Request-ID $request_id).",
+        )
+    if seen.believes_forged_id:
+        return ok("Request id", "is taken from this machine, where a proxy may be")
+    return ok("Request id", "is given by the app or its proxy")
+
+
 def _is_private(address: str) -> bool:
     try:
         return ip_address(address).is_private
@@ -251,14 +280,16 @@ def _is_hit(response: httpx.Response, name: str) -> bool:
     return value not in ("", "0") if name == "age" else "hit" in value
 
 
-def body_size(public: Public, size: int = BODY_BYTES) -> Iterator[Finding]:
-    """Whether a body of this many bytes gets through."""
+def body_size(public: Public) -> Iterator[Finding]:
+    """Whether the largest body that the app takes gets through."""
+    size = min(settings.CHATAPP_MAX_BODY_BYTES, MOST_BODY_BYTES)
     shown = f"{size / 1024:.0f} KiB"
+    cure = f"Let the proxy take them (nginx: client_max_body_size {ceil(size / MIB)}m)."
     try:
         response = public.http.post("/probe/body", content=b"x" * size, headers=public.headers)
         came = response.json().get("bytes") if response.status_code == 200 else None
     except (httpx.HTTPError, ValueError, AttributeError) as error:
-        yield failed("Upload", f"a body of {shown}: {reason(error)}", _BODY_CURE)
+        yield failed("Upload", f"a body of {shown}: {reason(error)}", cure)
         return
     if came == size:
         yield ok("Upload", f"a body of {shown} gets through")
@@ -266,11 +297,8 @@ def body_size(public: Public, size: int = BODY_BYTES) -> Iterator[Finding]:
         yield failed(
             "Upload",
             f"a body of {shown} is answered with {response.status_code}",
-            _BODY_CURE,
+            cure,
         )
-
-
-_BODY_CURE = "Let the proxy take bodies of 1 MiB at least (nginx: client_max_body_size 4m)."
 
 
 def http_buffering(public: Public) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,12 +22,14 @@ _TOLD_ELSEWHERE = {
     "security.W004",  # HSTS
     "security.W008",  # the redirect to https
     "security.W009",  # the secret key
-    "security.W012",  # secure cookies
+    "security.W010",  # secure cookies; W012, were the middleware Django's own
+    "security.W012",
     "security.W016",
     "security.W018",  # DEBUG
     "security.W020",  # ALLOWED_HOSTS
 }
 _MIN_TOKEN_LENGTH = 24
+_LARGE_BODY_BYTES = 64 * 1024 * 1024
 
 
 def debug() -> Iterator[Finding]:
@@ -147,6 +150,16 @@ def _key_file(path: Path) -> Finding:
     )
 
 
+def old_keys(fallbacks: Sequence[str]) -> Iterator[Finding]:
+    """Keys of before are for the days of a change: who has one can still sign in as anybody."""
+    if fallbacks:
+        yield warning(
+            "Old keys",
+            f"SECRET_KEY_FALLBACKS has {len(fallbacks)}, and what they sign is still believed",
+            "Run manage.py rotate_secrets, then unset SECRET_KEY_FALLBACKS and restart.",
+        )
+
+
 def metrics_token(token: str) -> Iterator[Finding]:
     if not token:
         yield ok("Metrics", "closed: CHATAPP_METRICS_TOKEN is not set")
@@ -158,6 +171,32 @@ def metrics_token(token: str) -> Iterator[Finding]:
         )
     else:
         yield ok("Metrics", f"CHATAPP_METRICS_TOKEN, {len(token)} characters")
+
+
+def trusted_proxies() -> Iterator[Finding]:
+    """Whether it is proxies, and not everybody, whose headers are believed."""
+    trusted = [ip_network(network) for network in settings.CHATAPP_TRUSTED_PROXIES]
+    wide = [str(one) for one in trusted if not one.is_private and one.num_addresses > 2**16]
+    if wide:
+        yield failed(
+            "Proxies",
+            f"{', '.join(wide)}: anybody there can say which address and scheme is theirs",
+            "Set CHATAPP_TRUSTED_PROXIES to the addresses of your proxies alone and restart.",
+        )
+    else:
+        yield ok("Proxies", ", ".join(settings.CHATAPP_TRUSTED_PROXIES))
+
+
+def body_limit() -> Iterator[Finding]:
+    limit = settings.CHATAPP_MAX_BODY_BYTES
+    if limit > _LARGE_BODY_BYTES:
+        yield warning(
+            "Largest body",
+            f"{limit:,} bytes, which anybody may send before signing in",
+            "Unset CHATAPP_MAX_BODY_BYTES, or set it to what your forms need, and restart.",
+        )
+    else:
+        yield ok("Largest body", f"{limit:,} bytes")
 
 
 def processes() -> Iterator[Finding]:

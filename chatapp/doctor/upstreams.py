@@ -1,4 +1,4 @@
-"""Each upstream, asked for its models: that costs no tokens."""
+"""Each upstream, asked for its models: that costs no tokens. And the secrets of tool servers."""
 
 import asyncio
 import time
@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from chatapp.catalogue import endpoint_of
 from chatapp.doctor.report import Finding, failed, milliseconds, ok, skipped, warning
-from chatapp.models import Upstream
+from chatapp.models import ToolServer, Upstream
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.errors import ErrorKind, UpstreamFailed
 from chatapp.upstream_check.problems import problem_of_error
 from chatapp.upstream_check.report import visible
-
-# What Fernet's tokens begin with: a key that could not be decrypted is read as it is stored.
-_STILL_ENCRYPTED = "gAAAAA"
 
 
 def upstreams(has_demo: bool) -> Iterator[Finding]:
@@ -26,6 +23,18 @@ def upstreams(has_demo: bool) -> Iterator[Finding]:
             yield skipped(upstream.name, "the built-in demo, which runs within the app")
         else:
             yield asyncio.run(_asked(upstream))
+
+
+def tool_servers() -> Iterator[Finding]:
+    """The enabled ones whose headers or environment can't be read; none is asked or started."""
+    for server in ToolServer.objects.filter(enabled=True):
+        if server.secret_problem:
+            yield failed(
+                server.name,
+                "what is stored for this tool server was encrypted with another SECRET_KEY",
+                "Put the SECRET_KEY it was stored with into SECRET_KEY_FALLBACKS, or enter it "
+                f"again under /admin/chatapp/toolserver/{server.pk}/change/.",
+            )
 
 
 def _none(has_demo: bool) -> Finding:
@@ -41,12 +50,12 @@ def _none(has_demo: bool) -> Finding:
 async def _asked(upstream: Upstream) -> Finding:
     endpoint = endpoint_of(upstream)
     name = visible(upstream.name, endpoint.secret)[:16]
-    if endpoint.secret.startswith(_STILL_ENCRYPTED):
+    if upstream.secret_problem:
         return failed(
             name,
             "its stored key was encrypted with another SECRET_KEY",
-            "Set the SECRET_KEY it was stored with, or enter the key again under "
-            f"/admin/chatapp/upstream/{upstream.pk}/change/.",
+            "Put the SECRET_KEY it was stored with into SECRET_KEY_FALLBACKS, or enter the key "
+            f"again under /admin/chatapp/upstream/{upstream.pk}/change/.",
         )
     client = UpstreamClient()
     started = time.monotonic()

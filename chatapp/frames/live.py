@@ -1,6 +1,7 @@
 """A streaming reply as its viewers have it."""
 
 import dataclasses
+import time
 from collections.abc import Iterator
 from typing import assert_never
 
@@ -57,8 +58,10 @@ class LiveReply:
         self._must_untell = False  # of a retry, once something has come of it
         self._thinking_is_shown = True
         self._must_redraw = False
+        self._heard_at = time.monotonic()  # when something last came, for `view`
 
     def append(self, region: str, text: str) -> None:
+        self._heard_at = time.monotonic()
         key = (self._round, region)
         if key not in self._texts:
             self._texts[key] = LiveMarkdown()
@@ -79,6 +82,7 @@ class LiveReply:
 
     def write_call(self, index: int, identity: str, name: str, arguments: str) -> None:
         """A fragment of a tool call: the name where it is known, arguments to append."""
+        self._heard_at = time.monotonic()
         key = (self._round, str(index))
         element_id = call_id(self.message, self._round, index)
         if key not in self._calls:
@@ -100,6 +104,7 @@ class LiveReply:
 
     def show_run(self, index: int, run: ToolRun) -> None:
         """What has become of the round's call number `index`, in the order of their indexes."""
+        self._heard_at = time.monotonic()
         keys = [key for key in self._order if key[0] == self._round and key in self._calls]
         key = sorted(keys, key=lambda one: int(one[1]))[index]
         before = self._calls[key]
@@ -163,6 +168,7 @@ class LiveReply:
         return ReplyView(
             self.message,
             [self._calls[key] if key in self._calls else self._region(key) for key in self._order],
+            time.monotonic() - self._heard_at,
         )
 
     def _frames_of(self, changes: dict[Key, list[Change]]) -> str:

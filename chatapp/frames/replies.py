@@ -65,6 +65,7 @@ class ReplyView:
 
     message: Message
     regions: list[Region | CallRegion]
+    silent_for: float = 0.0  # seconds, of a reply that streams; the page counts on
 
     @classmethod
     def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
@@ -87,6 +88,7 @@ class ReplyView:
             "reply": self,
             "message": message,
             "notice": notice_of(message),
+            "extras": message.extras,
             "usage": None if message.is_streaming else getattr(message, "usage", None),
             "flagged": flagged_categories(message.moderation),
             "continue_id": uuid4(),
@@ -191,6 +193,7 @@ def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
             message,
             ReplyView.of(message, html_of),
             notice_of(message),
+            message.extras,
             flagged_categories(message.moderation),
         )
         for message in messages

@@ -1,17 +1,15 @@
 """Out-of-band swaps, as htmx takes them from a socket.
 
 Styles and targets stand in htmx's own notation, in which a comma or a space ends a target.
+
+What is swapped stands in a `template`: htmx looks for swaps anywhere in a frame, but not in there,
+so that none can be hidden in the text that is swapped.
 """
 
 
 def swap(style: str, target: str, html: str = "") -> str:
-    """A swap of `html` at the elements that the CSS selector `target` finds.
-
-    The wrapper is a `div`, since most frames are a few characters long, except where the parser
-    would drop what only stands in a table.
-    """
-    wrapper = "template" if html.startswith("<t") else "div"
-    return f'<{wrapper} hx-swap-oob="{style} target:{target}">{html}</{wrapper}>'
+    """A swap of `html` at the elements that the CSS selector `target` finds."""
+    return f'<template hx-swap-oob="{style} target:{target}">{html}</template>'
 
 
 def replace(target: str, html: str) -> str:

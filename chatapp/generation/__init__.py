@@ -10,22 +10,19 @@ wishes back, `presence` tells the database that this process lives.
 """
 
 from chatapp.generation.audience import Tab
-from chatapp.generation.exchange import SIGNED_OUT
 from chatapp.generation.generation import Generation
 from chatapp.generation.presence import Presence
 from chatapp.generation.process import (
-    RESTARTING,
     Generations,
     begin_as,
     generations,
+    look_again_at,
     shut_down,
-    sign_out,
 )
 from chatapp.generation.remote import RemoteReply
+from chatapp.generation.storing import stored
 
 __all__ = [
-    "RESTARTING",
-    "SIGNED_OUT",
     "Generation",
     "Generations",
     "Presence",
@@ -33,6 +30,7 @@ __all__ = [
     "Tab",
     "begin_as",
     "generations",
+    "look_again_at",
     "shut_down",
-    "sign_out",
+    "stored",
 ]

@@ -19,14 +19,11 @@ class Tab(Watcher, Protocol):
     """A browser tab on its socket, in this process."""
 
     user_id: int
-    session: str
+    session_key: str
     head: UUID | None  # the last message that it shows
 
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it."""
-
-    async def check_session(self) -> None:
-        """Closes where nobody is signed in any more."""
 
     async def close(self, code: int) -> None: ...
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 from uuid import UUID
 
@@ -27,17 +27,25 @@ from chatapp.upstream.reply import Ending
 logger = logging.getLogger(__name__)
 
 RENEW_SECONDS = 1.0
+LISTEN_SECONDS = 0.2  # between looks at whether others are still heard
 LEASE_SECONDS = 5.0  # of another process on a reply of ours
-SIGNED_OUT = 4401  # a close code that htmx does not reconnect after
 
 FindGeneration = Callable[[UUID], Generation | None]  # by the conversation it runs in
+LookAgain = Callable[[Iterable[int] | None], None]  # at these people, or at everybody
 
 
 class Exchange:
-    """`process` is this one's id; `running` finds what it writes."""
+    """`process` is this one's id; `running` finds what it writes.
 
-    def __init__(self, process: UUID, tabs: Tabs, running: FindGeneration) -> None:
-        self.mail = Mail(process, self._take, self._check_sessions)
+    `look_again_at` is called where another process tells that something has changed about people.
+    """
+
+    def __init__(
+        self, process: UUID, tabs: Tabs, running: FindGeneration, look_again_at: LookAgain
+    ) -> None:
+        # What changed while the layer was away was told to nobody.
+        self.mail = Mail(process, self._take, when_back=lambda: look_again_at(None))
+        self._look_again_at = look_again_at
         self._process = process
         self._tabs = tabs
         self._running = running
@@ -56,7 +64,7 @@ class Exchange:
             "running": self._take_running,
             "gone": self._take_gone,
             "turn": self._take_turn,
-            "signed_out": self._take_signed_out,
+            "people": self._take_people,
         }
 
     @property
@@ -70,6 +78,7 @@ class Exchange:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.mail.run())
             tasks.create_task(self._renew())
+            tasks.create_task(self._notice_silence())
 
     # For the tabs of this process
 
@@ -98,10 +107,9 @@ class Exchange:
         """A turn has begun here: other processes have tabs of it, perhaps."""
         self.mail.post_to_user(user, "turn", conversation.hex)
 
-    async def sign_out(self, user: int, session: str) -> None:
-        """Closes the tabs of a session, here and elsewhere."""
-        self.mail.post_to_user(user, "signed_out", session)
-        await self._take_signed_out(self._process, session)
+    def tell_of_people(self, people: Iterable[int] | None) -> None:
+        """Something has changed about these people: other processes look at them, too."""
+        self.mail.post_to_all("people", None if people is None else list(people))
 
     def see(self, sighting: Sighting) -> None:
         """Brings the tabs up to date with what the database says of the conversations they show."""
@@ -134,7 +142,7 @@ class Exchange:
     # Letters
 
     async def _take(self, sender: UUID, letter: Letter) -> None:
-        if sender == self._process and letter[0] != "signed_out":
+        if sender == self._process:
             return  # what is told to everybody comes here too
         try:
             await self._kinds[letter[0]](sender, *letter[1:])
@@ -211,10 +219,8 @@ class Exchange:
     async def _take_turn(self, sender: UUID, conversation: str) -> None:
         self._catch_up(UUID(conversation))
 
-    async def _take_signed_out(self, sender: UUID, session: str) -> None:
-        for tab in self._tabs:
-            if tab.session == session:
-                await tab.close(SIGNED_OUT)
+    async def _take_people(self, sender: UUID, people: list[int] | None) -> None:
+        self._look_again_at(people)
 
     # Upkeep
 
@@ -232,11 +238,20 @@ class Exchange:
         for remote in list(self._remote.values()):
             held[remote.owner].append(remote.reply.hex)
             remote.repeat_wishes()
-            await remote.notice_silence()
         for owner, replies in held.items():
             self.mail.post(owner, "renew", replies)
         if self.mail.answers:
             self._end_leases(time.monotonic() - LEASE_SECONDS)
+
+    async def _notice_silence(self) -> None:
+        """Tells tabs soon why a reply that is written elsewhere stands still."""
+        while True:
+            await asyncio.sleep(LISTEN_SECONDS)
+            for remote in list(self._remote.values()):
+                try:
+                    await remote.notice_silence()
+                except Exception:  # whatever is wrong with one reply, others are looked after
+                    logger.exception("A silence could not be told")
 
     def _end_leases(self, since: float) -> None:
         for follower, generation in list(self._followers.values()):
@@ -269,11 +284,6 @@ class Exchange:
 
     def _drop(self, remote: RemoteReply) -> None:
         self._remote.pop(remote.reply, None)
-
-    def _check_sessions(self) -> None:
-        """Who signed out elsewhere while the layer was away is found out."""
-        for tab in self._tabs:
-            self._start(tab.check_session())
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

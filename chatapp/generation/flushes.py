@@ -77,11 +77,8 @@ class Flushes:
 
     async def _turn(self) -> None:
         """One flush of many: others get as much time before the next, of whatever reply it is."""
-        async with self._pace.turn:
-            began_at = time.monotonic()
-            async with self._showing:
-                await self._flush()
-            await asyncio.sleep(time.monotonic() - began_at)
+        async with self._pace.one_at_a_time, self._showing:
+            await self._flush()
 
     async def _flush(self) -> None:
         self._flushed_at = time.monotonic()

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
+from contextlib import suppress
+from functools import partial
 
-from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
@@ -12,6 +13,7 @@ from chatapp import metrics
 from chatapp.frames import LiveReply, delay_frame, sidebar_frame, snapshot_frame
 from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes
+from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Showing
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.models import Message, Upstream
@@ -23,7 +25,7 @@ from chatapp.upstream.reply import Ending, Reply
 logger = logging.getLogger(__name__)
 
 SAVE_AGAIN_SECONDS = 0.5
-UNSAVED = "The database can't be reached. This reply is kept and saved as soon as it is back."
+UNSAVED = "The database does not answer. This reply is kept, and saved as soon as it does."
 READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
 
 
@@ -116,22 +118,36 @@ class Generation:
         return reply.ending
 
     async def _save(self, ending: Ending) -> None:
-        """Saves the reply; where the database is away, as soon as it is back."""
+        """Saves the reply; where the database is away or locked, as soon as it can be."""
         is_told = False
+
+        async def tell() -> None:
+            nonlocal is_told
+            if not is_told:
+                is_told = True
+                await self.audience.show(delay_frame(self.message.pk, UNSAVED))
+
         while True:
             try:
-                await database_sync_to_async(self._save_now)(ending)
+                await stored(partial(self._save_now, ending), tell)
             except (OperationalError, InterfaceError) as error:
                 if not is_told:
-                    is_told = True
                     logger.error("Reply %s waits for the database: %s", self.message.pk, error)
-                    await self.audience.show(delay_frame(self.message.pk, UNSAVED))
+                await tell()
             except DatabaseError:
-                logger.exception("Reply %s could not be saved", self.message.pk)
+                if await self._is_stored():
+                    logger.exception("Reply %s could not be saved", self.message.pk)
+                else:
+                    logger.info("Reply %s was deleted while it was written", self.message.pk)
                 return
             else:
                 return
             await asyncio.sleep(SAVE_AGAIN_SECONDS)
+
+    async def _is_stored(self) -> bool:
+        with suppress(OperationalError, InterfaceError):
+            return await Message.objects.filter(pk=self.message.pk).aexists()
+        return True  # as far as is known
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer
@@ -141,7 +157,7 @@ class Generation:
         others = [
             message.other_choice(other, self._ending_of(other))
             for other in writer.others
-            if other.answer_parts or other.tool_call_parts or other.refusal_parts
+            if other.has_arrived
         ]
         message.save_reply(usage, others)
         metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)

@@ -12,18 +12,20 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from channels.layers import get_channel_layer
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-ECHO_SECONDS = 1.0  # how often a process writes to itself, to know whether the layer is there
-SILENCE_SECONDS = 3.0  # without an echo: the layer is away
+ECHO_SECONDS = 0.4  # how often a process writes to itself, to know whether the layer is there
+MOST_UNANSWERED = 3  # echoes in a row: the layer is away, which so is known within 2 s
 SEND_SECONDS = 2.0  # patience with one message
 # Letters that wait for one address. More are of no use: who misses one asks for a snapshot.
 MOST_WAITING = 2_000
+
+EVERYBODY = "processes"  # a group, as `_process_group` and `_user_group` name others
 
 Letter = tuple[Any, ...]  # its kind, then what msgpack can carry
 LAYER_ERRORS = (RedisError, OSError, TimeoutError, RuntimeError)
@@ -50,15 +52,20 @@ class Mail:
         self._waiting: dict[str, deque[Letter]] = {}
         self._has_waiting = asyncio.Event()
         self._is_idle = asyncio.Event()
-        self._heard_at = time.monotonic()
+        self._hears_itself = False  # since the last echo was posted
+        self._unanswered = 0  # echoes in a row
 
     @property
     def answers(self) -> bool:
         """Whether the layer carries letters, as far as is known."""
-        return time.monotonic() - self._heard_at < SILENCE_SECONDS
+        return self._unanswered < MOST_UNANSWERED
 
     def post(self, process: UUID, *letter: Any) -> None:
         self._post(_process_group(process), letter)
+
+    def post_to_all(self, *letter: Any) -> None:
+        """To every process, this one too."""
+        self._post(EVERYBODY, letter)
 
     def post_to_user(self, user: int, *letter: Any) -> None:
         """To every process that has a tab of this person's, this one too."""
@@ -82,7 +89,7 @@ class Mail:
 
     async def run(self) -> None:
         """Sends and receives until cancelled, whatever becomes of the layer."""
-        self.answers_since = self._heard_at = time.monotonic()
+        self.answers_since = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._receive())
             tasks.create_task(self._send())
@@ -145,7 +152,7 @@ class Mail:
                 await asyncio.sleep(ECHO_SECONDS)
 
     def _groups(self) -> set[str]:
-        return {_process_group(self.process), *map(_user_group, self._users)}
+        return {_process_group(self.process), EVERYBODY, *map(_user_group, self._users)}
 
     async def _settle_groups(self) -> None:
         """Joins and leaves what is still to be joined and left, as far as the layer lets it."""
@@ -164,15 +171,21 @@ class Mail:
         sender = UUID(message["sender"])
         for letter in message["letters"]:
             if letter[0] == "echo":
-                self._heard_at = time.monotonic()
+                self._hears_itself, self._unanswered = True, 0
             else:
                 await self._take(sender, tuple(letter))
 
     async def _listen_for_itself(self) -> None:
         did_answer = True
         while True:
+            self._hears_itself = False
             self.post(self.process, "echo")
+            posted_at = time.monotonic()
             await asyncio.sleep(ECHO_SECONDS)
+            # A loop that is late says nothing of the layer, whose answer may wait here.
+            is_late = time.monotonic() - posted_at > 2 * ECHO_SECONDS
+            if not self._hears_itself and not is_late:
+                self._unanswered += 1
             await self._settle_groups()
             if self.answers != did_answer:
                 did_answer = self.answers
@@ -186,6 +199,15 @@ class Mail:
                         "Redis can't be reached: processes do not hear each other. Replies go on "
                         "for tabs of the process that writes them, others catch up when it is back"
                     )
+
+
+async def post_from_outside(*letter: Any) -> None:
+    """Posts to every process, from a program that is none of them; a hint, as all letters."""
+    message = {"type": "mail", "sender": uuid4().hex, "letters": [letter]}
+    layer = get_channel_layer()
+    with suppress(*LAYER_ERRORS):
+        async with asyncio.timeout(SEND_SECONDS):
+            await layer.group_send(EVERYBODY, message)
 
 
 def _process_group(process: UUID) -> str:

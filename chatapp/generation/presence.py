@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+from django.db import DEFAULT_DB_ALIAS, Error, OperationalError, connection, connections
 
 from chatapp import metrics
 from chatapp.models import Message, Process
-from chatapp.models.connections import unpooled_connection
-from chatapp.models.processes import LEASE_SECONDS
+from chatapp.models.connections import is_locked, unpooled_connection
+from chatapp.models.processes import LEASE_SECONDS, Silences
 
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 1.0
+LOCK_SECONDS = 2.0  # that a beat waits for SQLite's lock
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,20 @@ class Presence:
         self._did_answer = True
         self._shown: Callable[[], Collection[UUID]] = frozenset
         self._tell: Callable[[Sighting], None] = lambda _sighting: None
-        self._beat_at = self._steady_since = time.monotonic()
+        self._answered_at = self._beat_at = self._steady_since = time.monotonic()
+        self._is_locked = False
         self._returned_at = -math.inf
+        self._silences = Silences()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     @property
     def database_answers(self) -> bool:
-        """Whether it did about a second ago; one that only hangs does not for long."""
-        return self._did_answer and time.monotonic() - self._beat_at < LEASE_SECONDS
+        """Whether it did about a second ago; one that only hangs does not for long.
+
+        One that is locked for writing answers: what is to be written waits for it.
+        """
+        return self._did_answer and time.monotonic() - self._answered_at < LEASE_SECONDS
 
     def was_given_up(self, since: float) -> bool:
         """Whether others may have ended replies of this process since then (monotonic)."""
@@ -73,7 +79,7 @@ class Presence:
 
     def _run(self) -> None:
         # Not of the pool, which may be busy for long.
-        connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES)
+        connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES, LOCK_SECONDS)
         while not self._stopping.wait(BEAT_SECONDS):
             try:
                 self._beat()
@@ -92,27 +98,47 @@ class Presence:
         self._sign_off()
 
     def _beat(self) -> None:
-        was_buried = self.process.beat()
+        beats = Process.objects.beats()
+        self._answered_at = time.monotonic()
+        if not self._is_seen():
+            return
         now = time.monotonic()
-        if was_buried:
-            logger.warning("This process stood still for so long that others took it for dead")
-            self._returned_at = now
         if now - self._beat_at > 2 * BEAT_SECONDS:
             self._steady_since = now
         self._beat_at = now
         if self.process.is_alone:
             self._tell(Sighting(self._own()))
             return
-        # After a pause of the database nobody else has been seen for long, and yet they live.
-        if now - self._steady_since > LEASE_SECONDS:
-            Process.objects.bury(self.process)
-            if interrupted := Message.objects.interrupt_orphans():
-                metrics.orphans.inc(interrupted)
-                logger.warning("%d replies were cut short: their process died", interrupted)
-        self._tell(self._look())
+        # After a pause of the database nobody has been heard for long, and yet they live.
+        if dead := self._silences.dead(beats, now, self._steady_since):
+            Process.objects.bury(dead)
+        if now - self._steady_since > LEASE_SECONDS and (
+            interrupted := Message.objects.interrupt_orphans()
+        ):
+            metrics.orphans.inc(interrupted)
+            logger.warning("%d replies were cut short: their process died", interrupted)
+        self._tell(self._look(frozenset(beats.keys() - dead.keys())))
 
-    def _look(self) -> Sighting:
-        alive = frozenset(Process.objects.values_list("pk", flat=True))
+    def _is_seen(self) -> bool:
+        """Tells the database that this process lives, unless another program has locked it."""
+        try:
+            was_buried = self.process.beat()
+        except OperationalError as error:
+            if not is_locked(error):
+                raise
+            if not self._is_locked:
+                logger.error("The database is locked, replies go on: %s", error)
+            self._is_locked = True
+            return False
+        if self._is_locked:
+            logger.warning("The database is not locked any more")
+            self._is_locked = False
+        if was_buried:
+            logger.warning("This process stood still for so long that others took it for dead")
+            self._returned_at = time.monotonic()
+        return True
+
+    def _look(self, alive: frozenset[UUID]) -> Sighting:
         if not (shown := self._shown()):
             return Sighting(self._own(), alive)
         streaming = Message.objects.streaming().filter(conversation__in=shown)

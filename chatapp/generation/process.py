@@ -4,25 +4,32 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import Context
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from channels.db import database_sync_to_async
+from asgiref.sync import async_to_sync
+from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
 
 from chatapp import metrics
+from chatapp.allowance import Allowances
 from chatapp.catalogue import Catalogue
+from chatapp.close_codes import CloseCode
 from chatapp.generation.audience import Tab
 from chatapp.generation.exchange import Exchange
 from chatapp.generation.generation import Generation
+from chatapp.generation.mail import post_from_outside
 from chatapp.generation.presence import Presence, Sighting
+from chatapp.generation.revocation import Revocation
+from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
 from chatapp.models import Message
-from chatapp.pace import Pace
+from chatapp.pace import OneAtATime, Pace
 from chatapp.tools import close_shared_toolbox
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.dialects import ChatMessage
@@ -30,12 +37,11 @@ from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
-MOST_ADMITTED = 2  # prompts that are stored and started at a time
 CHECKPOINT_SECONDS = 1.0
 DRAIN_LOOK_SECONDS = 0.05
 SAVE_SECONDS = 5.0  # that a drain waits for the database at its end
 MOST_JITTER_SECONDS = 3.0
-RESTARTING = 1012  # a close code that htmx reconnects after
+TABS_AT_WORK = 4  # that one person may use with all haste at once
 
 
 class Generations:
@@ -49,12 +55,19 @@ class Generations:
         self.client = UpstreamClient()
         self.catalogue = Catalogue(self.client)
         self.tabs = Tabs()
-        self.exchange = Exchange(self.process, self.tabs, self.running)
+        self.revocation = Revocation(self.tabs, lambda: list(self._running.values()))
+        look_again_at = self.revocation.look_again_at
+        actions = settings.CHATAPP_ACTIONS_PER_SECOND
+        # A person may act in several tabs at once, and after a restart all of them come back.
+        self.allowances = Allowances(TABS_AT_WORK * actions, 2 * settings.CHATAPP_TABS_PER_PERSON)
+        self.exchange = Exchange(self.process, self.tabs, self.running, look_again_at)
         self.is_draining = False
         self._prompts = 0  # that are being stored
-        self._admitting = asyncio.Semaphore(MOST_ADMITTED)
+        self.one_prompt_at_a_time = OneAtATime()
         self._presence: Presence | None = None
         self._exchanging: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # there is one when somebody comes
+        self._looking: asyncio.Task[None] | None = None
         self._pace = Pace()
         self._toolless: Toolless = set()
         self._running: dict[UUID, Generation] = {}
@@ -66,13 +79,14 @@ class Generations:
 
     def begin(self, presence: Presence) -> None:
         """Is a process of the installation from now on: seen by others, and heard by them."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
 
         def see(sighting: Sighting) -> None:
             loop.call_soon_threadsafe(self._see, sighting)
 
         presence.attend(lambda: self.exchange.conversations, see)
         self._presence = presence
+        self._looking = asyncio.create_task(self.revocation.run())
         if not presence.process.is_alone:
             self._exchanging = asyncio.create_task(self.exchange.run())
             self._exchanging.add_done_callback(_log_failure)
@@ -112,17 +126,12 @@ class Generations:
         self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
 
-    @asynccontextmanager
-    async def taking_prompt(self) -> AsyncIterator[None]:
-        """While a turn is stored and started: a drain waits for it.
-
-        Few at a time, so that the event loop turns between many that come together.
-        """
+    @contextmanager
+    def taking_prompt(self) -> Iterator[None]:
+        """While a turn is stored and started: a drain waits for it."""
         self._prompts += 1
         try:
-            async with self._admitting:
-                yield
-                await asyncio.sleep(0)
+            yield
         finally:
             self._prompts -= 1
 
@@ -132,6 +141,7 @@ class Generations:
         return self.is_draining and self._exchanging is not None
 
     async def welcome(self, tab: Tab) -> None:
+        self._loop = asyncio.get_running_loop()
         metrics.viewers.inc()
         self.tabs.add(tab)
         await self.exchange.mail.follow(tab.user_id)
@@ -152,6 +162,17 @@ class Generations:
             generation.audience.leave(tab, grace)
         self.exchange.leave(tab, grace)
 
+    def look_again_at(self, people: Iterable[int] | None) -> None:
+        """Something has changed about these people, or about anybody: told from any thread."""
+
+        def look() -> None:
+            self.exchange.tell_of_people(people)
+            self.revocation.look_again_at(people)
+
+        if self._loop:
+            with suppress(RuntimeError):  # it is closed: nobody has a tab here any more
+                self._loop.call_soon_threadsafe(look)
+
     async def drain(self, seconds: float) -> None:
         """Takes no more prompts, gives what runs this long to end, and saves the rest.
 
@@ -170,7 +191,10 @@ class Generations:
         for generation in list(self._running.values()):
             logger.error("Reply %s is saved only in part", generation.message.pk)
         for tab in self.tabs:
-            await tab.close(RESTARTING)
+            await tab.close(CloseCode.RESTARTING)
+        self.revocation.close()
+        if self._looking:
+            self._looking.cancel()
         await self._end_exchange()
         await self.client.aclose()
         await close_shared_toolbox()
@@ -187,7 +211,7 @@ class Generations:
             loop.call_later(seconds, self._send_away, tab)
 
     def _send_away(self, tab: Tab) -> None:
-        self._start(tab.close(RESTARTING))
+        self._start(tab.close(CloseCode.RESTARTING))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -216,7 +240,7 @@ class Generations:
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
-            await lost.aupdate(ending=Ending.INTERRUPTED)
+            await stored(partial(lost.update, ending=Ending.INTERRUPTED))
         except Error as error:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return
@@ -263,7 +287,7 @@ class Generations:
                 generation.saved_at = now
                 generation.writer.update_message()
             replies = [generation.message for generation in due]
-            await database_sync_to_async(Message.objects.checkpoint)(replies)
+            await stored(partial(Message.objects.checkpoint, replies))
         except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             for generation in due:
@@ -299,10 +323,22 @@ def begin_as(presence: Presence) -> None:
     _generations.begin(presence)
 
 
-async def sign_out(user: int, session: str) -> None:
-    """Closes the tabs of a session in every process."""
+def look_again_at(people: Iterable[int] | None) -> None:
+    """Tells every process that something has changed about these people, or about anybody.
+
+    May be called in any thread, and in a program that serves nobody.
+    """
     if _generations is not None:
-        await _generations.exchange.sign_out(user, session)
+        _generations.look_again_at(people)
+    elif settings.REDIS_URL and not _is_in_event_loop():
+        async_to_sync(post_from_outside)("people", None if people is None else list(people))
+
+
+def _is_in_event_loop() -> bool:
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        return True
+    return False
 
 
 async def shut_down(seconds: float) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 from chatapp import metrics
 from chatapp.frames import delay_frame
 from chatapp.generation.audience import Audience, Tab, Watcher
-from chatapp.generation.mail import SILENCE_SECONDS, Letter, Mail
+from chatapp.generation.mail import Letter, Mail
 from chatapp.generation.tabs import Showing
 from chatapp.upstream.reply import Ending
 
@@ -20,6 +20,7 @@ SILENT = (
     "The server that writes this reply can't be heard at the moment. "
     "This page catches up by itself."
 )
+SILENCE_SECONDS = 3.0  # of an owner, who is asked once a second whether the reply still runs
 ASK_AGAIN_SECONDS = 1.0
 MOST_WISHES = 20  # that are repeated
 
@@ -86,7 +87,8 @@ class RemoteReply:
         metrics.snapshots.labels("join").inc()
         self._waiting.add(tab)
         self._behind.add(tab)
-        self.ask()
+        if time.monotonic() - self._asked_at >= ASK_AGAIN_SECONDS:  # or one is on its way
+            self.ask()
 
     def leave(self, tab: Tab, grace: float) -> None:
         """`tab` is gone; the owner hears of the last one's leaving."""

@@ -1,5 +1,6 @@
 """The tabs of this process, and which conversation each of them shows."""
 
+from collections import Counter
 from collections.abc import Iterator
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ class Showing(set[Tab]):
 class Tabs:
     def __init__(self) -> None:
         self._shown: dict[Tab, tuple[UUID, Showing] | None] = {}
+        self._people: Counter[int] = Counter()
         self._showing: WeakValueDictionary[UUID, Showing] = WeakValueDictionary()
 
     def __iter__(self) -> Iterator[Tab]:
@@ -22,12 +24,20 @@ class Tabs:
     def __contains__(self, tab: Tab) -> bool:
         return tab in self._shown
 
+    def of(self, user: int) -> int:
+        """How many a person has."""
+        return self._people[user]
+
     def add(self, tab: Tab) -> None:
         self._shown[tab] = None
+        self._people[tab.user_id] += 1
 
     def remove(self, tab: Tab) -> None:
         self.show(tab, None)
-        self._shown.pop(tab, None)
+        del self._shown[tab]
+        self._people[tab.user_id] -= 1
+        if not self._people[tab.user_id]:
+            del self._people[tab.user_id]
 
     def show(self, tab: Tab, conversation: UUID | None) -> None:
         """`tab` shows this conversation from now on."""

@@ -78,7 +78,7 @@ class Writer:
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds and did not answer"
-        self.reply.apply(Failed(UpstreamError(ErrorKind.OUT_OF_RANGE, message)))
+        self.reply.apply(Failed(UpstreamError(ErrorKind.TOO_MANY_ROUNDS, message)))
 
     def read_on_for_usage(self) -> bool:
         """Takes nothing more but the usage; whether that is wanted, and can still come."""
@@ -203,8 +203,10 @@ class Writer:
         usage = self._usage_of_round(self.reply.ending).as_record()
         done = Round.of(self.reply, self._runs(), usage)
         self._rounds.append(done)
-        self.message.earlier_rounds.append(done.as_record())
-        self._messages = [*self._messages, *done.as_chat_messages()]
+        self.message.keep_round(done, self.reply)
+        reasoning_field = self.message.earlier_extras.reasoning_field
+        repeated = done.as_chat_messages(reasoning_field, with_extras=True)
+        self._messages = [*self._messages, *repeated]
         self._tool_runs = None
         self.reply, self.others = Reply(), []
         self._live.begin_round()
@@ -225,10 +227,4 @@ class Writer:
 
     @property
     def _has_arrived(self) -> bool:
-        reply = self.reply
-        return bool(
-            reply.answer_parts
-            or reply.reasoning_parts
-            or reply.refusal_parts
-            or reply.tool_call_parts
-        )
+        return self.reply.has_arrived

@@ -39,6 +39,8 @@ def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
             raise CommandError(" ".join(error.messages)) from error
         return Endpoint(target, key), ""
     upstream = _named(target)
+    if upstream.secret_problem and not key:
+        raise CommandError(upstream.secret_problem)
     endpoint = endpoint_of(upstream)
     model = model_for_chat(upstream.offered_models.split())
     return (replace(endpoint, api_key=key) if key else endpoint), model

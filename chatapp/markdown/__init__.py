@@ -4,9 +4,10 @@
 a viewer must do to its page. Both cut the text into the same top-level blocks and render a block
 with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
 
-What comes out holds no raw HTML from the text, loads nothing, and links only to http, https and
-mailto. `budgets` bounds what is produced of a text. Nothing here does I/O, and no text makes it
-raise; but some make `render` take long, so that `chatapp.rendering` does it elsewhere.
+What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
+and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
+and no text makes it raise; but some make `render` take long, so that `chatapp.rendering` does it
+elsewhere.
 """
 
 from .block_html import FULL, Dress, block_html

@@ -1,24 +1,28 @@
-"""One top-level block to safe HTML: cmark, then nh3, then what only we may write.
+"""One top-level block to safe HTML: cmark, then what we make of its HTML, then the cleaner.
 
 The text's own "<" never begins a tag. Images become links, since a remote image tells its server
 who reads. A block that is absurdly long or nested is shown as it was written.
 
 A block is drawn by cmark, and dressed: colours for its code, MathML for its formulas. To dress may
 take very long; `block_at_once` is what can be had without.
+
+The regular expressions here read what cmark wrote, in which every "<" and ">" belongs to a tag.
+What they make of it is judged by a parser: the cleaner comes last. Two things have no use for it:
+a fence, in which nothing stands but our own tags and escaped text; and formulas, each of which has
+been through a cleaner of the same list before it is put into the text.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import nh3
-
 from . import budgets
+from .allowed import ALLOWED, cleaner
 from .blocks import Block
 from .characters import NOT_A_TAG, escape
 from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
 from .commonmark import to_html
-from .formulas import as_source, cheap_ones, mask, mathml, unmask
+from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 
 OPENING, CLOSING = '<div class="block">', "</div>"
 PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
@@ -32,7 +36,7 @@ _LINKS_AND_IMAGES = re.compile(
 )
 _HEADING_TAG = re.compile(r"(</?h)([1-6])>")
 _CODE_BLOCK = re.compile(r'<pre><code(?: class="language-([^"]*)")?>(.*?)\n?</code></pre>', re.S)
-_CODE_OR_BREAK = re.compile(r"(<code>.*?</code>)|&lt;br ?/?&gt;", re.S)
+_CODE_OR_BREAK = re.compile(r"(<code>.*?</code>|<[^>]*>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
@@ -55,10 +59,8 @@ def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
     if not block.is_formatted:
         return OPENING + plain_block(block) + CLOSING
     masked = mask(block.source)
-    html = markdown_html(definitions + masked.text, dress)
-    if html is None:
-        return OPENING + plain_block(block) + CLOSING
-    return OPENING + unmask(html, masked.formulas, dress.formula) + CLOSING
+    html = markdown_html(definitions + masked.text, masked.formulas, dress)
+    return OPENING + (plain_block(block) if html is None else html) + CLOSING
 
 
 def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
@@ -109,8 +111,8 @@ def notice_of(block: Block) -> str:
     return budgets.TOO_MUCH_IN_TEXT if block.kind == "rest" else budgets.TOO_MUCH_IN_BLOCK
 
 
-def markdown_html(source: str, dress: Dress) -> str | None:
-    """Markdown without formulas as safe HTML; None if it nests too deeply to be meant."""
+def markdown_html(source: str, taken_out: list[str], dress: Dress) -> str | None:
+    """Markdown and the formulas taken out of it as safe HTML; None if it nests absurdly deep."""
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
     html = _NEWLINE_AFTER_TAG.sub(r"\1", to_html(source)).rstrip("\n")
@@ -120,7 +122,8 @@ def markdown_html(source: str, dress: Dress) -> str | None:
         return None
     if "<img" in html:
         html = _images_to_links(html)
-    return _dressed(_CLEANER.clean(html), dress)
+    formulas = Formulas(taken_out, dress.formula)
+    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), dress)))
 
 
 def fence_body(block: Block) -> str:
@@ -172,12 +175,13 @@ def _images_to_links(html: str) -> str:
 
 
 def _dressed(html: str, dress: Dress) -> str:
-    """What only we write: heading levels below the page's own, scrolling tables, code blocks."""
+    """What we add: heading levels below the page's own, scrolling tables, code blocks."""
     if "<h" in html:
         html = _HEADING_TAG.sub(lambda tag: f"{tag[1]}{min(int(tag[2]) + 2, 6)}>", html)
     if "<table" in html:
         # The one tag that is meant when it is written: a cell has no other way to break a line.
-        html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
+        if "&lt;br" in html:
+            html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
     if "<pre" in html:
         html = _CODE_BLOCK.sub(lambda found: _code_block(found, dress), html)
@@ -195,26 +199,4 @@ def _unescape(html: str) -> str:
 
 
 _TABLE = '<div class="table-scroll" tabindex="0" role="region" aria-label="Table"><table>'
-
-# fmt: off
-_TAGS = {
-    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre",
-    "code", "em", "strong", "del", "a", "input", "table", "thead", "tbody", "tr", "th", "td",
-}
-# fmt: on
-_CLEANER = nh3.Cleaner(
-    tags=_TAGS,
-    attributes={
-        "a": {"href"},
-        "code": {"class"},
-        "input": {"checked", "disabled"},
-        "ol": {"start"},
-        "td": {"align"},
-        "th": {"align"},
-    },
-    tag_attribute_values={"input": {"type": {"checkbox"}}},
-    set_tag_attribute_values={"a": {"target": "_blank"}},
-    url_schemes={"http", "https", "mailto"},
-    url_relative="deny",
-    link_rel="noopener noreferrer nofollow",
-)
+_CLEANER = cleaner(ALLOWED)

@@ -8,6 +8,7 @@ import re
 
 NOT_A_TAG = "\ufdd0"  # after a "<" that would otherwise begin raw HTML
 FORMULA_START, FORMULA_END = "\ufdd1", "\ufdd2"  # around the number of a formula taken out
+UNKNOWN = "\ufffd"
 
 _UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -18,7 +19,7 @@ def clean(text: str) -> str:
     """The text with LF line ends, and U+FFFD for what has no place in a page."""
     if _UNWANTED.search(text) is None:
         return text
-    return _UNWANTED.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNWANTED.sub(UNKNOWN, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def encodable(text: str) -> str:

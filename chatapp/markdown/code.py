@@ -14,11 +14,12 @@ from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
 from . import budgets
+from .allowed import COLOURS, LANGUAGE
 from .characters import escape
 
 CLOSING_TAGS = "</code></pre></div>"
 CODE_BEGINS = re.compile(r"(?:`{3}|~{3})[`~]*[ \t]*[^\s`~]")  # a fence that may name a language
-_LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,32}")
+_LANGUAGE = re.compile(LANGUAGE)
 
 
 def opening_tags(info: str) -> str:
@@ -88,10 +89,6 @@ def _lexer(language: str) -> Lexer | None:
 
 
 # fmt: off
-_STYLED = {  # the classes in static/css/highlight.css
-    "k", "kc", "kt", "nb", "bp", "nc", "nf", "nd", "nt", "na", "nv", "ne", "s", "sr", "se", "si",
-    "m", "c", "cp", "gd", "gi", "gh", "gu",
-}
 # The languages that people show each other. An allow-list, since some of Pygments' five hundred
 # lexers take very long on hostile input.
 _KNOWN = {
@@ -108,4 +105,4 @@ _KNOWN = {
     "yaml", "yml", "zig", "zsh",
 }
 # fmt: on
-_COLOURED = {kind: name for kind, name in STANDARD_TYPES.items() if name in _STYLED}
+_COLOURED = {kind: name for kind, name in STANDARD_TYPES.items() if name in COLOURS}

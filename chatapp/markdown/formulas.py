@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote
 
-import nh3
 from latex2mathml import converter, exceptions
 
 from . import budgets
-from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, escape
+from .allowed import MATHML, cleaner
+from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, UNKNOWN, escape
 
 _LONGEST = 2000  # characters of one formula
 _LONGEST_HELD = 100  # characters after a dollar that may be no formula
@@ -32,11 +32,11 @@ _CLOSING = {
     "\\[": re.compile(r"\\\]"),
     "\\(": re.compile(r"\\\)"),
 }
-_RESTORED = re.compile(
-    rf"<code\b[^>]*>.*?</code>|<[^>]*>|{FORMULA_START}(\d+){FORMULA_END}", re.DOTALL
+_MASK = re.compile(rf"{FORMULA_START}([0-9]{{1,4}}){FORMULA_END}")
+_QUOTED_MASK = re.compile(rf"{quote(FORMULA_START)}([0-9]{{1,4}}){quote(FORMULA_END)}")
+_ADDRESS_OR_CODE = re.compile(
+    r'(?P<before><a href="|<code\b[^>]*>)(?P<text>(?<=<a href=")[^"]*|.*?(?=</code>))', re.DOTALL
 )
-_MASK = re.compile(rf"{FORMULA_START}(\d+){FORMULA_END}")
-_QUOTED_MASK = re.compile(rf"{quote(FORMULA_START)}(\d+){quote(FORMULA_END)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +129,42 @@ class _Masking:
         return len(rest) <= _LONGEST and "\n\n" not in rest
 
 
-def unmask(html: str, formulas: list[str], as_html: Callable[[str], str]) -> str:
-    """Put the formulas back: `as_html` in text, their source in code and in addresses."""
-    if not formulas:
-        return html
+class Formulas:
+    """The formulas of a text on their way back into its HTML.
 
-    def restored(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return as_html(formulas[int(found[1])])
-        in_code = _MASK.sub(lambda mask: escape(formulas[int(mask[1])]), found[0])
-        return _QUOTED_MASK.sub(lambda mask: quote(formulas[int(mask[1])]), in_code)
+    Each comes back once, since a mask that was written as entities is not one of ours.
+    """
 
-    return _RESTORED.sub(restored, html)
+    def __init__(self, formulas: list[str], as_html: Callable[[str], str]) -> None:
+        self._as_html = as_html
+        self._all = formulas
+        self._left = dict(enumerate(formulas))
+
+    def into_code(self, html: str) -> str:
+        """Put them as they were written into the code, and percent-encoded into the addresses, of
+        cmark's HTML, which is to be cleaned afterwards."""
+        return _ADDRESS_OR_CODE.sub(self._written, html) if self._all else html
+
+    def into_text(self, html: str) -> str:
+        """Put them, `as_html`, into HTML that has been cleaned: no attribute that was allowed can
+        hold a mask, so those that are left stand in text."""
+        return _MASK.sub(self._drawn, html) if self._all else html
+
+    def _written(self, place: re.Match[str]) -> str:
+        if place["before"] == '<a href="':
+            return place["before"] + _QUOTED_MASK.sub(self._quoted, place["text"])
+        return place["before"] + _MASK.sub(self._escaped, place["text"])
+
+    def _quoted(self, mask: re.Match[str]) -> str:
+        number = int(mask[1])
+        return quote(self._all[number]) if number < len(self._all) else ""
+
+    def _escaped(self, mask: re.Match[str]) -> str:
+        return escape(self._left.pop(int(mask[1]), UNKNOWN))
+
+    def _drawn(self, mask: re.Match[str]) -> str:
+        formula = self._left.pop(int(mask[1]), "")
+        return self._as_html(formula) if formula else UNKNOWN
 
 
 def as_source(formula: str) -> str:
@@ -201,21 +225,4 @@ _CONVERTER_ERRORS: tuple[type[Exception], ...] = (
     ValueError,
 )
 
-# fmt: off
-_CLEANER = nh3.Cleaner(
-    tags={
-        "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot",
-        "mstyle", "merror", "mpadded", "mphantom", "mfenced", "menclose", "msub", "msup", "msubsup",
-        "munder", "mover", "munderover", "mmultiscripts", "mtable", "mtr", "mtd",
-    },
-    attributes={
-        "*": {
-            "display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence",
-            "separator", "form", "accent", "accentunder", "movablelimits", "largeop", "symmetric",
-            "minsize", "maxsize", "lspace", "rspace", "width", "height", "depth", "voffset",
-            "linethickness", "columnalign", "rowspacing", "columnspacing", "columnlines",
-            "rowlines", "notation", "open", "close", "separators",
-        },
-    },
-)
-# fmt: on
+_CLEANER = cleaner(MATHML)

@@ -11,8 +11,8 @@ from .arriving import Line
 from .block_html import (
     CLOSING,
     OPENING,
-    PLAIN,
     PLAIN_CLOSING,
+    Dress,
     fence_info,
     is_heavy,
     markdown_html,
@@ -24,9 +24,9 @@ from .block_html import (
 from .blocks import Block
 from .changes import Append, Change, difference, split_closing_tags
 from .characters import escape
-from .code import CLOSING_TAGS, opening_tags
+from .code import CLOSING_TAGS, opening_tags, uncoloured
 from .definitions import Definitions
-from .formulas import as_source, cheap_ones, mathml, unmask
+from .formulas import as_source, cheap_ones, mathml
 from .unfinished import visible
 
 _LARGE = 4 * 1024
@@ -113,9 +113,9 @@ class Prose(OpenBlock):
         if shown.markdown == self._markdown or not shown.markdown:
             return []
         self._markdown = shown.markdown
-        html = markdown_html(definitions.used_in(source) + shown.markdown, PLAIN)
-        html = plain_block(block) if html is None else _with_cheap_formulas(html, shown.formulas)
-        html = OPENING + html + CLOSING
+        text = definitions.used_in(source) + shown.markdown
+        html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas))
+        html = OPENING + (plain_block(block) if html is None else html) + CLOSING
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         if shown.exact:
             self._expect_words(last)
@@ -134,9 +134,9 @@ class Prose(OpenBlock):
         self._end, self._space = line[-4:], line[len(text) :]
 
 
-def _with_cheap_formulas(html: str, formulas: list[str]) -> str:
+def _dress_at_once(formulas: list[str]) -> Dress:
     cheap = cheap_ones(formulas)
-    return unmask(html, formulas, lambda one: mathml(one) if one in cheap else as_source(one))
+    return Dress(uncoloured, lambda one: mathml(one) if one in cheap else as_source(one))
 
 
 class Verbatim(OpenBlock):

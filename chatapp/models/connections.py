@@ -6,10 +6,22 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
 
-def unpooled_connection(databases: dict[str, Any]) -> BaseDatabaseWrapper:
-    """A connection to the default database of these settings, which waits for no other to end."""
+def unpooled_connection(
+    databases: dict[str, Any], lock_seconds: float | None = None
+) -> BaseDatabaseWrapper:
+    """A connection to the default database of these settings, which waits for no other to end.
+
+    On SQLite it waits `lock_seconds` for a lock, where that is given.
+    """
     default = dict(databases["default"])
     options = {name: value for name, value in default.get("OPTIONS", {}).items() if name != "pool"}
+    if lock_seconds is not None and "timeout" in options:
+        options["timeout"] = lock_seconds
     handler = ConnectionHandler({"default": default | {"OPTIONS": options}})
     connection: BaseDatabaseWrapper = handler["default"]
     return connection
+
+
+def is_locked(error: Exception) -> bool:
+    """Whether it is SQLite's word for a lock that another connection holds."""
+    return "database is locked" in str(error)

@@ -1,9 +1,10 @@
 """Conversations and their messages: branches of prompts and replies."""
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Self
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from typing import Any, Self
 
 from django.db import IntegrityError, connections, models, transaction
 from django.db.models.functions import Coalesce
@@ -11,12 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import Truncator
 
+from chatapp.models.extras import Extras
+from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.models.upstreams import Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.images import MAX_IMAGES, Image
 from chatapp.upstream.logprobs import shown_tokens
 from chatapp.upstream.reply import Ending, Reply
 
@@ -28,6 +32,12 @@ class StillStreaming(Exception):
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def after(self, used: datetime, pk: uuid.UUID | None) -> Self:
+        """Those that follow this one in the order of their last use; without `pk`, that moment."""
+        rest = self.filter(updated_at__lte=used)
+        # Said so that the index answers it: an OR of the two would be a filter of all rows.
+        return rest.exclude(updated_at=used, pk__gte=pk) if pk else rest.exclude(updated_at=used)
+
     def with_usage(self) -> Self:
         """Adds the sums over a conversation's replies that compare what it cost.
 
@@ -60,6 +70,7 @@ class Conversation(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=80)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Orders a person's conversations: see `_moment_of_use`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
@@ -72,8 +83,8 @@ class Conversation(models.Model):
     has_flagged: bool
 
     class Meta:
-        ordering = ["-updated_at"]
-        indexes = [models.Index(fields=["user", "-updated_at"])]
+        ordering = ["-updated_at", "-id"]
+        indexes = [models.Index(fields=["user", "-updated_at", "-id"])]
 
     def __str__(self) -> str:
         return self.title
@@ -128,8 +139,8 @@ class Conversation(models.Model):
 
     def _stored(self, before: list["Message"], reply: "Message") -> "Message":
         """Few statements, since while many prompts come each waits for its turn to run."""
-        self.updated_at = timezone.now()
         with transaction.atomic(savepoint=False):
+            self.updated_at = self._moment_of_use()
             self.save(update_fields=None if self._state.adding else ["updated_at"])
             try:
                 Message.objects.bulk_create([*before, reply])
@@ -139,6 +150,12 @@ class Conversation(models.Model):
                     raise StillStreaming from error
                 raise
         return reply
+
+    def _moment_of_use(self) -> datetime:
+        """Now, or just after the person's last use where a clock of another time told that one."""
+        uses = Conversation.objects.filter(user=self.user_id).values_list("updated_at", flat=True)
+        last = uses.first()
+        return max(timezone.now(), last + timedelta(microseconds=1)) if last else timezone.now()
 
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
         """One branch, oldest message first: the newest that leads through the message named.
@@ -153,9 +170,9 @@ class Conversation(models.Model):
             message.conversation = self
             children.setdefault(message.parent_id, []).append(message)
         current = by_id.get(through) if through else None
+        current = current or (_newest(messages) if messages else None)
         while current and current.pk in children:
             current = _newest(children[current.pk])
-        current = current or (_newest(messages) if messages else None)
         thread = []
         while current:
             current.siblings = children[current.parent_id]
@@ -227,6 +244,7 @@ class Message(models.Model):
         "refusal",
         "earlier_rounds",
         "tool_runs",
+        "extras_record",
         "time_to_first_token",
         "reasoning_duration",
     )
@@ -239,6 +257,8 @@ class Message(models.Model):
     content = models.TextField(blank=True)
     refusal = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    # The database's, see `chatapp.models.sequence`: it orders messages, and no clock does.
+    sequence = models.BigIntegerField(null=True, editable=False)
 
     ending = models.CharField(
         max_length=14,
@@ -262,6 +282,9 @@ class Message(models.Model):
         default=list, blank=True, help_text="What was written before the last tool calls."
     )
     tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
+    extras_record = models.JSONField(
+        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
+    )
     logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
     is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
@@ -271,9 +294,14 @@ class Message(models.Model):
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
 
+    # Of the reply's rounds before the present one, while it is written.
+    earlier_extras = Extras()
+    earlier_images: tuple[Image, ...] = ()
+    new_images: tuple[Image, ...] = ()  # to be saved
+
     class Meta:
-        ordering = ["created_at", "id"]
-        indexes = [models.Index(fields=["conversation", "created_at"])]
+        ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
+        indexes = [models.Index(fields=["conversation", "sequence"])]
         constraints = [
             models.UniqueConstraint(
                 fields=["conversation"], condition=models.Q(ending="streaming"), name=ONE_STREAMS
@@ -282,6 +310,13 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role}: {Truncator(self.content).chars(60)}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """As usual; `sequence` stays what the database made it."""
+        if not self._state.adding and options.get("update_fields") is None:
+            names = (field.name for field in self._meta.concrete_fields if not field.primary_key)
+            options["update_fields"] = [name for name in names if name != "sequence"]
+        super().save(*args, **options)
 
     @property
     def is_prompt(self) -> bool:
@@ -296,7 +331,9 @@ class Message(models.Model):
         """What the upstream did wrong, where it did."""
         if not self.error:
             return None
-        return UpstreamError(**{**self.error, "kind": ErrorKind(self.error["kind"])})
+        kind = self.error["kind"]
+        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
+        return UpstreamError(**{**self.error, "kind": known})
 
     @property
     def rounds(self) -> list[Round]:
@@ -305,20 +342,52 @@ class Message(models.Model):
         last = Round(self.reasoning, self.content, self.refusal, runs)
         return [*map(Round.from_record, self.earlier_rounds), last]
 
-    def as_chat_messages(self) -> list[dict[str, object]]:
-        """What an upstream is sent of this message: what was said and called, not the reasoning."""
-        earlier = [one for round in self.rounds[:-1] for one in round.as_chat_messages()]
-        said: list[dict[str, object]] = [{"role": self.role, "content": self.content}]
-        return earlier + (said if self.content else [])
+    @property
+    def extras(self) -> Extras:
+        """What came with the reply besides its text."""
+        return Extras.from_record(self.extras_record)
+
+    def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
+        """What an upstream is sent of this message: what was said and called.
+
+        Where tools were called and the reply that is `asked` for is of the same upstream's model,
+        it gets what it wants back with the calls, the reasoning of all rounds among it.
+        """
+        is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
+        reasoning_field = self.extras.reasoning_field if is_same else ""
+        *earlier, last = self.rounds
+        called = [
+            one
+            for round in earlier
+            for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
+        ]
+        if not self.content:
+            return called
+        said: dict[str, object] = {"role": self.role, "content": self.content}
+        if called and reasoning_field:
+            said[reasoning_field] = last.reasoning
+        return [*called, said]
+
+    def keep_round(self, round: Round, reply: Reply) -> None:
+        """Makes a round that has ended an earlier one."""
+        self.earlier_rounds.append(round.as_record())
+        self.earlier_extras = self.earlier_extras.plus(reply)
+        self.earlier_images += tuple(reply.images)
 
     def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
         """Makes this message say what its last round has become so far."""
         self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
-        self.tool_runs = [asdict(run) for run in tool_runs]
+        self.tool_runs = [run.as_record() for run in tool_runs]
+        # Images are counted once they are there to be shown.
+        extras = replace(self.earlier_extras.plus(reply), image_count=0)
+        self.extras_record = extras.as_record()
 
     def finish(self, reply: Reply, ending: Ending) -> None:
         """Makes this message what the reply is at its end; `save_reply` saves it."""
         self.ending = ending
+        self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
+        extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
+        self.extras_record = extras.as_record()
         self.finish_reason = reply.finish_reason[:50]
         self.response_id = reply.response_id[:200]
         self.service_tier = reply.service_tier[:100]
@@ -329,7 +398,7 @@ class Message(models.Model):
             self.moderation = asdict(reply.moderation)
             self.is_flagged = reply.moderation.is_flagged
 
-    def save_reply(self, usage: Usage, others: Iterable["Message"] = ()) -> None:
+    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
         """Saves a reply that has ended, what it cost, and the other choices that came with it."""
         usage.message = self
         with transaction.atomic():
@@ -337,6 +406,14 @@ class Message(models.Model):
             usage.save(force_insert=True)
             for other in others:
                 other.save(force_insert=True)
+            images = [image for one in (self, *others) for image in one._image_rows()]
+            ReplyImage.objects.bulk_create(images)
+
+    def _image_rows(self) -> list[ReplyImage]:
+        return [
+            ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
+            for place, one in enumerate(self.new_images)
+        ]
 
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":
         """A sibling of this message: another choice of the same response."""

@@ -31,6 +31,18 @@ def only_one_process(name: str) -> Iterator[None]:
 
 
 @contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """For the rest of a transaction: others that ask for the same name wait until it has ended.
+
+    SQLite's transactions are so by themselves, since they begin as writers.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [zlib.crc32(name.encode())])
+    yield
+
+
+@contextmanager
 def _advisory_lock(name: str) -> Iterator[Callable[[], bool]]:
     """In a session of its own, so that the body may close its connection.
 

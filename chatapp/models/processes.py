@@ -1,36 +1,61 @@
 """The serving processes of one installation, as the database knows them: who is alive, who died.
 
-Every process renews its row by the database's own clock, so that no host's clock matters. A reply
-names the process that streams it; where that process has no row any more, nobody streams it.
+Every process renews its row about once a second: that is its beat. What the row says of the time is
+only ever compared with what it said before, so that no clock matters, neither a host's nor the
+database's, which may be set while replies stream. How long a process has been silent is measured
+by whoever looks, see `Silences`. A reply names the process that streams it; where that process has
+no row any more, nobody streams it.
 """
 
 import os
 import socket
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Now
 
 LEASE_SECONDS = 4.0  # a process that was not seen for so long is dead
 
+Beats = Mapping[uuid.UUID, datetime]  # each process's last one, by its id
+
+
+class Silences:
+    """For how long each process has not beaten, by the one clock of whoever looks again and again.
+
+    Moments are that clock's, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self._heard: dict[uuid.UUID, tuple[datetime, float]] = {}
+
+    def dead(self, beats: Beats, now: float, since: float) -> Beats:
+        """Those that were silent for a lease, of which the database answered since that moment."""
+        for process in self._heard.keys() - beats.keys():
+            del self._heard[process]
+        for process, beat in beats.items():
+            if process not in self._heard or self._heard[process][0] != beat:
+                self._heard[process] = beat, now
+        return {
+            process: beat
+            for process, (beat, heard_at) in self._heard.items()
+            if now - max(heard_at, since) > LEASE_SECONDS
+        }
+
 
 class ProcessQuerySet(models.QuerySet["Process"]):
-    def alive(self) -> Self:
-        return self.filter(seen_at__gt=Now() - timedelta(seconds=LEASE_SECONDS))
+    def beats(self) -> Beats:
+        return dict(self.values_list("pk", "seen_at"))
 
-    def bury(self, by: "Process") -> None:
-        """Forgets who was not seen for a lease, where `by` was seen just now.
-
-        Call it only where the database has answered for that long: after it was away, nobody has
-        been seen. A database that stood still with this statement on its way has not seen `by`.
-        """
-        witness = self.filter(pk=by.pk, seen_at__gt=Now() - timedelta(seconds=LEASE_SECONDS / 2))
-        unseen = self.filter(seen_at__lte=Now() - timedelta(seconds=LEASE_SECONDS))
-        unseen.filter(models.Exists(witness)).delete()
+    def bury(self, dead: Beats) -> None:
+        """Forgets these, but those that have beaten since, or do so now."""
+        with transaction.atomic(self.db):
+            found = self.filter(pk__in=dead).select_for_update(skip_locked=True)
+            silent = [process.pk for process in found if process.seen_at == dead[process.pk]]
+            self.filter(pk__in=silent).delete()
 
     def bury_those_that_died_here(self) -> None:
         """Forgets processes of this place whose number no process has any more."""

@@ -31,14 +31,29 @@ class ToolRun:
     arguments: str
     state: RunState = RunState.WRITING
     result: str = ""
+    extra_content: Mapping[str, object] = field(default_factory=dict)  # goes back with the call
 
     @classmethod
     def of(cls, call: ToolCall) -> Self:
-        return cls(call.id, call.name, call.arguments)
+        return cls(call.id, call.name, call.arguments, extra_content=call.extra_content)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         return cls(**{**record, "state": RunState(record["state"])})
+
+    def as_record(self) -> dict[str, Any]:
+        record = asdict(self)
+        if not self.extra_content:
+            del record["extra_content"]  # which the version before did not know
+        return record
+
+    def as_request(self, with_extra: bool) -> dict[str, object]:
+        """The call as the next request repeats it."""
+        function = {"name": self.name, "arguments": self.arguments}
+        call: dict[str, object] = {"id": self.id, "type": "function", "function": function}
+        if with_extra and self.extra_content:
+            call["extra_content"] = self.extra_content
+        return call
 
     def cancel_unfinished(self) -> None:
         if self.state in UNFINISHED:
@@ -75,23 +90,24 @@ class Round:
         return cls(**{**record, "tool_runs": runs})
 
     def as_record(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"tool_runs": [run.as_record() for run in self.tool_runs]}
 
-    def as_chat_messages(self) -> list[dict[str, object]]:
-        """The round as the next request repeats it: the calls and their results."""
-        calls = [
-            {
-                "id": run.id,
-                "type": "function",
-                "function": {"name": run.name, "arguments": run.arguments},
-            }
-            for run in self.tool_runs
-        ]
+    def as_chat_messages(
+        self, reasoning_field: str = "", with_extras: bool = False
+    ) -> list[dict[str, object]]:
+        """The round as the next request repeats it: the calls and their results.
+
+        What else came with the calls goes back only to who sent it: Gemini's `extra_content`, and
+        the reasoning in the field in which it came, which DeepSeek wants. Each is a 400 where it
+        is missing, and may be one where it is not known.
+        """
         asked: dict[str, object] = {
             "role": "assistant",
             "content": self.content or None,
-            "tool_calls": calls,
+            "tool_calls": [run.as_request(with_extras) for run in self.tool_runs],
         }
+        if reasoning_field:  # DeepSeek misses it where there was none, too
+            asked[reasoning_field] = self.reasoning
         results: list[dict[str, object]] = [
             {"role": "tool", "tool_call_id": run.id, "content": run.result}
             for run in self.tool_runs

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
-from encrypted_fields.fields import EncryptedTextField
+
+from chatapp.models.secrets import SecretField, Unreadable
 
 
 def validate_tool_url(value: str) -> None:
@@ -52,7 +53,7 @@ class ToolServer(models.Model):
         help_text="With its arguments, quoted as in a shell; no shell runs it. It runs on this "
         "machine with the rights of the app, so only superusers may set it.",
     )
-    secrets = EncryptedTextField("headers or environment", blank=True, null=True)
+    secrets = SecretField("headers or environment", blank=True, null=True)
     enabled = models.BooleanField(default=True, help_text="Its tools are offered to the models.")
     asks_first = models.BooleanField(
         "ask first", default=True, help_text="A person must allow each call of its tools."
@@ -77,6 +78,17 @@ class ToolServer(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def secret_problem(self) -> str:
+        """Why what is stored for it is of no use; "" where there is nothing to say."""
+        if not isinstance(self.secrets, Unreadable):
+            return ""
+        return (
+            f"The headers or environment of the tool server {self.name} can't be read, since "
+            "SECRET_KEY is another than they were stored with. An administrator must enter them "
+            "again."
+        )
 
     def clean(self) -> None:
         """The field that the transport needs is there, and the secrets have its form."""

@@ -3,11 +3,14 @@
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from encrypted_fields.fields import EncryptedTextField
 
+from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.upstream.decoder import MAX_CHOICES
 from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+
+SILENCE_SECONDS = 300
 
 
 def validate_base_url(value: str) -> None:
@@ -36,7 +39,7 @@ class Upstream(models.Model):
         validators=[validate_base_url],
         help_text="Up to and with /v1, for example https://host/v1.",
     )
-    api_key = EncryptedTextField("API key", blank=True, null=True)
+    api_key = SecretField("API key", blank=True, null=True)
     enabled = models.BooleanField(default=True, help_text="Its models are offered in the chat.")
     offered_models = models.TextField(
         "models", blank=True, help_text="One a line. Empty: all that the upstream lists."
@@ -65,6 +68,14 @@ class Upstream(models.Model):
         default=False,
         help_text="For the exact usage of a stopped reply. It costs the tokens that nobody reads.",
     )
+    silence_seconds = models.PositiveIntegerField(
+        "longest silence",
+        default=SILENCE_SECONDS,
+        db_default=SILENCE_SECONDS,
+        validators=[MinValueValidator(5), MaxValueValidator(86400)],
+        help_text="Seconds without a byte after which a reply is given up. Models that think long "
+        "and say nothing meanwhile need more; the page counts, and Stop is always there.",
+    )
     # False once it has refused `stream_options`.
     takes_usage_option = models.BooleanField(default=True, editable=False)
 
@@ -73,6 +84,16 @@ class Upstream(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def secret_problem(self) -> str:
+        """Why its key is of no use; "" where there is nothing to say."""
+        if not isinstance(self.api_key, Unreadable):
+            return ""
+        return (
+            f"The key of {self.name} can't be read, since SECRET_KEY is another than it was stored "
+            "with. An administrator must enter it again."
+        )
 
     @classmethod
     def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
+from django.template import RequestContext
+from django.utils.crypto import salted_hmac
 
+from chatapp.markdown.allowed import ALLOWED
 from chatapp.models import Message, Usage
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.reply import Ending
@@ -31,6 +34,18 @@ class Place:
     number: int
     previous: Message | None
     next: Message | None
+
+
+@register.simple_tag
+def foreign_attributes() -> str:
+    """The attributes that rendered text may have, for static/js/foreign.js: a href rel,ol start."""
+    return ",".join(" ".join([tag, *forms]) for tag, forms in ALLOWED.items() if forms)
+
+
+@register.simple_tag(takes_context=True)
+def account_token(context: RequestContext) -> str:
+    """Names the account in the browser's storage; nobody can guess another's."""
+    return salted_hmac("chatapp.account", str(context["request"].user.pk)).hexdigest()[:32]
 
 
 @register.filter
@@ -84,8 +99,10 @@ def state_words(run: ToolRun) -> str:
 @register.filter
 def can_continue(message: Message) -> bool:
     """Whether there is a part of a reply to go on from."""
-    unfinished = message.ending not in (Ending.COMPLETE, Ending.REFUSED, Ending.CONTENT_FILTER)
-    return unfinished and bool(message.content)
+    unfinished = message.ending not in (
+        *(Ending.COMPLETE, Ending.REFUSED, Ending.CONTENT_FILTER, Ending.NO_ANSWER),
+    )
+    return unfinished and bool(message.content or message.earlier_rounds)
 
 
 @register.filter

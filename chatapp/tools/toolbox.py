@@ -74,7 +74,8 @@ class Toolbox:
 
     async def _stock(self, servers: list[ToolServer]) -> None:
         """Makes the shelves those of `servers`, and waits a little for first listings."""
-        wanted = {server.pk: ServerSettings.of(server) for server in servers}
+        usable = [server for server in servers if not server.secret_problem]
+        wanted = {server.pk: ServerSettings.of(server) for server in usable}
         self._retire(
             [pk for pk, shelf in self._shelves.items() if shelf.settings != wanted.get(pk)]
         )
@@ -86,6 +87,8 @@ class Toolbox:
             await asyncio.wait(first, timeout=PATIENCE_SECONDS)
 
     def _listing(self, server: ToolServer) -> Listing:
+        if server.secret_problem:
+            return Listing(problem=server.secret_problem)
         shelf = self._shelves.get(server.pk)
         if shelf is None or shelf.listing is None:
             return Listing(problem=f"The tool server {server.name} has not told its tools yet.")
@@ -117,6 +120,8 @@ async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
 
     For the administration, which may run on another event loop than the chat.
     """
+    if server.secret_problem:
+        return [], server.secret_problem
     shelf = Shelf(ServerSettings.of(server))
     try:
         renewal = shelf.renew()

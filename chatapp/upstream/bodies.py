@@ -8,9 +8,12 @@ from typing import cast
 import httpx
 
 from chatapp.upstream.errors import UpstreamFailed
+from chatapp.upstream.sse import BLANK
 from chatapp.upstream.unpacking import Unpacker
 
 WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
+
+_TELLING_BYTES = 6
 
 
 def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
@@ -35,14 +38,36 @@ async def read_at_most(
     limit: int, response: httpx.Response, seconds: float = WHOLE_BODY_SECONDS
 ) -> bytes:
     """Return the beginning of a body, as much of it as came."""
+    async with aclosing(reads(response)) as pieces:
+        return await joined(limit, pieces, seconds)
+
+
+async def joined(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> bytes:
+    """Return what comes of the pieces in so many seconds, up to the limit."""
     body = bytearray()
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
-        async with asyncio.timeout(seconds), aclosing(reads(response)) as pieces:
+        async with asyncio.timeout(seconds):
             async for data in pieces:
                 body += data
                 if len(body) >= limit:
                     break
     return bytes(body[:limit])
+
+
+async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
+    """Return enough of a body to tell what it is, without white space before it or a BOM."""
+    body = b""
+    with suppress(httpx.RequestError, UpstreamFailed):
+        while len(body) < _TELLING_BYTES and (data := await anext(pieces, b"")):
+            body = (body + data).lstrip(BLANK)
+    return body
+
+
+async def after_start(start: bytes, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Iterate over the pieces of a body whose start has been read already."""
+    yield start
+    async for data in pieces:
+        yield data
 
 
 def media_type(response: httpx.Response) -> str:

@@ -20,7 +20,15 @@ from urllib.request import getproxies
 
 import httpx
 
-from chatapp.upstream.bodies import WHOLE_BODY_SECONDS, media_type, read_at_most, reads
+from chatapp.upstream.bodies import (
+    WHOLE_BODY_SECONDS,
+    after_start,
+    beginning_of,
+    joined,
+    media_type,
+    read_at_most,
+    reads,
+)
 from chatapp.upstream.decoder import EventDecoder
 from chatapp.upstream.dialects import NO_OPTIONS, ChatMessage, RequestOptions
 from chatapp.upstream.endpoint import Endpoint
@@ -35,6 +43,7 @@ from chatapp.upstream.events import Event, Failed, TimedOut, UsageOptionRefused
 from chatapp.upstream.model_list import model_ids
 from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
+from chatapp.upstream.sse import is_stream
 
 __all__ = ["Endpoint", "UpstreamClient"]
 
@@ -42,6 +51,7 @@ CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 TAIL_SECONDS = 5.0  # for usage and [DONE], once the model has finished
 LIST_SECONDS = 10.0
+KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
 _MAX_ERROR_BYTES = 64 * 1024
@@ -57,7 +67,9 @@ class UpstreamClient:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        limits = httpx.Limits(
+            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
+        )
         self._http = httpx.AsyncClient(
             headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
             timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),
@@ -99,7 +111,8 @@ class UpstreamClient:
                 response = await self._ask(endpoint, model, messages, options)
         except UpstreamFailed as failed:
             timed_out = failed.error.kind is ErrorKind.TIMED_OUT
-            event = TimedOut(self._idle_seconds) if timed_out else Failed(failed.error)
+            silence = self._longest_silence(endpoint)
+            event = TimedOut(silence) if timed_out else Failed(failed.error)
             yield _only([*refused, event])
             return
         try:
@@ -168,7 +181,10 @@ class UpstreamClient:
             headers = {b"Content-Type": b"application/json"} if content else {}
             headers |= endpoint.headers()
             url = endpoint.url(path)
-            request = self._http.build_request(method, url, headers=headers, content=content)
+            timeout = httpx.Timeout(self._longest_silence(endpoint), connect=CONNECT_SECONDS)
+            request = self._http.build_request(
+                method, url, headers=headers, content=content, timeout=timeout
+            )
             return await self._http.send(request, stream=True)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             raise UpstreamFailed(_transport_error(error, endpoint.secret)) from error
@@ -191,59 +207,90 @@ class UpstreamClient:
             await response.aclose()
         raise UpstreamFailed(_error_of(response, problem, endpoint))
 
+    def _longest_silence(self, endpoint: Endpoint) -> float:
+        return endpoint.silence_seconds or self._idle_seconds
+
     def _events(
         self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
         if media_type(response) == "text/event-stream":
-            return self._streamed(response, decoder)
-        return self._whole(response, endpoint, decoder)
+            return self._streamed(reads(response), endpoint, decoder)
+        return self._told_apart(response, endpoint, decoder)
+
+    async def _told_apart(
+        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
+    ) -> AsyncGenerator[list[Event]]:
+        """Yield the events of what is not called a stream: it may be one, as its beginning tells.
+
+        That something else is called a stream is found out by the decoder.
+        """
+        async with aclosing(reads(response)) as body:
+            start = await beginning_of(body)
+            if is_stream(start):
+                events = self._streamed(after_start(start, body), endpoint, decoder)
+            else:
+                events = self._whole(start, body, response, endpoint, decoder)
+            async with aclosing(events):
+                async for batch in events:
+                    yield batch
 
     async def _streamed(
-        self, response: httpx.Response, decoder: EventDecoder
+        self, body: AsyncGenerator[bytes], endpoint: Endpoint, decoder: EventDecoder
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an event stream."""
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
-        async with aclosing(reads(response)) as body:
+        was_cut = False
+        async with aclosing(body):
             try:
                 async for data in body:
                     last = []
                     if events := decoder.receive_data(data):
                         yield events
                         if decoder.has_finished or decoder.is_over:
-                            break
+                            async with aclosing(_tail(body, decoder)) as tail:
+                                async for events in tail:
+                                    yield events
+                            if decoder.has_finished or decoder.is_over:
+                                break
             except httpx.ReadTimeout:
-                last = [TimedOut(self._idle_seconds)]
+                last = [TimedOut(self._longest_silence(endpoint))]
+                was_cut = True
             except UpstreamFailed as failed:
                 last = decoder.fail(failed.error)
             except httpx.TransportError as error:
                 # after the first byte it is cut off, which shows in what has not come
                 last = [Failed(_transport_error(error, decoder.secret))] if last else []
-            else:
-                async with aclosing(_tail(body, decoder)) as tail:
-                    async for events in tail:
-                        yield events
-        if events := [*decoder.close(), *last]:
+                was_cut = True
+        if events := [*decoder.close(was_cut), *last]:
             yield events
 
     async def _whole(
-        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
+        self,
+        start: bytes,
+        body: AsyncGenerator[bytes],
+        response: httpx.Response,
+        endpoint: Endpoint,
+        decoder: EventDecoder,
     ) -> AsyncGenerator[list[Event]]:
         """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
-        is_json = media_type(response) == "application/json"
+        is_json = media_type(response) == "application/json" or start.startswith((b"{", b"["))
         limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
-        seconds = self._idle_seconds if is_json else WHOLE_BODY_SECONDS
-        body = await read_at_most(limit, response, seconds)
-        if not body:
+        seconds = self._longest_silence(endpoint) if is_json else WHOLE_BODY_SECONDS
+        came = start + await joined(limit - len(start), body, seconds)
+        if not came:
             yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
-        elif is_json and len(body) == limit:
+        elif is_json and len(came) >= limit:
             yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
         else:
-            completion = decoder.receive_completion(body) if is_json else None
-            yield completion or [Failed(_error_of(response, body, endpoint))]
+            completion = decoder.receive_completion(came) if is_json else None
+            yield completion or [Failed(_error_of(response, came, endpoint))]
 
 
 async def _tail(body: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGenerator[list[Event]]:
-    """Yield what follows the finish, but don't wait long for it: the reply is complete."""
+    """Yield what follows the finish, but don't wait long for it: the reply is complete.
+
+    Returns early where more is said, and the finish was none.
+    """
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
         deadline = asyncio.get_running_loop().time() + TAIL_SECONDS
         while not decoder.is_over:
@@ -253,6 +300,8 @@ async def _tail(body: AsyncIterator[bytes], decoder: EventDecoder) -> AsyncGener
                 return
             if events := decoder.receive_data(data):
                 yield events
+            if not (decoder.has_finished or decoder.is_over):
+                return
         async with asyncio.timeout(_END_OF_BODY_SECONDS):
             async for _ in body:
                 pass

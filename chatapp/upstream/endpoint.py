@@ -14,6 +14,7 @@ class Endpoint:
     api_key: str = field(default="", repr=False)
     dialect: Dialect = AUTO
     takes_usage_option: bool = True  # False once it has answered `UsageOptionRefused`
+    silence_seconds: float | None = None  # without a byte, until it is given up; None: the client's
 
     @property
     def secret(self) -> str:

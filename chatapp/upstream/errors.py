@@ -8,6 +8,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -31,7 +32,9 @@ class ErrorKind(StrEnum):
     SERVER_ERROR = "server_error"
     REDIRECTED = "redirected"  # we never follow: the key would go along
     STREAM_ERROR = "stream_error"  # an error frame after status 200
-    MALFORMED = "malformed"  # a chunk that is no chunk
+    MALFORMED = "malformed"  # a chunk that is no chunk: what it said is missing
+    FINISH_REASON = "finish_reason"  # a word (`code`) that says of no whole reply that it is one
+    TOO_MANY_ROUNDS = "too_many_rounds"  # of tool calls, and no answer
     NOT_A_STREAM = "not_a_stream"  # status 200 with something else than an event stream
     EMPTY = "empty"  # status 200 and not one byte: often a prompt that is too long
     TOO_LARGE = "too_large"
@@ -90,6 +93,40 @@ def error_of_frame(error: object, secret: str = "") -> UpstreamError:
     return _upstream_error(ErrorKind.STREAM_ERROR, {"error": error}, secret)
 
 
+def error_of_text(text: str, secret: str = "") -> UpstreamError:
+    """Read an error that came after status 200 as a text: JSON, a page, or plain words."""
+    try:
+        content = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        content = _title(text) or " ".join(text.split())
+    is_page = text.lstrip().startswith("<")
+    kind = ErrorKind.NOT_A_STREAM if is_page else ErrorKind.STREAM_ERROR
+    return _upstream_error(kind, content, secret)
+
+
+def says_something(error: object) -> bool:
+    """Tell an error from the empty form of one that some send along with every chunk."""
+    return any(error.values()) if isinstance(error, dict) else bool(error)
+
+
+def is_error(content: Mapping[str, Any]) -> bool:
+    """Tell whether an object without choices is an error, in one of the gateways' shapes."""
+    if content.get("object") == "error" or content.get("detail"):
+        return True
+    if says_something(content.get("error")):
+        return True
+    if "error" in str(content.get("type", "")).lower():
+        return True
+    codes = (content.get("code"), content.get("status"))
+    return bool(content.get("message")) and any(map(_is_error_code, codes))
+
+
+def _is_error_code(code: object) -> bool:
+    """Tell whether a code is none of success, nor a word for how far something has come."""
+    text = _text(code)
+    return int(text) >= 400 if text.isascii() and text.isdecimal() else "err" in text.lower()
+
+
 def error_of_response(
     status: int, headers: Mapping[str, str], body: bytes, secret: str = ""
 ) -> UpstreamError:
@@ -103,7 +140,7 @@ def error_of_response(
     if kind is ErrorKind.REDIRECTED:
         content = f"redirects to {headers.get('location', '')}"
     if kind is ErrorKind.NOT_A_STREAM and isinstance(content, dict):
-        if content.get("error"):
+        if is_error(content):
             kind = ErrorKind.STREAM_ERROR
         else:
             content = f"sent {headers.get('content-type')} in place of an event stream"
@@ -172,8 +209,21 @@ def _details(content: object) -> dict[str, Any]:
         return {"message": content}
     for key in ("error", "detail"):
         if inner := content.get(key):
-            return inner if isinstance(inner, dict) else {"message": inner}
+            return _with_provider(inner) if isinstance(inner, dict) else {"message": inner}
     return content
+
+
+def _with_provider(error: dict[str, Any]) -> dict[str, Any]:
+    """OpenRouter's "Provider returned error" has what the provider really said in `metadata`."""
+    metadata = error.get("metadata")
+    if not isinstance(metadata, dict):
+        return error
+    raw = metadata.get("raw")
+    with suppress(ValueError, RecursionError):
+        raw = _details(json.loads(raw, strict=False)).get("message") if raw else raw
+    said = [_text(metadata.get("provider_name")), _text(raw)]
+    words = ": ".join(text for text in said if text)
+    return {**error, "message": words} if _text(raw) else error
 
 
 def _text(value: object) -> str:

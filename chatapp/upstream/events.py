@@ -6,25 +6,35 @@ surrogate, so that any of them can be stored and encoded; they are to be escaped
 What is said of one of several choices (`n > 1`) is a `ChoiceEvent` and carries the choice's index.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chatapp.upstream.errors import ErrorKind, UpstreamError
+from chatapp.upstream.images import Image
 from chatapp.upstream.moderation import ModerationFailure, ModerationResults
+from chatapp.upstream.sources import Source
 
 __all__ = [
     "AnswerDelta",
     "AnswerWasReasoning",
     "ChoiceEvent",
+    "ChoiceFailed",
     "ErrorKind",
     "Event",
     "Failed",
     "Finished",
+    "ImageCame",
     "LogprobsDelta",
     "Moderated",
+    "PieceLeftOut",
     "ReasoningDelta",
+    "ReasoningFieldSeen",
     "RefusalDelta",
     "ResponseStarted",
     "ServiceNamed",
+    "SoundCame",
+    "SourcesCited",
+    "SourcesCounted",
     "StreamDone",
     "TimedOut",
     "TokenLogprob",
@@ -97,6 +107,13 @@ class ReasoningDelta(ChoiceEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningFieldSeen(ChoiceEvent):
+    """The field of the delta in which the reasoning comes: where it must go back, it goes in it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerDelta(ChoiceEvent):
     text: str
 
@@ -117,13 +134,14 @@ class RefusalDelta(ChoiceEvent):
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta(ChoiceEvent):
     """A fragment of the tool call at `index`: `arguments` append; `id` and `name`, where not
-    empty, replace what was known.
+    empty, replace what was known, and so does `extra_content`, which goes back with the call.
     """
 
     index: int
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extra_content: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +153,54 @@ class LogprobsDelta(ChoiceEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ImageCame(ChoiceEvent):
+    image: Image
+
+
+@dataclass(frozen=True, slots=True)
+class SoundCame(ChoiceEvent):
+    """The answer is spoken as well; the sound itself is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesCited:
+    """Sources of one choice, or of all where `choice` is None: new ones, or with a title now."""
+
+    sources: tuple[Source, ...]
+    choice: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesCounted:
+    """How many sources were used, named or not."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finished(ChoiceEvent):
-    """The model stopped writing, and why; usage may follow."""
+    """The model stopped writing, and why; usage may follow.
+
+    An empty `finish_reason` takes the one before back: more was said after it. `native` is how the
+    provider behind a gateway called it.
+    """
 
     finish_reason: str
+    native: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceFailed(ChoiceEvent):
+    """One choice failed; others may go on."""
+
+    error: UpstreamError
+
+
+@dataclass(frozen=True, slots=True)
+class PieceLeftOut:
+    """A piece of the stream that could not be read: its field, or `what` it was in a few words."""
+
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +253,19 @@ Event = (
     ResponseStarted
     | ServiceNamed
     | ReasoningDelta
+    | ReasoningFieldSeen
     | AnswerDelta
     | AnswerWasReasoning
     | RefusalDelta
     | ToolCallDelta
     | LogprobsDelta
+    | ImageCame
+    | SoundCame
+    | SourcesCited
+    | SourcesCounted
     | Finished
+    | ChoiceFailed
+    | PieceLeftOut
     | Moderated
     | UsageReported
     | UsageOptionRefused

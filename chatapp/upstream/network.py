@@ -10,7 +10,6 @@ as its own transport does.
 
 import asyncio
 import contextlib
-import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -20,6 +19,8 @@ from typing import Any, cast
 
 import httpcore
 import httpx
+
+from chatapp.upstream.resolver import Resolver
 
 # httpcore looks for this optional package several times a request, which takes as long as a fifth
 # of the request where there is none.
@@ -97,6 +98,9 @@ def _httpx_errors() -> Iterator[None]:
 class Network(httpcore.AsyncNetworkBackend):
     """Opens TCP connections."""
 
+    def __init__(self) -> None:
+        self._resolver = Resolver()
+
     async def connect_tcp(
         self,
         host: str,
@@ -107,7 +111,7 @@ class Network(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                return await _connected(host, port)
+                return await _connected(await self._resolver.addresses(host), port)
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from error
         except (OSError, UnicodeError) as error:
@@ -117,19 +121,14 @@ class Network(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-async def _connected(host: str, port: int) -> "Stream":
+async def _connected(addresses: list[str], port: int) -> "Stream":
     loop = asyncio.get_running_loop()
-    *others, last = await _addresses(host, port)
+    *others, last = addresses
     for address in others:
         with contextlib.suppress(OSError):  # of which TimeoutError is one
             async with asyncio.timeout(_NEXT_ADDRESS_SECONDS):
                 return (await loop.create_connection(lambda: Stream(loop), address, port))[1]
     return (await loop.create_connection(lambda: Stream(loop), last, port))[1]
-
-
-async def _addresses(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):

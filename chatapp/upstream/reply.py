@@ -12,21 +12,29 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
+from chatapp.upstream import finish_reasons
 from chatapp.upstream.dialects import ChatMessage
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
     AnswerDelta,
     AnswerWasReasoning,
     ChoiceEvent,
+    ChoiceFailed,
     Event,
     Failed,
     Finished,
+    ImageCame,
     LogprobsDelta,
     Moderated,
+    PieceLeftOut,
     ReasoningDelta,
+    ReasoningFieldSeen,
     RefusalDelta,
     ResponseStarted,
     ServiceNamed,
+    SoundCame,
+    SourcesCited,
+    SourcesCounted,
     StreamDone,
     TimedOut,
     TokenLogprob,
@@ -35,9 +43,13 @@ from chatapp.upstream.events import (
     UsageOptionRefused,
     UsageReported,
 )
-from chatapp.upstream.tool_calls import ToolCall, ToolCallParts
+from chatapp.upstream.images import Image
+from chatapp.upstream.sources import MAX_SOURCES, Source
+from chatapp.upstream.tool_calls import ToolCall, ToolCallParts, unique_ids
 
 _BYTES_PER_TOKEN = 4
+_MAX_KINDS_LEFT_OUT = 20
+_OTHER_PIECES = "other"
 
 
 class Ending(StrEnum):
@@ -47,6 +59,7 @@ class Ending(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     REFUSED = "refused"
+    NO_ANSWER = "no_answer"  # the upstream ended a reply in which it had said nothing
     STOPPED = "stopped"
     ABANDONED = "abandoned"
     FAILED = "failed"
@@ -75,6 +88,12 @@ class Reply:
     system_fingerprint: str = ""
     moderation: Moderated | None = None
     is_done: bool = False  # [DONE] came
+    reasoning_field: str = ""  # of the delta, where the reasoning has one of its own
+    images: list[Image] = field(default_factory=list)
+    has_sound: bool = False
+    sources: dict[str, Source] = field(default_factory=dict)  # by their URL
+    source_count: int = 0  # as the upstream counts them
+    left_out: dict[str, int] = field(default_factory=dict)  # how often, by what it was
 
     def apply(self, event: Event) -> None:
         """Fold one event in."""
@@ -106,7 +125,24 @@ class Reply:
                     event.input or known.input, event.output or known.output
                 )
             case Finished():
-                self.finish_reason = event.finish_reason
+                self._apply_finish(event)
+            case ChoiceFailed():
+                self.error = event.error
+            case ReasoningFieldSeen():
+                self.reasoning_field = event.name
+            case ImageCame():
+                self.images.append(event.image)
+            case SoundCame():
+                self.has_sound = True
+            case SourcesCited():
+                if event.choice in (None, self.choice):
+                    self._apply_sources(event.sources)
+            case SourcesCounted():
+                self.source_count = event.number
+            case PieceLeftOut():
+                is_known = event.what in self.left_out or len(self.left_out) < _MAX_KINDS_LEFT_OUT
+                what = event.what if is_known else _OTHER_PIECES
+                self.left_out[what] = self.left_out.get(what, 0) + 1
             case UsageReported():
                 self.usage = event.usage
             case StreamDone():
@@ -139,7 +175,7 @@ class Reply:
     def tool_calls(self) -> list[ToolCall]:
         """The calls by index; their arguments are parsed once the model has finished."""
         parts = sorted(self.tool_call_parts.values(), key=lambda part: part.index)
-        return [part.joined(bool(self.finish_reason)) for part in parts]
+        return unique_ids([part.joined(bool(self.finish_reason)) for part in parts])
 
     @property
     def wants_tools(self) -> bool:
@@ -157,15 +193,37 @@ class Reply:
         if self.error:
             timed_out = self.error.kind is ErrorKind.TIMED_OUT
             return Ending.TIMED_OUT if timed_out else Ending.FAILED
-        if self.finish_reason == "length":
+        if not self.finish_reason:
+            nothing = self.is_done and not self.has_arrived
+            return Ending.NO_ANSWER if nothing else Ending.CUT_OFF
+        word = finish_reasons.plain(self.finish_reason)
+        if word in finish_reasons.LENGTH:
             return Ending.LENGTH
-        if self.finish_reason == "content_filter":
+        if word in finish_reasons.FILTERED:
             return Ending.CONTENT_FILTER
-        if not self.finish_reason and not self.is_done:
-            return Ending.CUT_OFF
-        if self.refusal_parts and not self.answer_parts:
+        if self.has_answer:
+            return Ending.COMPLETE
+        if self.refusal_parts or word in finish_reasons.REFUSED:
             return Ending.REFUSED
-        return Ending.COMPLETE
+        return Ending.COMPLETE if self.tool_call_parts else Ending.NO_ANSWER
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is anything to read, see or hear of; white space is nothing."""
+        is_text = any(not part.isspace() for part in self.answer_parts)
+        return is_text or bool(self.images) or self.has_sound
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether anything of the reply has come."""
+        return bool(
+            self.answer_parts
+            or self.reasoning_parts
+            or self.refusal_parts
+            or self.tool_call_parts
+            or self.images
+            or self.has_sound
+        )
 
     def estimated_usage(self, messages: Iterable[ChatMessage]) -> TokenUsage:
         """Estimate the usage of a stream that ended before it was reported.
@@ -185,6 +243,23 @@ class Reply:
         if delta.index not in self.tool_call_parts:
             self.tool_call_parts[delta.index] = ToolCallParts(delta.index)
         self.tool_call_parts[delta.index].apply(delta)
+
+    def _apply_finish(self, event: Finished) -> None:
+        """Take a finish; a word that says of no reply that it is whole makes it a failure."""
+        self.finish_reason = event.finish_reason
+        word = finish_reasons.plain(event.finish_reason)
+        if word and word not in finish_reasons.KNOWN and self.error is None:
+            self.error = UpstreamError(
+                ErrorKind.FINISH_REASON, event.native, code=event.finish_reason
+            )
+        elif not word and self.error and self.error.kind is ErrorKind.FINISH_REASON:
+            self.error = None
+
+    def _apply_sources(self, sources: Iterable[Source]) -> None:
+        for source in sources:
+            known = self.sources.get(source.url)
+            if known or len(self.sources) < MAX_SOURCES:
+                self.sources[source.url] = source if source.title or not known else known
 
 
 def _estimated_tokens(texts: Iterable[str]) -> int:

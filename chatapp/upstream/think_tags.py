@@ -1,5 +1,7 @@
 """Reasoning inside the content: `<think>…</think>` at the start of a reply, split anywhere.
 
+Gemini's tags are `<thought>`, Magistral's `[THINK]`.
+
 Content deltas in, reasoning and answer deltas out. Only tags that open the reply count, after
 white space at most; anywhere else they are text, since people also ask about such tags. White
 space right after a tag is dropped.
@@ -17,9 +19,14 @@ from chatapp.upstream.events import AnswerDelta, AnswerWasReasoning, ReasoningDe
 
 ContentEvent = ReasoningDelta | AnswerDelta | AnswerWasReasoning
 
-_CLOSING_TAGS = {"<think>": "</think>", "<thinking>": "</thinking>"}
+_CLOSING_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "[THINK]": "[/THINK]",
+}
 _ALL_TAGS = (*_CLOSING_TAGS, *_CLOSING_TAGS.values())
-_FIRST_TAG = re.compile("|".join(_ALL_TAGS))
+_FIRST_TAG = re.compile("|".join(map(re.escape, _ALL_TAGS)))
 _MAX_SPACE = 64  # a reply that begins with more white space than this begins with no tag
 
 
@@ -40,7 +47,7 @@ class Splitter:
         if self._region is AnswerDelta and not self._skip_space:  # by far the most frequent
             if not self._may_be_reasoning:
                 return [AnswerDelta(text, choice=self.choice)]
-            if not self._held and "<" not in text:
+            if not self._held and "<" not in text and "[" not in text:
                 self._last = text[-1]
                 return [AnswerDelta(text, choice=self.choice)]
         events: list[ContentEvent] = []

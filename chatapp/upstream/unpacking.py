@@ -1,7 +1,8 @@
 """Bodies that came packed although `identity` was asked for: packed bytes in, plain bytes out.
 
-Unpacks gzip and deflate in pieces of bounded size. Raises `UpstreamFailed` for any other coding,
-for what does not unpack, and for a body that swells as no text does: a bomb.
+Unpacks gzip, in however many members, and deflate, in pieces of bounded size. Raises
+`UpstreamFailed` for any other coding, for what does not unpack, and for a body that swells as no
+text does: a bomb.
 """
 
 import zlib
@@ -15,6 +16,7 @@ MAX_RATIO = 100  # of unpacked to packed bytes, once more than the allowance is 
 ALLOWANCE = 4 * 1024 * 1024
 
 _PIECE_BYTES = 64 * 1024
+_MEMBER_BEGINS = b"\x1f\x8b"
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
@@ -23,6 +25,8 @@ class _Decompressor(Protocol):
     def eof(self) -> bool: ...
     @property
     def unconsumed_tail(self) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
 
 
@@ -34,6 +38,7 @@ class Unpacker:
     _unpack: _Decompressor = field(init=False)
     _packed: int = 0
     _unpacked: int = 0
+    _between: bytes = b""  # what may be the first half of a magic number
 
     def __post_init__(self) -> None:
         if self.coding not in ("gzip", "x-gzip", "deflate"):
@@ -44,7 +49,11 @@ class Unpacker:
     def receive_data(self, data: bytes) -> Iterator[bytes]:
         """Yield what `data` unpacks to, piece by piece."""
         self._packed += len(data)
-        while not self._unpack.eof:
+        data = self._between + data
+        self._between = b""
+        while data or not self._unpack.eof:
+            if self._unpack.eof and not self._begins_member(data):
+                return
             try:
                 piece = self._unpack.decompress(data, _PIECE_BYTES)
             except zlib.error as error:
@@ -56,6 +65,15 @@ class Unpacker:
                 raise UpstreamFailed(UpstreamError(ErrorKind.TOO_LARGE, message))
             if piece:
                 yield piece
-            data = self._unpack.unconsumed_tail
+            data = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
             if not data and len(piece) < _PIECE_BYTES:  # a full piece may not be all of it
                 return
+
+    def _begins_member(self, data: bytes) -> bool:
+        """Go on with the next member (RFC 1952, section 2.2); all else after one is nothing."""
+        if data == _MEMBER_BEGINS[:1]:
+            self._between = data
+        if not data.startswith(_MEMBER_BEGINS):
+            return False
+        self._unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
+        return True

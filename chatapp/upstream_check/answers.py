@@ -67,16 +67,16 @@ def answer_of(recording: Recording, secret: str) -> Answer:
     """Read a response. `secret` is taken out of every error message."""
     status, headers = recording.status, recording.headers
     kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
-    is_stream = kind == "text/event-stream" and 200 <= status < 300
     try:
         reads = list(_unpacked(recording))
     except UpstreamFailed as failed:
         return failed_answer(failed.error)
     body = b"".join(read.data for read in reads)
-    if is_stream:
+    is_stream = kind == "text/event-stream" or sse.is_stream(body)
+    if is_stream and 200 <= status < 300:
         return _streamed(reads, body, secret)
     decoder = EventDecoder(secret)
-    whole = decoder.receive_completion(body) if kind == "application/json" else None
+    whole = decoder.receive_completion(body)
     if whole and 200 <= status < 300:
         reply, times = _folded((reads[-1].at, event) for event in whole)
         return Answer(reply, delta_times=times)

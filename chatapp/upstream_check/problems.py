@@ -30,12 +30,16 @@ _OF_ERRORS = {
     ErrorKind.EMPTY: "It sends an empty reply. Its log may say why.",
     ErrorKind.TOO_LARGE: "It sends more at once than is taken.",
     ErrorKind.OUT_OF_RANGE: "It numbers choices or tool calls out of any range.",
+    ErrorKind.FINISH_REASON: "It ends its reply with a finish_reason that no whole reply has, so "
+    "every reply would be shown as failed. See what its model or its server lacks.",
+    ErrorKind.TOO_MANY_ROUNDS: "It calls tools again and again and never answers.",
     ErrorKind.TIMED_OUT: "It does not answer in time. Check that it is not overloaded, and that "
     "the model is loaded.",
 }
 _CUT_OFF = (
-    "Its stream ends with neither a finish_reason nor [DONE], so every reply would be shown as "
-    "cut off. See what closes the connection early: the gateway, or a proxy with a time limit."
+    "Its stream ends without a finish_reason, so every reply would be shown as cut off. See what "
+    "ends it early: the gateway, which may let one request end another, or a proxy with a time "
+    "limit."
 )
 _SAYS_NOTHING = "It ends its reply without having said anything. Try another model."
 
@@ -51,7 +55,8 @@ def problem_of(answer: Answer) -> str:
 
 
 def problem_of_error(error: UpstreamError) -> str:
-    return f"{_OF_ERRORS[error.kind]} It said: {error_text(error)}"
+    said = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
+    return f"{_OF_ERRORS[error.kind]} It said: {said}"
 
 
 def out_of_time(seconds: float) -> str:

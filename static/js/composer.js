@@ -2,6 +2,7 @@
 // the form; this module decides when, and sends once more what a lost socket may have swallowed.
 
 const FINE_POINTER = matchMedia("(pointer: fine)");
+const GIVES_BACK = [1009, 4401, 4403, 4429]; // close codes after which no answer comes
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 let pending = null; // the prompt that was sent and is not answered yet: {id, text, typed, message}
@@ -67,7 +68,7 @@ document.addEventListener("htmx:ws:after:connection", ({ detail: { connection } 
 });
 
 document.addEventListener("htmx:ws:close", ({ detail }) => {
-  if (detail.code === 4401 && pending) giveBack();
+  if (GIVES_BACK.includes(detail.code) && pending) giveBack();
 });
 
 function giveBack() {
@@ -88,10 +89,16 @@ document.addEventListener("chat:shown", () => {
 
 // ---- drafts, one for each conversation; a prompt stays in its draft until the server has it
 
+const account = document.querySelector("meta[name=account]").content;
+const stored = (name) => `chatapp:${account}:${name}`;
+const keyOf = () => stored(`draft:${conversation() || "new"}`);
 let draftKey = "";
-const keyOf = () => `draft:${conversation() || "new"}`;
+
+// Nothing is kept once this browser was signed out, in whichever tab (account.js).
+const mayKeep = () => localStorage.getItem("chatapp:account") === account;
 
 function keepDraft() {
+  if (!mayKeep()) return;
   const draft = { text: box().value, sent: pending?.typed ? [pending.id, pending.text] : undefined };
   if (draft.text || draft.sent) localStorage.setItem(draftKey, JSON.stringify(draft));
   else localStorage.removeItem(draftKey);
@@ -171,11 +178,11 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 // ---- the model that a new chat starts with
 
 document.addEventListener("change", ({ target }) => {
-  if (target.id === "model") localStorage.setItem("model", target.value);
+  if (target.id === "model" && mayKeep()) localStorage.setItem(stored("model"), target.value);
 });
 
 function rememberedModel() {
-  const remembered = localStorage.getItem("model");
+  const remembered = localStorage.getItem(stored("model"));
   const picker = document.getElementById("model");
   if (conversation() || ![...picker.options].some(({ value }) => value === remembered)) return;
   picker.value = remembered;

@@ -5,15 +5,25 @@
 // conversation, or its first) and `chat:named` (the new chat that it shows was stored).
 
 const QUIET = 1500; // a loss shorter than this is not worth a word
+
+// Close codes, as chatapp/close_codes.py has them.
+const TOO_LARGE = 1009;
 const SIGNED_OUT = 4401;
+const ENDS = { 4403: "deactivated", 4429: "too-many" };
+const SENTENCES = {
+  lost: "Connection lost. Trying again…",
+  deactivated: "This account is not active any more. What you typed stays here.",
+  "too-many": "Too many of your tabs are open. Close some, then come back to this one.",
+};
 
 const app = document.getElementById("app");
 let connection = null;
-let state = "opening"; // open, lost, signed-out
+let state = "opening"; // open, lost, or one of those that end it
 let failures = 0;
 let lossTimer = 0;
 
 const field = (name) => document.querySelector(`#composer-state [name=${name}]`)?.value ?? "";
+const hasEnded = () => state === "signed-out" || Object.values(ENDS).includes(state);
 const isOpen = () => connection?.socket?.readyState === WebSocket.OPEN;
 
 function shown() {
@@ -41,7 +51,7 @@ function watch() {
 
 document.addEventListener("htmx:ws:before:connection", (event) => {
   connection = event.detail.connection;
-  if (state === "signed-out") connection.cancelled = true;
+  if (hasEnded()) connection.cancelled = true;
   connection.url = url();
 });
 
@@ -54,7 +64,9 @@ document.addEventListener("htmx:ws:after:connection", () => {
 });
 
 document.addEventListener("htmx:ws:close", ({ detail }) => {
-  if (detail.code === SIGNED_OUT) return show("signed-out");
+  if (detail.code in ENDS) return show(ENDS[detail.code]);
+  if (detail.code === SIGNED_OUT) return comeBackIfSignedIn();
+  if (detail.code === TOO_LARGE) say("That is too large to be sent. Shorten it, then send it again.");
   if (detail.reason !== "closed") return;
   if (state === "open") show("opening");
   failures += 1;
@@ -64,20 +76,29 @@ document.addEventListener("htmx:ws:close", ({ detail }) => {
 
 // A socket that is refused for want of a session looks like any that cannot be opened.
 async function askWhetherSignedIn() {
+  if ((await askForList())?.type === "opaqueredirect") show("signed-out");
+}
+
+// A session that got a new key, as by a new password, goes on in this browser with its new cookie.
+async function comeBackIfSignedIn() {
+  if ((await askForList())?.ok) reopen();
+  else show("signed-out");
+}
+
+function askForList() {
   const list = document.getElementById("conversations").getAttribute("hx-get");
-  const response = await fetch(list, { redirect: "manual" }).catch(() => null);
-  if (response?.type === "opaqueredirect") show("signed-out");
+  return fetch(list, { redirect: "manual" }).catch(() => null);
 }
 
 function reopen() {
-  if (state === "signed-out" || app._htmx?.ws?.connection) return;
+  if (hasEnded() || app._htmx?.ws?.connection) return;
   htmx.process(app, true);
 }
 
 for (const [target, name] of [[document, "visibilitychange"], [window, "online"], [window, "pageshow"]]) {
   target.addEventListener(name, () => {
     if (document.hidden || isOpen() || document.readyState !== "complete") return;
-    if (state === "signed-out") show("opening"); // perhaps they came back from signing in
+    if (hasEnded()) show("opening"); // perhaps they came back from signing in
     reopen();
   });
 }
@@ -91,8 +112,8 @@ function show(next) {
 
 function draw() {
   const line = document.getElementById("connection");
-  line.hidden = state !== "lost" && state !== "signed-out";
-  if (state === "lost") line.textContent = "Connection lost. Trying again…";
+  line.hidden = state !== "lost" && !hasEnded();
+  line.textContent = SENTENCES[state] ?? "";
   if (state === "signed-out") {
     const link = Object.assign(document.createElement("a"), {
       href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}`,
@@ -116,9 +137,11 @@ document.addEventListener("htmx:after:swap", ({ detail }) => {
 
 document.addEventListener("DOMContentLoaded", () => document.dispatchEvent(new Event("chat:shown")));
 
-// A turn that was asked for before the person moved on belongs to a page that is gone.
-document.addEventListener("htmx:ws:before:message:incoming", (event) => {
-  const path = /id="composer-state"[^>]* data-url="([^"]+)"/.exec(event.detail.message.data)?.[1];
+// A turn that was asked for before the person moved on belongs to a page that is gone. Of which
+// conversation a frame is says the composer's state in it, a swap of its own.
+document.addEventListener("htmx:before:swap", (event) => {
+  const state = event.detail.tasks.find(({ target }) => target?.id === "composer-state");
+  const path = state?.fragment.firstElementChild?.dataset.url;
   const isForThisPage = field("conversation")
     ? path === document.getElementById("composer-state").dataset.url
     : document.querySelector("#messages > .pending");
@@ -145,7 +168,7 @@ function adopt({ url, title }) {
 
 const unfoldedByHand = new WeakSet();
 document.addEventListener("click", ({ target }) => {
-  const summary = target.closest?.(".reasoning > summary");
+  const summary = target.closest?.(".reasoning > summary:not([hx-ignore] *)");
   if (summary) unfoldedByHand.add(summary.parentElement);
 });
 
@@ -161,6 +184,9 @@ document.addEventListener("htmx:before:response", (event) => {
 
 document.addEventListener("htmx:error", ({ detail }) => {
   if (detail.ctx?.target?.id !== "main") return;
-  document.getElementById("problem").textContent =
-    "The server can't be reached, so this page stays as it is. Try again in a moment.";
+  say("The server can't be reached, so this page stays as it is. Try again in a moment.");
 });
+
+function say(problem) {
+  document.getElementById("problem").textContent = problem;
+}

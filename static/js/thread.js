@@ -3,6 +3,7 @@
 // screen reader when a reply begins, asks something and ends.
 
 const NEAR = 32; // px from the end that still count as being there
+const OURS = ":not([hx-ignore] *)"; // a class of ours in foreign text says nothing (foreign.js)
 
 let scroller = null;
 let isPinned = true;
@@ -108,14 +109,14 @@ function addCopyButton(code) {
 // From one reply to the next of the same prompt: the control stays under the pointer, and focused.
 let step = null;
 document.addEventListener("click", ({ target }) => {
-  const link = target.closest?.(".siblings > a");
+  const link = target.closest?.(`.siblings${OURS} > a`);
   if (!link) return;
   const reply = new URL(link.href).searchParams.get("reply");
   step = { reply, label: link.ariaLabel, top: link.getBoundingClientRect().top };
 });
 
 function landStep() {
-  const nav = step && document.querySelector(`[data-reply="${step.reply}"] .siblings`);
+  const nav = step && document.querySelector(`[data-reply="${step.reply}"] .siblings${OURS}`);
   if (nav) {
     const link = nav.querySelector(`[aria-label="${step.label}"]`) ?? nav.querySelector("a");
     link.focus({ preventScroll: true });
@@ -128,7 +129,7 @@ function landStep() {
 // Through the tokens of a reply, which are one stop for Tab.
 document.addEventListener("keydown", (event) => {
   const { target, key } = event;
-  if (!target.matches?.(".token-line > .token")) return;
+  if (!target.matches?.(`.token-line > .token${OURS}`)) return;
   const next = { ArrowRight: target.nextElementSibling, ArrowLeft: target.previousElementSibling }[key];
   if (!next) return;
   event.preventDefault();
@@ -145,8 +146,8 @@ document.addEventListener("htmx:after:settle", ({ target, detail }) => {
     if (node.matches(".code")) addCopyButton(node);
     node.querySelectorAll(".code").forEach(addCopyButton);
     if (node.matches('[data-ending="streaming"]')) announce("Reply started");
-    if (node.matches(".waiting")) announce(node.textContent);
-    if (node.matches('[data-state="asking"]')) announce(node.querySelector(".tool-question").textContent);
+    if (node.matches(`.waiting${OURS}`)) announce(node.textContent);
+    if (node.matches('[data-state="asking"]')) announce(node.querySelector(`.tool-question${OURS}`).textContent);
     if (node.id && node.id === answered) keepPlace(node);
   }
   // The same frame goes on to bring the notice.
@@ -156,7 +157,7 @@ document.addEventListener("htmx:after:settle", ({ target, detail }) => {
 // Allow and Deny go as soon as they are pressed: who pressed one by key goes on from its call.
 let answered = "";
 document.addEventListener("click", ({ target, detail: clicks }) => {
-  const call = target.closest?.(".tool-answer > button")?.closest(".tool-call");
+  const call = target.closest?.(`.tool-answer > button${OURS}`)?.closest(".tool-call");
   if (call) answered = clicks ? "" : call.id;
 });
 
@@ -165,7 +166,7 @@ function keepPlace(call) {
 }
 
 function announceEnding(reply) {
-  const notice = reply.querySelector(".notice");
+  const notice = reply.querySelector(`.notice${OURS}`);
   if (notice?.getAttribute("role") === "alert") return; // it speaks for itself
   announce(notice?.textContent ?? "Reply complete");
 }

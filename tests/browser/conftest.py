@@ -33,6 +33,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # A page that a test has changed on its way may still open its socket on this machine.
+    "--disable-features=LocalNetworkAccessChecks",
 ]
 WAIT_MS = 10_000
 IS_CONNECTED = (
@@ -140,7 +142,8 @@ class Desk:
         context.on("weberror", lambda error: self.errors.append(f"uncaught: {error.error}"))
         context.on("dialog", self._dialog)
         if person:
-            context.add_cookies([{"name": "sessionid", "value": person.session, "url": url}])
+            name = "__Host-sessionid" if url.startswith("https") else "sessionid"
+            context.add_cookies([{"name": name, "value": person.session, "url": url}])
 
     def open(self, path: str = "/") -> Tab:
         tab = Tab(self.context.new_page())

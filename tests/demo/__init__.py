@@ -33,6 +33,7 @@ class Client:
         self.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
         self.sent: list[dict[str, Any]] = []
         self.news = asyncio.Condition()
+        self._asked = body
         self.application = demo_application(KEY, tokens_per_second, recordings)
 
     async def run(self) -> "Client":
@@ -84,7 +85,8 @@ class Client:
 
     def reply(self, choice: int = 0) -> Reply:
         """One choice as the app reads it."""
-        decoder, reply = EventDecoder(), Reply(choice)
+        choices = json.loads(self._asked).get("n", 1)
+        decoder, reply = EventDecoder(asked_choices=choices), Reply(choice)
         for event in [*decoder.receive_data(self.body), *decoder.close()]:
             reply.apply(event)
         return reply

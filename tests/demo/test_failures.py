@@ -12,6 +12,7 @@ from chatapp.upstream.errors import ErrorKind
 from chatapp.upstream.recordings import Read, Recording
 from chatapp.upstream.reply import Ending
 from tests.demo import KEY, Client, ask, question
+from tests.upstream import folded
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,38 @@ async def test_streams_that_are_none(failure: str, kind: ErrorKind) -> None:
 
     assert error
     assert error.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("failure", "ending", "answer"),
+    [
+        ("event", Ending.FAILED, "Half of an answer, and"),
+        ("done", Ending.CUT_OFF, "Half of an answer, and"),
+        ("odd word", Ending.FAILED, "Half of an answer, and"),
+        ("no answer", Ending.NO_ANSWER, ""),
+    ],
+)
+async def test_endings_that_are_not_whole(failure: str, ending: Ending, answer: str) -> None:
+    reply = (await ask(f"fail: {failure}")).reply()
+
+    assert (reply.ending, reply.answer) == (ending, answer)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_sources_and_a_picture_come_beside_the_text(stream: bool) -> None:
+    replies = []
+    for wish in ("show me sources", "show me a picture"):
+        client = await ask(wish, stream=stream)
+        events = None if stream else EventDecoder().receive_completion(client.body)
+        replies.append(client.reply() if events is None else folded(events))
+    sources, picture = replies
+
+    assert [source.host for source in sources.sources.values()] == [
+        *("commonmark.org", "www.djangoproject.com"),
+    ]
+    assert [image.media_type for image in picture.images] == ["image/png"]
+    assert sources.answer
+    assert picture.ending is Ending.COMPLETE
 
 
 async def test_silence_lasts_until_the_reader_leaves() -> None:

@@ -100,7 +100,7 @@ async def test_a_socket_from_a_strange_page_is_refused(proxy: Proxy, alice: Pers
         await websockets.asyncio.client.connect(
             proxy.url.replace("https", "wss") + "/ws/",
             origin="https://evil.example",  # type: ignore[arg-type]
-            additional_headers={"Cookie": f"sessionid={alice.session}"},
+            additional_headers={"Cookie": alice.cookie_header},
             ssl=proxy.tls,
             proxy=None,
         )

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.conf import settings
 
 from tests.deployment.proxies import DEPLOY, PROXIES, Caddy, Nginx, Proxy
 from tests.deployment.stub import Stub
 from tests.live import ROOT, free_port, run
 
 KINDS = pytest.mark.parametrize("kind", PROXIES, ids=lambda kind: kind.name)
+LIMIT = settings.CHATAPP_MAX_BODY_BYTES
 ENVIRONMENT = (DEPLOY / "chatapp.env.example").read_text()
 
 
@@ -58,6 +60,14 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
         check=False,
     )
     assert (verified.returncode, verified.stderr) == (0, "")
+    for unit in tmp_path.glob("*.service"):
+        judged = subprocess.run(
+            ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert judged.returncode == 0, judged.stdout
 
 
 # What they pass on
@@ -65,7 +75,8 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
 
 @KINDS
 def test_what_a_client_claims_about_itself_is_dropped(kind: type[Proxy], tmp_path: Path) -> None:
-    lies = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "http"}
+    lies = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "http", "X-Request-ID": "mine"}
+    lies |= dict.fromkeys(NOBODYS, "/evil")
     with Stub() as stub, before(kind, tmp_path, stub.port) as client:
         assert client.get("/c/?a=1", headers=lies).status_code == 200
         [request] = stub.requests
@@ -73,6 +84,20 @@ def test_what_a_client_claims_about_itself_is_dropped(kind: type[Proxy], tmp_pat
         assert request["x-forwarded-proto"] == "https"
         assert request["host"] == client.base_url.netloc.decode()
         assert request[":path"] == "/c/?a=1"
+        assert re.fullmatch("[0-9a-f-]{32,36}", request["x-request-id"])
+        assert {"/evil", "mine"}.isdisjoint(request.values())
+
+
+NOBODYS = ("Daphne-Root-Path", "Forwarded", "X-Forwarded-Host", "X-Real-IP")
+
+
+@KINDS
+def test_a_body_that_the_app_takes_gets_through_and_a_larger_one_does_not(
+    kind: type[Proxy], tmp_path: Path
+) -> None:
+    with Stub() as stub, before(kind, tmp_path, stub.port) as client:
+        assert client.post("/", content=b"x" * LIMIT).status_code == 200
+        assert client.post("/", content=b"x" * (LIMIT + 1)).status_code in (413, 502)
 
 
 @KINDS

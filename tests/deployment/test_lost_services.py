@@ -24,6 +24,7 @@ from tests.program import Program
 from tests.viewer import Viewer
 
 SILENT = "can't be heard at the moment"
+SOON = 2.0  # seconds within which nobody asks why nothing happens
 BACK = {"stop": "start", "pause": "resume"}
 HOW = pytest.mark.parametrize("how", BACK)
 
@@ -43,10 +44,13 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
     rest = with_two_pauses(first, second)
     async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
         await do(how, stack.redis)
+        async with asyncio.timeout(SOON):
+            for viewer in viewers[1:]:
+                await viewer.until(lambda viewer=viewer: SILENT in viewer.page.reply().text)
         first.release()
         await viewers[0].until_says("word39")
         for viewer in viewers[1:]:
-            await viewer.until(lambda viewer=viewer: SILENT in viewer.page.reply().text)
+            assert SILENT in viewer.page.reply().text
             assert (viewer.ending, viewer.text) == ("streaming", "".join(WORDS[:20]).strip())
         for server in stack.servers:
             ready = await until_ready_says(server, redis=False)

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,8 @@ from tests.live import Site, free_port
 POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 
 
-@pytest.fixture(autouse=True)
-def with_databases(django_db_blocker: Any) -> Iterator[None]:
-    """Databases of the tests' own, which pytest-django need not guard."""
-    with django_db_blocker.unblock():
-        yield
+# The databases are the tests' own, but Django looks up applied migrations by a connection's alias.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def sqlite(path: Path | str) -> BaseDatabaseWrapper:

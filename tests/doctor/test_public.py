@@ -52,9 +52,18 @@ def test_all_is_well_without_a_proxy(direct: Public) -> None:
 
 
 def test_all_is_well_behind_tls(server: Server, authority: Authority) -> None:
-    head = saying("X-Forwarded-Proto", "https")
+    https, named = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
+
+    def both(data: bytes) -> bytes:
+        return named(https(data))
+
     with (
-        Relay(server.url, head, context=authority.context(), port=HTTPS_PORT) as relay,
+        Relay(
+            server.url,
+            lambda data: named(https(data)),
+            context=authority.context(),
+            port=HTTPS_PORT,
+        ) as relay,
         Public(relay.url) as outside,
     ):
         seen = public.sight(outside)
@@ -164,6 +173,14 @@ def test_a_forged_address_is_tried_from_where_no_proxy_is(
     assert seen.forwarded_for in ("", public.FORGED)
 
 
+def test_a_proxy_that_passes_on_a_clients_request_id(server: Server) -> None:
+    found = seen_through(Relay(server.url, saying("X-Forwarded-Proto", "http")))["Request id"]
+    assert found.verdict is Verdict.WARNING
+    assert "X-Request-ID $request_id" in found.cure
+    found = seen_through(Relay(server.url, saying("X-Request-ID", "the-proxys")))["Request id"]
+    assert found.verdict is Verdict.OK
+
+
 def test_a_proxy_that_caches(server: Server) -> None:
     cached = Relay(server.url, tell=saying("Age", "17"))
     assert through(cached, public.page_headers).found == "pages come from a cache (age is sent)"
@@ -180,6 +197,8 @@ def test_a_server_whose_clock_is_wrong(server: Server) -> None:
 def test_a_proxy_that_limits_bodies(server: Server) -> None:
     found = through(Relay(server.url, max_body=100_000), public.body_size)
     assert (found.verdict, found.found[-17:]) == (Verdict.FAILED, "answered with 413")
+    assert "a body of 2048 KiB" in found.found
+    assert "client_max_body_size 2m" in found.cure
 
 
 def test_a_proxy_that_buffers(server: Server) -> None:

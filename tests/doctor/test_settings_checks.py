@@ -41,6 +41,30 @@ def test_host_names(settings: Any, allowed: list[str], url: str, verdict: Verdic
 
 
 @pytest.mark.parametrize(
+    ("trusted", "verdict"),
+    [
+        (["127.0.0.1/32", "::ffff:127.0.0.1/128", "::1/128"], Verdict.OK),
+        (["10.0.0.0/8", "::ffff:10.0.0.0/104", "fd00::/8"], Verdict.OK),
+        (["203.0.113.9/32"], Verdict.OK),
+        (["0.0.0.0/0"], Verdict.FAILED),
+        (["::/0"], Verdict.FAILED),
+        (["8.0.0.0/8"], Verdict.FAILED),
+    ],
+)
+def test_proxies_that_are_everybody_fail(
+    settings: Any, trusted: list[str], verdict: Verdict
+) -> None:
+    settings.CHATAPP_TRUSTED_PROXIES = trusted
+    assert only(settings_checks.trusted_proxies()).verdict is verdict
+
+
+def test_a_limit_that_is_none_is_warned_of(settings: Any) -> None:
+    assert only(settings_checks.body_limit()).verdict is Verdict.OK
+    settings.CHATAPP_MAX_BODY_BYTES = 10**9
+    assert only(settings_checks.body_limit()).verdict is Verdict.WARNING
+
+
+@pytest.mark.parametrize(
     ("trusted", "url", "verdict"),
     [
         ([], "", Verdict.WARNING),

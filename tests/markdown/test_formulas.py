@@ -77,3 +77,22 @@ def test_a_formula_smuggles_nothing_in(tex):
 
 def test_less_than_is_an_operator():
     assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in render("$a<b$")
+
+
+@pytest.mark.parametrize("mask", ["&#64977;7&#64978;", "[a](http://a.b/%EF%B7%917%EF%B7%92)"])
+def test_a_mask_that_the_text_brings_along_is_not_ours(mask):
+    assert render(f"{mask} $x$").count("<math") == 1
+
+
+def test_each_formula_comes_back_once():
+    assert render("$x$ " + "&#64977;0&#64978; " * 9).count("<math") == 1
+
+
+def test_code_in_a_list_is_coloured_with_its_dollars():
+    assert parse(render("- ~~~py\n  q = $y$\n  ~~~")).text == "q = $y$"
+
+
+def test_a_formula_is_not_laid_over_what_stands_beside_it():
+    assert 'width="2em"' in render(r"$a\hspace{2em}b$")
+    assert "width" not in render(r"$a\hspace{-90em}b$")
+    assert "voffset" not in render(r"$\raise{90em}{b}$")

@@ -1,1 +1,1 @@
-"""What may be tried against the app, and does no harm."""
+"""The app as a stranger meets it: what foreign text, other people and floods may not do."""

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from chatapp.models import ToolServer, User
-from tests.conftest import signed_in
+from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.tools.witness import ROOT, STDIO
 
 ADD = "/admin/chatapp/toolserver/add/"
@@ -22,14 +22,14 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stan(transactional_db: None) -> User:
-    stan = User.objects.create_user("stan", is_staff=True)
+    stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True)
     stan.user_permissions.set(Permission.objects.filter(content_type__model="toolserver"))
     return stan
 
 
 @pytest.fixture
 def stans(stan: User) -> Client:
-    return signed_in(stan)
+    return confirmed(signed_in(stan))
 
 
 @pytest.fixture
@@ -41,6 +41,10 @@ def wiki(transactional_db: None) -> ToolServer:
 
 def change(server: ToolServer) -> str:
     return f"/admin/chatapp/toolserver/{server.pk}/change/"
+
+
+def tools_of(server: ToolServer) -> str:
+    return f"/admin/chatapp/toolserver/{server.pk}/tools/"
 
 
 def fields(**more: Any) -> dict[str, Any]:
@@ -102,18 +106,19 @@ def test_only_a_superuser_may_change_a_command(stans: Client, wiki: ToolServer) 
     assert ToolServer.objects.get().name == "wiki"
 
 
-def test_the_page_tells_the_problem_of_a_server(olives: Client, wiki: ToolServer) -> None:
-    page = olives.get(change(wiki)).content.decode()
+def test_the_button_tells_the_problem_of_a_server(olives: Client, wiki: ToolServer) -> None:
+    assert tools_of(wiki) in olives.get(change(wiki)).content.decode()
+    page = olives.post(tools_of(wiki)).content.decode()
     assert "The tool server wiki can&#x27;t be reached (All connection attempts failed)." in page
 
 
-def test_the_page_shows_the_tools_of_a_server(olives: Client, wiki: ToolServer) -> None:
+def test_the_button_shows_the_tools_of_a_server(olives: Client, wiki: ToolServer) -> None:
     ToolServer.objects.update(
         transport="stdio", command=STDIO, secrets=f"PYTHONPATH={ROOT}", unasked_tools="echo"
     )
-    page = olives.get(change(wiki)).content.decode()
-    assert "<b>echo</b> (runs): Gives back what it is given." in page
-    assert "<b>slow</b> (asks first): Runs until it is cancelled." in page
+    page = " ".join(olives.post(tools_of(wiki)).content.decode().split())
+    assert '<th scope="row">echo</th> <td>runs</td> <td>Gives back what it is given.</td>' in page
+    assert '<th scope="row">slow</th> <td>asks first</td> <td>Runs until it is' in page
     assert "&lt;img src=x&gt;long" in page
 
 

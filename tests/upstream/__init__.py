@@ -10,8 +10,9 @@ from chatapp.upstream.reply import Reply
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 
-def events_of(*reads: bytes, secret: str = "") -> list[Event]:
-    decoder = EventDecoder(secret)
+def events_of(*reads: bytes, secret: str = "", choices: int = 1) -> list[Event]:
+    """The events of a body; `choices` is how many were asked for."""
+    decoder = EventDecoder(secret, choices)
     return [event for data in reads for event in decoder.receive_data(data)] + decoder.close()
 
 

@@ -57,6 +57,41 @@ def vllm(script: Script) -> bytes:
     return _common(script, opening={"role": "assistant", "content": ""}, reasoning="reasoning")
 
 
+def mistral(script: Script) -> bytes:
+    """Content as a list of typed parts, the reasoning among them; the usage with the finish."""
+
+    def parts(said: Delta) -> dict[str, Any]:
+        match said:
+            case ReasoningDelta():
+                thinking = [{"type": "text", "text": said.text}]
+                return {"content": [{"type": "thinking", "thinking": thinking}]}
+            case AnswerDelta():
+                return {"content": [{"type": "text", "text": said.text}]}
+        return _delta(said, "")
+
+    head = {"id": "r", "object": "chat.completion.chunk", "model": "m"}
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": parts(said)} for said in script.deltas]
+    finish = {"index": 0, "delta": {"content": ""}, "finish_reason": script.finished.finish_reason}
+    chunks: list[dict[str, Any]] = [{**head, "choices": [choice]} for choice in [*choices, finish]]
+    chunks[-1]["usage"] = _usage(script.usage)
+    return _events(chunks)
+
+
+def small(script: Script) -> bytes:
+    """PHP's empty objects, an index that counts chunks, counts in quotes, no blank lines, pings."""
+    choices: list[dict[str, Any]] = [
+        {"index": number, "delta": _delta(said, "reasoning"), "finish_reason": ""}
+        for number, said in enumerate(script.deltas)
+    ]
+    finish = script.finished.finish_reason
+    choices.append({"index": len(choices), "delta": [], "finish_reason": finish})
+    head: dict[str, Any] = {"id": "r", "model": "m", "usage": []}
+    chunks = [{**head, "choices": [choice]} for choice in choices]
+    counts = {name: str(count) for name, count in _usage(script.usage).items()}
+    chunks.append({**head, "choices": {}, "usage": counts})
+    return _events(chunks).replace(b"\n\n", b"\n").replace(b"data: {", b": ping\ndata: {")
+
+
 def proxied(script: Script) -> bytes:
     """A BOM, CRLF, no space after the colon, comments, and no `[DONE]`."""
     plain = opentoken(script).removesuffix(b"data: [DONE]\n\n")
@@ -64,7 +99,10 @@ def proxied(script: Script) -> bytes:
     return b"\xef\xbb\xbf" + packed
 
 
-ENCODERS: list[Callable[[Script], bytes]] = [opentoken, openai, aivene, aigateway, vllm, proxied]
+ENCODERS: list[Callable[[Script], bytes]] = [
+    *(opentoken, openai, aivene, aigateway),
+    *(vllm, mistral, small, proxied),
+]
 
 
 def _common(

@@ -1,12 +1,16 @@
 """The client against a real server: what goes out, what comes back, and when it is closed."""
 
 import asyncio
+import base64
 import gzip
+import json
 import socket
 import statistics
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -30,6 +34,7 @@ from tests.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,
+    choice,
     chunk,
     delta,
     done,
@@ -290,6 +295,116 @@ async def test_an_answer_that_is_json_is_taken_as_the_whole_reply(
     assert reply.usage
 
 
+WHOLE = [delta("Hello"), finish(), usage(), done()]
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json", "text/plain; charset=utf-8", "application/octet-stream", ""],
+)
+async def test_a_stream_is_one_whatever_it_is_called(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, content_type: str
+) -> None:
+    pause = Pause()
+    upstream.script(
+        *(b"\n", b": hi\n\n", delta("Hel")),
+        *(pause, delta("lo"), finish(), done()),
+        headers={"Content-Type": content_type},
+    )
+    seen: list[Event] = []
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        async for events in reads:
+            seen += events
+            if AnswerDelta("Hel") in events:
+                pause.release()  # so it is not waited for to its end
+    assert (folded(seen).answer, folded(seen).ending) == ("Hello", Ending.COMPLETE)
+
+
+COMPLETION = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", "text/plain"])
+@pytest.mark.parametrize("indent", [None, 2])
+async def test_a_whole_completion_is_a_reply_whatever_it_is_called(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    content_type: str,
+    indent: int | None,
+) -> None:
+    headers = {"Content-Type": content_type}
+    upstream.script(json.dumps(COMPLETION, indent=indent).encode(), headers=headers)
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("Hello", Ending.COMPLETE)
+    problem = {"object": "error", "message": "no slots", "code": 503}
+    for body in ({"error": problem}, problem):
+        upstream.script(json.dumps(body, indent=indent).encode(), headers=headers)
+        error = await failure(client, endpoint)
+        assert (error.kind, error.message) == (ErrorKind.STREAM_ERROR, "no slots")
+
+
+EVENTS_HEAD = b"content-type: text/event-stream\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.0 200 OK\r\n" + EVENTS_HEAD,
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\n" + EVENTS_HEAD,
+        b"HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n"
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\n" + EVENTS_HEAD,
+        b"HTTP/1.1 200\r\nconnection: close\r\n\r\n",
+    ],
+    ids=["HTTP/1.0", "until close", "early hints", "no reason and no type"],
+)
+async def test_a_stream_that_ends_with_its_connection_is_read(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, head: bytes
+) -> None:
+    upstream.script(*WHOLE, head=head)
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("Hello", Ending.COMPLETE)
+    upstream.script(delta("Hel"), head=head)
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("Hel", Ending.CUT_OFF)
+
+
+async def test_a_finish_in_every_chunk_ends_nothing(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_module, "TAIL_SECONDS", 0.05)
+    words = [choice({"content": word}, "stop") for word in ("a", "b", "c")]
+    upstream.script(words[0], words[1], Delay(0.2), words[2], usage(), done())
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending, reply.is_done) == ("abc", Ending.COMPLETE, True)
+    upstream.script(words[0], words[1], Abort())
+    reply = await reply_to(client, endpoint)
+    assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
+
+
+async def test_an_image_of_megabytes_comes_through(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    data = b"\x89PNG\r\n\x1a\n" + b"\0" * 6_000_000
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    upstream.script(choice({"images": [{"image_url": {"url": url}}]}), finish(), done())
+    reply = await reply_to(client, endpoint)
+    assert [image.data for image in reply.images] == [data]
+    assert reply.ending is Ending.COMPLETE
+
+
+async def test_how_long_to_wait_may_be_a_date(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    upstream.fail(429, {"error": "slow"}, {"Retry-After": date})
+    retry_after = (await failure(client, endpoint)).retry_after
+    assert retry_after
+    assert 80 < retry_after <= 90
+
+
 async def test_an_answer_that_is_json_and_too_large_fails(
     client: UpstreamClient,
     endpoint: Endpoint,
@@ -371,6 +486,20 @@ async def test_a_stream_that_stalls_times_out(
         AnswerDelta("Packets ") for _ in beginning
     ]
     await (await upstream.until_requested()).until_closed()
+    await client.aclose()
+
+
+@pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
+async def test_an_upstream_may_be_silent_for_as_long_as_is_set_for_it(
+    endpoint: Endpoint, upstream: FakeUpstream, beginning: list[bytes]
+) -> None:
+    client = UpstreamClient(idle_seconds=0.05)
+    upstream.script(*beginning, Delay(0.3), delta("in flight"), finish(), done())
+    patient = replace(endpoint, silence_seconds=5)
+    assert (await reply_to(client, patient)).ending is Ending.COMPLETE
+    upstream.script(*beginning, Stall())
+    hasty = replace(endpoint, silence_seconds=0.1)
+    assert (await ask(client, hasty))[-1] == TimedOut(0.1)
     await client.aclose()
 
 
@@ -465,6 +594,21 @@ async def test_a_packed_stream_is_unpacked(
     assert (await failure(client, endpoint)).kind is ErrorKind.MALFORMED
 
 
+async def test_a_stream_packed_in_several_members_is_unpacked(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    members = [gzip.compress(one) for one in WHOLE]
+    for reads in (
+        [b"".join(members)],
+        members,
+        [m[i : i + 1] for m in members for i in range(len(m))],
+    ):
+        upstream.script(*reads, b"no member", headers={"Content-Encoding": "gzip"})
+        reply = await reply_to(client, endpoint)
+        assert (reply.answer, reply.ending) == ("Hello", Ending.COMPLETE)
+        assert reply.usage
+
+
 async def test_a_bomb_ends_the_reply_and_keeps_what_came_before(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
@@ -496,6 +640,26 @@ async def test_models_are_listed_in_order_and_once(
     upstream.models = ["b", "a", "b"]
     assert await client.list_models(endpoint) == ["b", "a"]
     assert upstream.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("body", "models"),
+    [
+        ([{"id": "a"}, {"id": "b"}], ["a", "b"]),
+        (["a", "b"], ["a", "b"]),
+        ({"data": None}, []),
+        ({"object": "list", "data": [{"name": "?"}, None, 5, {"id": 7}, {"id": "a"}]}, ["a"]),
+    ],
+)
+async def test_a_list_of_models_of_another_shape_is_read(
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    body: object,
+    models: list[str],
+) -> None:
+    upstream.fail_models(200, body)
+    assert await client.list_models(endpoint) == models
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.errors import ErrorKind
 from chatapp.upstream.events import AnswerDelta, Failed
 from chatapp.upstream.network import Network
+from chatapp.upstream.resolver import Resolver
 from tests.fake_upstream import delta
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -119,10 +120,10 @@ async def test_a_host_is_reached_at_the_address_that_answers(
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"x")
 
-    async def addresses(_host: str, _port: int) -> list[str]:
+    async def addresses(_resolver: Resolver, _host: str) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
-    monkeypatch.setattr("chatapp.upstream.network._addresses", addresses)
+    monkeypatch.setattr(Resolver, "addresses", addresses)
     async with serving(answer) as port:
         stream = await Network().connect_tcp("two-addresses.example", port, timeout=5)
         assert await stream.read(10, timeout=5) == b"x"

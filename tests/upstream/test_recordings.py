@@ -31,6 +31,10 @@ class Said:
     refusal: str = ""
     calls: tuple[tuple[str, Any], ...] = ()  # name and parsed arguments
     error: ErrorKind | None = None
+    sources: tuple[str, ...] = ()  # titles
+    images: int = 0
+    has_sound: bool = False
+    left_out: int = 0
 
     @classmethod
     def by(cls, reply: Reply) -> "Said":
@@ -42,6 +46,10 @@ class Said:
             reply.refusal,
             tuple((call.name, call.parsed) for call in reply.tool_calls),
             reply.error.kind if reply.error else None,
+            tuple(source.title for source in reply.sources.values()),
+            len(reply.images),
+            reply.has_sound,
+            sum(reply.left_out.values()),
         )
 
 
@@ -68,7 +76,7 @@ REPLIES = {
         ending=Ending.REFUSED, usage=OPENAI_USAGE, refusal="I can't help with that."
     ),
     "openai_logprobs": Said("Go 🚀", usage=OPENAI_USAGE),
-    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),
+    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),  # three of them
     "openai_moderation": Said("Packets", usage=OPENAI_USAGE),
     "aivene": Said(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
     "aivene_tools": Said(calls=(WEATHER,)),
@@ -90,10 +98,35 @@ REPLIES = {
     "transformers_tools": Said(usage=USAGE, calls=(WEATHER,)),
     "llama_cpp": Said("Nul \ufffd, bell \x07."),
     "llama_cpp_tools": Said(calls=(WEATHER,)),
-    "llama_cpp_interrupted": Said("Packets "),
+    "llama_cpp_interrupted": Said("Packets ", CUT_OFF),
     "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
     "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
     "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
+    "mistral": Said("In flight", usage=USAGE, reasoning="Count packets.", left_out=1),
+    "mistral_length": Said("Packets ", Ending.LENGTH, USAGE),
+    "gemini": Said("In flight", usage=USAGE, reasoning="Count packets."),
+    "gemini_tools": Said(usage=USAGE, calls=(WEATHER, ("now", {}))),
+    "deepseek_tools": Said(usage=USAGE, reasoning="Tokyo, so ask.", calls=(WEATHER,)),
+    "deepseek_overloaded": Said("Packets ", FAILED, USAGE, error=ErrorKind.FINISH_REASON),
+    "magistral_raw": Said("In [the] flight", reasoning="Count [1] or [2]."),
+    "openrouter_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "openrouter_image": Said("Here it is.", usage=USAGE, images=1),
+    "vllm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "anthropic_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "llama_cpp_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "ollama_tools": Said(
+        calls=(WEATHER, ("get_weather", {"city": "Lima"}), ("now", {"zone": "UTC"}))
+    ),
+    "perplexity": Said("In flight[1].", usage=USAGE, sources=("One", "Two")),
+    "openai_search": Said("In flight", sources=("One",)),
+    "xai": Said("In flight", usage=USAGE, sources=("", "")),
+    "openai_audio": Said("In flight", has_sound=True),
+    "groq_usage": Said("In flight", usage=USAGE),
+    "small_no_blank_lines": Said(FLIGHT),
+    "small_bare_completion": Said(FLIGHT, usage=USAGE),
+    "small_last_words": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "small_odd_types": Said(FLIGHT, usage=USAGE, left_out=1),
+    "small_finish_everywhere": Said(FLIGHT, usage=USAGE),
     "proxy_crlf": Said("Größe 数 🚀", usage=USAGE),
     "proxy_cr": Said("Größe 数 🚀", usage=USAGE),
     "proxy_bom": Said("Größe 数 🚀", usage=USAGE),
@@ -106,14 +139,21 @@ REPLIES = {
     "proxy_cut": Said("Packets ", CUT_OFF),
     "proxy_cut_in_character": Said("Packets ", CUT_OFF),
     "hostile_html": Said(
-        "<img src=x onerror=alert(1)>", reasoning="<script>alert(1)</script>", refusal="<b>no</b>"
+        "<img src=x onerror=alert(1)>",
+        FAILED,
+        reasoning="<script>alert(1)</script>",
+        refusal="<b>no</b>",
+        error=ErrorKind.FINISH_REASON,  # it is "<script>"
     ),
     "hostile_surrogates": Said("a\ufffdb\ufffdc"),
     "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
     "hostile_tool_index": Said("kept", FAILED, error=OUT_OF_RANGE),
-    "hostile_nesting": Said("kept", FAILED, error=MALFORMED),
+    "hostile_nesting": Said("kept", FAILED, error=MALFORMED, left_out=1),
     "hostile_arguments": Said(calls=(("f", None),)),
 }
+
+
+ASKED_CHOICES = {"openai_choices": 3, "hostile_choice_index": 2}
 
 
 def recorded(name: str) -> bytes:
@@ -127,12 +167,12 @@ def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
-    stream = recorded(name)
-    events = events_of(stream)
+    stream, choices = recorded(name), ASKED_CHOICES.get(name, 1)
+    events = events_of(stream, choices=choices)
     assert Said.by(folded(events)) == REPLIES[name]
     for i in range(len(stream)):
-        assert events_of(stream[:i], stream[i:]) == events
-    assert events_of(*(stream[i : i + 1] for i in range(len(stream)))) == events
+        assert events_of(stream[:i], stream[i:], choices=choices) == events
+    assert events_of(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
 
 
 @pytest.mark.parametrize(
@@ -160,7 +200,7 @@ def test_the_response_is_named(
 
 
 def test_each_choice_is_a_reply_with_what_all_share() -> None:
-    events = events_of(recorded("openai_choices"))
+    events = events_of(recorded("openai_choices"), choices=3)
     first, second, third = (folded(events, choice) for choice in range(3))
     assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
     assert (second.answer, second.ending) == ("Tails or", Ending.LENGTH)

@@ -6,15 +6,22 @@ from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
     AnswerDelta,
     AnswerWasReasoning,
+    ChoiceFailed,
     Event,
     Failed,
     Finished,
+    ImageCame,
     LogprobsDelta,
     Moderated,
+    PieceLeftOut,
     ReasoningDelta,
+    ReasoningFieldSeen,
     RefusalDelta,
     ResponseStarted,
     ServiceNamed,
+    SoundCame,
+    SourcesCited,
+    SourcesCounted,
     StreamDone,
     TimedOut,
     TokenLogprob,
@@ -23,10 +30,14 @@ from chatapp.upstream.events import (
     UsageOptionRefused,
     UsageReported,
 )
+from chatapp.upstream.images import Image
 from chatapp.upstream.moderation import ModerationFailure
 from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.sources import Source
 from chatapp.upstream.tool_calls import ToolCall, message_with_calls
 from tests.upstream import folded
+
+ERROR = UpstreamError(ErrorKind.STREAM_ERROR)
 
 
 def reply_of(*events: Event) -> Reply:
@@ -69,18 +80,31 @@ def test_every_event_has_its_place() -> None:
         ([], Ending.CUT_OFF),
         ([AnswerDelta("x")], Ending.CUT_OFF),
         ([RefusalDelta("x")], Ending.CUT_OFF),
-        ([AnswerDelta("x"), StreamDone()], Ending.COMPLETE),
+        ([AnswerDelta("x"), StreamDone()], Ending.CUT_OFF),
+        ([ReasoningDelta("x"), StreamDone()], Ending.CUT_OFF),
+        ([StreamDone()], Ending.NO_ANSWER),
+        ([Finished("stop"), StreamDone()], Ending.NO_ANSWER),
+        ([ReasoningDelta("x"), Finished("stop")], Ending.NO_ANSWER),
+        ([AnswerDelta(" "), AnswerDelta("\n"), Finished("stop")], Ending.NO_ANSWER),
+        ([SoundCame(), Finished("stop")], Ending.COMPLETE),
+        ([ImageCame(Image("image/png", b"")), Finished("stop")], Ending.COMPLETE),
+        ([ToolCallDelta(0, "a", "f"), Finished("tool_calls")], Ending.COMPLETE),
         ([AnswerDelta("x"), Finished("stop")], Ending.COMPLETE),
-        ([Finished("tool_calls"), StreamDone()], Ending.COMPLETE),
+        ([Finished("tool_calls"), StreamDone()], Ending.NO_ANSWER),
         ([Finished("length"), StreamDone()], Ending.LENGTH),
         ([Finished("content_filter"), StreamDone()], Ending.CONTENT_FILTER),
         ([RefusalDelta("x"), Finished("stop"), StreamDone()], Ending.REFUSED),
-        ([RefusalDelta("x"), StreamDone()], Ending.REFUSED),
+        ([RefusalDelta("x"), StreamDone()], Ending.CUT_OFF),
         ([AnswerDelta("x"), RefusalDelta("x"), Finished("stop")], Ending.COMPLETE),
         ([AnswerDelta("x"), Failed(UpstreamError(ErrorKind.MALFORMED))], Ending.FAILED),
         ([AnswerDelta("x"), TimedOut(120)], Ending.TIMED_OUT),
         ([Failed(UpstreamError(ErrorKind.TIMED_OUT))], Ending.TIMED_OUT),
-        ([Finished("stop"), TimedOut(120)], Ending.COMPLETE),
+        ([AnswerDelta("x"), Finished("stop"), TimedOut(120)], Ending.COMPLETE),
+        ([AnswerDelta("x"), Finished("stop"), Finished("")], Ending.CUT_OFF),
+        ([AnswerDelta("x"), Finished("odd"), Finished("")], Ending.CUT_OFF),
+        ([AnswerDelta("x"), Finished("odd")], Ending.FAILED),
+        ([AnswerDelta("x"), ChoiceFailed(ERROR), Finished("stop")], Ending.FAILED),
+        ([AnswerDelta("x"), ChoiceFailed(ERROR, choice=1), Finished("stop")], Ending.COMPLETE),
         ([Finished("stop", choice=1), TimedOut(120)], Ending.TIMED_OUT),
     ],
 )
@@ -98,6 +122,26 @@ def test_a_choice_takes_only_what_is_said_of_it() -> None:
     events.append(Finished("stop", choice=1))
     assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
     assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
+
+
+def test_what_stands_beside_the_text_is_kept() -> None:
+    image = Image("image/png", b"x")
+    reply = reply_of(
+        ReasoningFieldSeen("reasoning"),
+        ImageCame(image),
+        ImageCame(image, choice=1),
+        SoundCame(),
+        SourcesCited((Source("https://a.example"), Source("https://b.example", "B"))),
+        SourcesCited((Source("https://a.example", "A"), Source("https://b.example")), choice=0),
+        SourcesCited((Source("https://c.example"),), choice=1),
+        SourcesCounted(7),
+        *[PieceLeftOut(f"kind {number}") for number in range(30)],
+        PieceLeftOut("kind 0"),
+    )
+    assert reply.reasoning_field == "reasoning"
+    assert (reply.images, reply.has_sound, reply.source_count) == ([image], True, 7)
+    assert [(one.url[8], one.title) for one in reply.sources.values()] == [("a", "A"), ("b", "B")]
+    assert (reply.left_out["kind 0"], reply.left_out["other"], len(reply.left_out)) == (2, 10, 21)
 
 
 def test_an_answer_that_was_reasoning_becomes_reasoning() -> None:

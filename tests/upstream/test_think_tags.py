@@ -44,6 +44,10 @@ def split(*deltas: str) -> tuple[str, str]:
         ("Hm.</think>", "Hm.", ""),
         ("Hm. <think> and </think> Hello", "", "Hm. <think> and </think> Hello"),
         ("Close it with `</think>`: </think>", "", "Close it with `</think>`: </think>"),
+        ("<thought>Hm.</thought>Hello", "Hm.", "Hello"),
+        ("[THINK]Hm, [a].[/THINK]\nHello [b]", "Hm, [a].", "Hello [b]"),
+        ("Hm.[/THINK]Hello", "Hm.", "Hello"),
+        ("[a](b) [1], [THING]", "", "[a](b) [1], [THING]"),
         (" " * 100 + "<think>x", "", " " * 100 + "<think>x"),
     ],
 )

@@ -20,10 +20,10 @@ def unpacked(coding: str, *reads: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("coding", "packed"),
     [
-        ("gzip", gzip.compress(TEXT)),
-        ("x-gzip", gzip.compress(TEXT)),
+        ("gzip", gzip.compress(TEXT, mtime=0)),
+        ("x-gzip", gzip.compress(TEXT, mtime=0)),
         ("deflate", zlib.compress(TEXT)),
-        ("gzip", gzip.compress(TEXT) + b"something behind it"),
+        ("gzip", gzip.compress(TEXT, mtime=0) + b"something behind it"),
     ],
 )
 def test_a_body_is_unpacked_at_every_split(coding: str, packed: bytes) -> None:

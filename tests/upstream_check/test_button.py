@@ -75,8 +75,8 @@ async def test_a_check_keeps_nobody_waiting(site: Site, upstream: FakeUpstream) 
             listed = (await olive.get("/admin/chatapp/upstream/")).text
             found = re.search(r"/admin/chatapp/upstream/\d+/", listed)
             assert found
-            change = await olive.get(f"{found[0]}change/")
-            token = {"csrfmiddlewaretoken": change.cookies["csrftoken"]}
+            password = await olive.get("/accounts/reauthenticate/")
+            token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
             checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
             assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
             assert (await olive.get("/admin/")).status_code == 200

@@ -186,10 +186,28 @@ async def test_without_a_list_a_model_must_be_named(upstream: FakeUpstream) -> N
     assert rows["Model"].found.startswith("asked some-model")
 
 
-async def test_a_stream_that_does_not_end_properly_is_a_problem(upstream: FakeUpstream) -> None:
-    upstream.script(delta("Hello"))
+@pytest.mark.parametrize(
+    ("end", "problem"),
+    [
+        ([], "without a finish_reason"),
+        ([done()], "without a finish_reason"),
+        ([finish("abort"), done()], "It said: abort"),
+    ],
+)
+async def test_a_stream_that_does_not_end_properly_is_a_problem(
+    upstream: FakeUpstream, end: list[bytes], problem: str
+) -> None:
+    upstream.script(delta("Hello"), *end)
     report, _ = await report_on(upstream)
-    assert "neither a finish_reason nor [DONE]" in report.problems[0]
+    assert problem in report.problems[0]
+
+
+async def test_a_stream_under_another_name_is_one(upstream: FakeUpstream) -> None:
+    headers = {"content-type": "application/json"}
+    upstream.script(*answer(), headers=headers)
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Stream"].found == 'ends with finish_reason "stop" and [DONE]'
 
 
 async def test_a_reply_that_says_nothing_is_a_problem(upstream: FakeUpstream) -> None:

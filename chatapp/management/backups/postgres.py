@@ -82,6 +82,7 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     with _session() as session:
         for table in _tables(session):  # which are empty, and may be of another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
+        session.execute("DROP FUNCTION IF EXISTS chatapp_number_message()")  # of a trigger
         session.commit()
         command = ["pg_restore", "--single-transaction", "--exit-on-error"]
         command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]

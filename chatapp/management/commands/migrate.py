@@ -6,12 +6,32 @@ wait and find nothing left to do.
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.commands import migrate
+from django.db import connection, transaction
 
+from chatapp.data_dir import make_private
+from chatapp.management.sentences import in_sentences
 from chatapp.models.locks import only_one_process
 
 
 class Command(migrate.Command):
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        with in_sentences():
+            if connection.vendor == "sqlite" and not options.get("plan"):
+                _try_to_write()
+            told: str | None = super().execute(*args, **options)
+        return told
+
     def handle(self, *args: Any, **options: Any) -> None:
+        make_private(settings.DATA_DIR)
         with only_one_process("migrate"):
             super().handle(*args, **options)
+
+
+def _try_to_write() -> None:
+    """Else Django's checks, which come first, take a database that can't be written for a SQLite
+    that knows no JSON."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE chatapp_tried (id integer)")
+        transaction.set_rollback(True)

@@ -6,18 +6,21 @@ import logging
 import secrets
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error, connection
+from django.db import connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import metrics, rendering
+from chatapp import idle_sessions, metrics, rendering, stored_secrets
 from chatapp.accounts import setup_token
+from chatapp.data_dir import make_private
 from chatapp.generation import Presence, begin_as, shut_down
+from chatapp.management.sentences import in_sentences
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import LEASE_SECONDS
@@ -32,24 +35,24 @@ class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with in_sentences():
+            make_private(settings.DATA_DIR)
             self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
-        except Error as error:
-            raise CommandError(
-                f"The database can't be used: {error}\n"
-                "See that it runs and that DATABASE_URL names it, and run manage.py migrate."
-            ) from error
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
+        import daphne.server
         from daphne.endpoints import build_endpoint_description_strings
         from daphne.server import Server
         from daphne.ws_protocol import WebSocketFactory
         from twisted.internet import reactor
 
+        from chatapp.http_protocol import BoundedFactory
         from chatapp.socket_protocol import SocketProtocol
 
         WebSocketFactory.protocol = SocketProtocol
+        # Daphne has no other way to say which one it takes.
+        daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
 
         self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
@@ -114,6 +117,14 @@ class Command(BaseCommand):
 
         return by_port
 
+    def _body_limit(self, port: int, path: bytes) -> int:
+        """The most bytes that the body of a request to this path may have; the demo is asked with
+        whole conversations."""
+        from chatapp.demo.http import MAX_BODY
+
+        at_demo = self.demo_key and port == self._demo_port
+        return MAX_BODY if at_demo else settings.CHATAPP_MAX_BODY_BYTES
+
     @property
     def _demo_port(self) -> int:
         return int(self.server.listening_addresses[-1][1])
@@ -124,6 +135,9 @@ class Command(BaseCommand):
             logger.info("%d replies were streaming when their server died", interrupted)
         with only_one_process("connect"):
             self._connect_upstream()
+        idle_sessions.shorten()
+        for problem in stored_secrets.problems():
+            logger.error("%s", problem)
         greeting = self._greeting()
         connection.close()
         gc.collect()

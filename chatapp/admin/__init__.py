@@ -1,31 +1,43 @@
-"""Administration: review of conversations, read-only; people; upstreams; tool servers."""
+"""Administration: review of conversations, read-only; people; upstreams; tool servers.
+
+`confirmed` asks for the password before what matters is changed; `people` has accounts and roles.
+"""
 
 from typing import Any
 
+from allauth.account.admin import EmailAddress  # registers it
 from allauth.account.decorators import secure_admin_login
 from asgiref.sync import async_to_sync
 from django import forms
-from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path
-from django.utils.html import format_html, format_html_join
+from django.urls import path, reverse
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
+from django.views.generic import RedirectView
 
 from chatapp import frames, rendering, tools
+from chatapp.accounts import ask_to_confirm, is_confirmed
+from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
+from chatapp.admin.people import is_superuser
 from chatapp.catalogue import endpoint_of
-from chatapp.models import Conversation, ToolServer, Upstream, User
+from chatapp.models import Conversation, ToolServer, Upstream
 from chatapp.upstream_check import check, model_for_chat
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "People, upstreams, conversations"
-# The one sign-in, with its rate limits.
+# The one sign-in and the one change of one's password, with their limits.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-admin.site.register(User, UserAdmin)
+admin.site.password_change = RedirectView.as_view(  # type: ignore[method-assign,assignment]
+    pattern_name="account_change_password"
+)
+# Of allauth: an address there would sign in as well, and nothing here makes one.
+admin.site.unregister(EmailAddress)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -57,7 +69,7 @@ class ConversationAdmin(ReadOnlyAdmin):
     readonly_fields = ["tokens", "thread"]
 
     class Media:
-        css = {"all": ["css/review.css", "css/highlight.css"]}
+        css = {"all": ["css/review.css", "css/reply-extras.css", "css/highlight.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         return Conversation.objects.with_usage()
@@ -109,13 +121,20 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             "parameters",
             "offers_tools",
             "drains_stopped",
+            "silence_seconds",
         ]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.secret_problem:
+            self.fields["new_api_key"].help_text = escape(self.instance.secret_problem)
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
+        is_stored = self.instance.api_key or self.instance.secret_problem
         if fields.get("new_api_key"):
             self.instance.api_key = fields["new_api_key"]
-        elif self.instance.api_key and "base_url" in self.changed_data:
+        elif is_stored and "base_url" in self.changed_data:
             # Or whoever may change the URL could have the key sent elsewhere.
             self.add_error(
                 "new_api_key", "The stored key was meant for the old address. Enter a key again."
@@ -124,13 +143,28 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Upstream)
-class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class UpstreamAdmin(ConfirmedAdmin):
     form = UpstreamForm
-    list_display = ["name", "base_url", "enabled", "from_environment"]
+    list_display = ["name", "base_url", "key", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),
-        ("Requests", {"fields": ["dialect", "parameters", "offers_tools", "drains_stopped"]}),
+        (
+            "Requests",
+            {
+                "fields": [
+                    "dialect",
+                    "parameters",
+                    "offers_tools",
+                    "drains_stopped",
+                    "silence_seconds",
+                ]
+            },
+        ),
     ]
+
+    @admin.display(description="API key")
+    def key(self, upstream: Upstream) -> str:
+        return _state(upstream.api_key, upstream.secret_problem)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Upstream | None = None) -> list[str]:
         """The environment's upstream is what the environment says at each start."""
@@ -143,10 +177,14 @@ class UpstreamAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Asks the upstream, as it is saved, what it does; blocks no thread but this request's."""
+        refuse_scripts(request)
         if not self.has_change_permission(request):
             raise PermissionDenied
         if (upstream := self.get_object(request, object_id)) is None:
             raise Http404
+        if upstream.secret_problem:
+            self.message_user(request, upstream.secret_problem, messages.ERROR)
+            return redirect("admin:chatapp_upstream_change", upstream.pk)
         model = model_for_chat(upstream.offered_models.split())
         context = {
             **self.admin_site.each_context(request),
@@ -189,6 +227,11 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
             "result_limit_kb",
         ]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.secret_problem:
+            self.fields["new_secrets"].help_text = escape(self.instance.secret_problem)
+
     def clean_transport(self) -> str:
         transport: str = self.cleaned_data["transport"]
         if transport == ToolServer.Transport.STDIO and not self.may_run_commands:
@@ -200,11 +243,12 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
+        is_stored = self.instance.secrets or self.instance.secret_problem
         if fields.get("new_secrets"):
             self.instance.secrets = fields["new_secrets"]
         elif fields.get("forget_secrets"):
             self.instance.secrets = None
-        elif self.instance.secrets and {"transport", "url", "command"} & set(self.changed_data):
+        elif is_stored and {"transport", "url", "command"} & set(self.changed_data):
             # Or whoever may change the URL could have the secrets sent to himself.
             self.add_error(
                 "new_secrets",
@@ -214,9 +258,9 @@ class ToolServerForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(ToolServer)
-class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ToolServerAdmin(ConfirmedAdmin):
     form = ToolServerForm
-    list_display = ["name", "transport", "enabled", "asks_first"]
+    list_display = ["name", "transport", "stored", "enabled", "asks_first"]
     fields = [
         "name",
         "enabled",
@@ -229,9 +273,7 @@ class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "unasked_tools",
         "timeout_seconds",
         "result_limit_kb",
-        "tools",
     ]
-    readonly_fields = ["tools"]
 
     def get_form(
         self,
@@ -241,31 +283,47 @@ class ToolServerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         **options: Any,
     ) -> Any:
         form: Any = super().get_form(request, obj, change, **options)
-        form.may_run_commands = _is_superuser(request)  # a class of this request's own
+        form.may_run_commands = is_superuser(request)  # a class of this request's own
         return form
 
     def has_change_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
         """A command is any program at all, so it is a superuser's to set and to change."""
         is_command = obj is not None and obj.transport == ToolServer.Transport.STDIO
-        if is_command and not _is_superuser(request):
+        if is_command and not is_superuser(request):
             return False
         return super().has_change_permission(request, obj)
 
-    @admin.display(description="Tools")
-    def tools(self, server: ToolServer) -> str:
-        """What the server offers now, or why it offers nothing."""
-        if server.pk is None:
-            return "Save to see what it offers."
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.tools_view))
+        asking = path("<path:object_id>/tools/", view, name="chatapp_toolserver_tools")
+        return [asking, *super().get_urls()]
+
+    @admin.display(description="Headers or environment")
+    def stored(self, server: ToolServer) -> str:
+        return _state(server.secrets, server.secret_problem)
+
+    def tools_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What the server offers now, or why it offers nothing. A command is started for it, so
+        nobody gets there by looking, and only a superuser gets to a command's at all."""
+        refuse_scripts(request)
+        server = self.get_object(request, object_id)
+        if not self.has_change_permission(request, server):
+            raise PermissionDenied
+        if server is None:
+            raise Http404
+        if not is_confirmed(request):
+            return ask_to_confirm(reverse("admin:chatapp_toolserver_change", args=[server.pk]))
         offered, problem = async_to_sync(tools.offered_by)(server)
-        if problem:
-            return problem
-        rows = (
-            (tool.own_name, "asks first" if tool.asks_first else "runs", tool.description)
-            for tool in offered
-        )
-        listed = format_html_join("", "<li><b>{}</b> ({}): {}</li>", rows)
-        return format_html("<ul>{}</ul>", listed) if offered else "It offers no tools."
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"What {server} offers",
+            "opts": self.opts,
+            "original": server,
+            "offered": offered,
+            "problem": problem,
+        }
+        return TemplateResponse(request, "admin/chatapp/toolserver/tools.html", context)
 
 
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+def _state(secret: str | None, problem: str) -> str:
+    return "can't be read: enter it again" if problem else "stored" if secret else "none"

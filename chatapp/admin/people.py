@@ -1,0 +1,135 @@
+"""People and groups. Roles are a superuser's to give, and who has one is a superuser's to change.
+
+Staff without that role, where they may change people, look after those who have none: a password
+that they could set for another of the staff would be that one's rights for them. Their own account
+is no exception; its password is changed on the account's page.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import (
+    AdminPasswordChangeForm,
+    UserChangeForm,
+    UserCreationForm,
+)
+from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from chatapp.accounts import ask_to_confirm, is_confirmed
+from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
+from chatapp.models import User
+
+ROLES = ["is_staff", "is_superuser", "groups", "user_permissions"]
+LAST = "This is the last account that can administer this server. Make another superuser first."
+
+
+class UniqueEmail:
+    """An address signs in, so it is one account's."""
+
+    instance: User
+    cleaned_data: dict[str, Any]
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        others = User.objects.exclude(pk=self.instance.pk)
+        if email and others.filter(email__iexact=email).exists():
+            raise ValidationError("Another account has this e-mail address. Use a different one.")
+        return email
+
+
+class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
+    pass
+
+
+class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
+    def clean(self) -> dict[str, Any]:
+        fields = super().clean() or {}
+        stays = all(fields.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
+        if not stays and User.leaves_no_administrator([self.instance.pk]):
+            raise ValidationError(LAST)
+        return fields
+
+
+class NewPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields.pop("usable_password", None)  # there is no other way to sign in
+        for name in ("password1", "password2"):
+            self.fields[name].required = True
+
+
+@admin.register(User)
+class PersonAdmin(ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
+    add_form = PersonAddForm
+    form = PersonForm
+    change_password_form = NewPasswordForm
+    change_user_password_template = "admin/chatapp/user/change_password.html"  # noqa: S105
+    add_fieldsets = [(None, {"fields": ["username", "email", "password1", "password2"]})]
+    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_touch(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        dates = ["last_login", "date_joined"]
+        return dates if is_superuser(request) else [*ROLES, *dates]
+
+    def user_change_password(
+        self, request: HttpRequest, id: str, form_url: str = ""
+    ) -> HttpResponse:
+        refuse_scripts(request)
+        if self.has_change_permission(request) and not is_confirmed(request):
+            return ask_to_confirm(request.get_full_path())
+        return super().user_change_password(request, id, form_url)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        objects, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        if _would_be_the_last(objs):
+            protected = [*protected, LAST]
+        return objects, counts, lacking, protected
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        with transaction.atomic():
+            if _would_be_the_last(queryset):  # meanwhile
+                raise PermissionDenied(LAST)
+            super().delete_queryset(request, queryset)
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RoleAdmin(ConfirmedAdmin, GroupAdmin):
+    """Groups hold rights, so they are a superuser's."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_superuser(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_superuser(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_superuser(request)
+
+
+def is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+
+
+def _may_touch(request: HttpRequest, person: User | None) -> bool:
+    has_role = person is not None and (person.is_staff or person.is_superuser)
+    return is_superuser(request) or not has_role
+
+
+def _would_be_the_last(people: Iterable[User]) -> bool:
+    with transaction.atomic():
+        return User.leaves_no_administrator([person.pk for person in people])

@@ -1,0 +1,53 @@
+"""Sessions end when nobody has used them for CHATAPP_IDLE_TIMEOUT, and live on while somebody does.
+
+What counts is `expire_date` in the database. It is moved once a tenth of the time has passed, so
+that a request seldom writes; a session therefore ends nine to ten tenths of the time after its last
+use.
+"""
+
+import time
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions import middleware
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+USED_AT = "used_at"  # in the session: seconds since the epoch
+
+
+class SessionMiddleware(middleware.SessionMiddleware):
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        session = getattr(request, "session", None)
+        if session is not None and session.accessed and response.status_code < 500:
+            use(session)
+        return super().process_response(request, response)
+
+
+def use(session: SessionBase) -> bool:
+    """Somebody uses the session now; returns whether it is to be saved for that."""
+    now = int(time.time())
+    used_at = session.get(USED_AT, 0)
+    if SESSION_KEY not in session or 0 <= now - used_at < settings.SESSION_COOKIE_AGE / 10:
+        return False
+    session[USED_AT] = now
+    if not session.get_expire_at_browser_close():
+        session.set_expiry(settings.SESSION_COOKIE_AGE)  # it may have been another at the sign-in
+    return True
+
+
+def use_by_key(session_key: str) -> None:
+    """The same for a socket, which asks for no page while somebody chats."""
+    session = SessionStore(session_key)
+    if use(session):
+        session.save()
+
+
+def shorten() -> None:
+    """Lets no session of before last longer than the setting says today."""
+    latest = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    Session.objects.filter(expire_date__gt=latest).update(expire_date=latest)

@@ -1,0 +1,46 @@
+"""`manage.py collectstatic`: Django's, which compares what files hold and not when they were made.
+
+A new version unpacked from an archive has files older than the copies of the version before, and
+Django's own would leave those where they are.
+"""
+
+from typing import Any
+
+from django.contrib.staticfiles.management.commands import collectstatic
+from django.core.files.storage import Storage
+
+from chatapp.management.sentences import in_sentences
+
+CHUNK = 256 * 1024
+
+
+class Command(collectstatic.Command):
+    def handle(self, **options: Any) -> str | None:
+        with in_sentences():
+            told: str | None = super().handle(**options)
+        return told
+
+    def delete_file(self, path: str, prefixed_path: str, source_storage: Storage) -> bool:
+        """Whether the file is to be copied; makes way for it where an older copy holds other bytes.
+
+        Called for each file by Django's command, before it copies.
+        """
+        if not self.storage.exists(prefixed_path):
+            return True
+        if _is_same(source_storage, path, self.storage, prefixed_path):
+            self.log(f"Skipping '{path}' (not changed)")
+            self.unmodified_files.append(prefixed_path)
+            return False
+        if not self.dry_run:
+            self.storage.delete(prefixed_path)
+        return True
+
+
+def _is_same(source: Storage, path: str, target: Storage, copied_path: str) -> bool:
+    if source.size(path) != target.size(copied_path):
+        return False
+    with source.open(path) as one, target.open(copied_path) as other:
+        while chunk := one.read(CHUNK):
+            if chunk != other.read(CHUNK):
+                return False
+    return True

@@ -1,0 +1,20 @@
+"""`manage.py rotate_secrets`: puts what is stored encrypted under a new SECRET_KEY."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chatapp import stored_secrets
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypt the stored keys and headers anew by SECRET_KEY, those that an old key in "
+        "SECRET_KEY_FALLBACKS still reads among them. May be run while the app serves."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        done = stored_secrets.rotate()
+        self.stdout.write(f"{done.rotated} stored secrets are encrypted by SECRET_KEY now.")
+        if done.problems:
+            raise CommandError("\n".join(done.problems))

@@ -1,0 +1,171 @@
+"""All that HTML made of foreign text may hold, written down once.
+
+For each tag its attributes, and for each attribute the form of its whole value; no tag takes an
+attribute that does not stand here, and none is allowed for all tags. The cleaner is built from
+this list, and the tests parse what the renderer gives and compare it with this list.
+
+No value is free text: htmx replaces `<hx-…` in an answer wherever it stands, in the middle of an
+attribute too, and what reads HTML by its tags may believe that none is hidden in a value. That is
+why a link has no `title`.
+"""
+
+import re
+
+import nh3
+
+SCHEMES = frozenset({"http", "https", "mailto"})
+REL = "noopener noreferrer nofollow"
+LANGUAGE = r"[A-Za-z0-9+#._-]{1,32}"  # what a fence says of its code
+# fmt: off
+COLOURS = frozenset({  # Pygments' classes that static/css/highlight.css knows
+    "k", "kc", "kt", "nb", "bp", "nc", "nf", "nd", "nt", "na", "nv", "ne", "s", "sr", "se", "si",
+    "m", "c", "cp", "gd", "gi", "gh", "gu",
+})
+# fmt: on
+_MOST_COLUMNS = 50  # of a formula's table, whose lines have a name each
+
+Attributes = dict[str, re.Pattern[str]]
+
+
+def _bare(tags: str) -> dict[str, Attributes]:
+    return {tag: {} for tag in tags.split()}
+
+
+def _form(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _one_of(*words: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, words)))
+
+
+def _list_of(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MOST_COLUMNS}}}")
+
+
+# cmark writes everything else in an address by percent signs.
+_ADDRESS = _form(r"(?i:https?://|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
+_ALIGN = _one_of("left", "center", "right")
+_TRUE = _one_of("true")
+_BOOLEAN = _one_of("true", "false")
+_EMPTY = _form("")
+_FOCUSABLE = _one_of("0")
+
+# Short, since a formula may not be laid over what stands beside it.
+_TENTHS = r"(?:\.[0-9]{1,4})?"
+_SHIFT = rf"[+-]?(?:[0-9]?{_TENTHS}(?:em|ex)|[0-9]{{0,2}}{_TENTHS}(?:pt|px|mu))|0"
+_LENGTH = rf"{_SHIFT}|\+?(?:[0-9]{{0,2}}{_TENTHS}(?:em|ex|mm|pc)|[0-9]?{_TENTHS}(?:cm|in))"
+_NAMED_SPACE = r"(?:negative)?(?:very){0,2}(?:thin|medium|thick)mathspace"
+_SPACE = _form(f"{_LENGTH}|{_NAMED_SPACE}")
+_LINES = _list_of("none|solid|dashed")
+_VARIANT = _one_of(
+    "normal",
+    "bold",
+    "italic",
+    "bold-italic",
+    "double-struck",
+    "script",
+    "bold-script",
+    "fraktur",
+    "bold-fraktur",
+    "sans-serif",
+    "bold-sans-serif",
+    "sans-serif-italic",
+    "sans-serif-bold-italic",
+    "monospace",
+)
+_LETTERS: Attributes = {"mathvariant": _VARIANT}
+
+PROSE: dict[str, Attributes] = {
+    **_bare("p br hr h3 h4 h5 h6 ul li blockquote em strong del table thead tbody tr"),
+    "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
+    "code": {"class": _form(f"language-{LANGUAGE}")},
+    "div": {
+        "class": _one_of("block", "code", "table-scroll"),
+        "data-language": _form(LANGUAGE),
+        "tabindex": _FOCUSABLE,
+        "role": _one_of("region"),
+        "aria-label": _one_of("Table"),
+    },
+    "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
+    "ol": {"start": _form("[0-9]{1,9}")},
+    "pre": {"class": _one_of("plain"), "tabindex": _FOCUSABLE},
+    "span": {"class": _one_of(*sorted(COLOURS))},
+    "td": {"align": _ALIGN},
+    "th": {"align": _ALIGN},
+}
+
+# What latex2mathml writes, less what colours, links and classes.
+MATHML: dict[str, Attributes] = {
+    **_bare("mrow msqrt mroot mphantom msub msup msubsup munder munderover mtr"),
+    "math": {"display": _one_of("block", "inline")},
+    "menclose": {"notation": _list_of("box|downdiagonalstrike|updiagonalstrike|horizontalstrike")},
+    "mfrac": {"linethickness": _form(_LENGTH)},
+    "mi": _LETTERS,
+    "mn": _LETTERS,
+    "mo": {
+        "accent": _TRUE,
+        "fence": _BOOLEAN,
+        "form": _one_of("prefix", "infix", "postfix"),
+        "lspace": _SPACE,
+        "rspace": _SPACE,
+        "largeop": _BOOLEAN,
+        "mathvariant": _VARIANT,
+        "maxsize": _form(_LENGTH),
+        "minsize": _form(_LENGTH),
+        "movablelimits": _BOOLEAN,
+        "separator": _TRUE,
+        "stretchy": _BOOLEAN,
+    },
+    "mover": {"accent": _TRUE},
+    "mpadded": {
+        "depth": _form(_LENGTH),
+        "height": _form(_LENGTH),
+        "lspace": _form(_SHIFT),
+        "voffset": _form(_SHIFT),
+        "width": _form(_LENGTH),
+    },
+    "mspace": {
+        "depth": _form(_LENGTH),
+        "height": _form(_LENGTH),
+        "linebreak": _one_of("newline"),
+        "width": _SPACE,
+    },
+    "mstyle": {"displaystyle": _BOOLEAN, "scriptlevel": _one_of("0", "1", "2")},
+    "mtable": {
+        "columnlines": _LINES,
+        "columnspacing": _list_of(_LENGTH),
+        "displaystyle": _BOOLEAN,
+        "rowlines": _LINES,
+        "rowspacing": _list_of(_LENGTH),
+    },
+    "mtd": {"columnalign": _ALIGN},
+    "mtext": _LETTERS,
+}
+
+ALLOWED = PROSE | MATHML
+
+
+def cleaner(tags: dict[str, Attributes]) -> nh3.Cleaner:
+    """A cleaner that lets pass what `tags` allow, and makes every link leave the page."""
+
+    def allowed_value(tag: str, attribute: str, value: str) -> str | None:
+        form = tags[tag].get(attribute)
+        return value if form and form.fullmatch(value) else None
+
+    # `rel` and the checkbox's `disabled` are always set, so they are not asked for.
+    attributes = {tag: set(forms) for tag, forms in tags.items()} | {"*": set()}
+    links = "a" in tags
+    if links:
+        attributes["a"] = {"href"}
+        attributes["input"] = {"type", "checked"}
+    always = {"a": {"target": "_blank"}, "input": {"disabled": ""}} if links else None
+    return nh3.Cleaner(
+        tags=set(tags),
+        attributes=attributes,
+        attribute_filter=allowed_value,
+        set_tag_attribute_values=always,
+        link_rel=REL if links else None,
+        url_schemes=set(SCHEMES),
+        url_relative="deny",
+    )

@@ -1,0 +1,81 @@
+"""What came with a reply besides its text: sources, sound, what could not be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from chatapp.upstream.reply import Reply
+from chatapp.upstream.sources import MAX_SOURCES, Source, source_of
+
+
+@dataclass(frozen=True)
+class Extras:
+    """Of all rounds of a reply. The images themselves are rows of their own (`ReplyImage`)."""
+
+    sources: tuple[Source, ...] = ()
+    source_count: int = 0  # as the upstream counts them, named or not
+    has_sound: bool = False
+    image_count: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)  # how often, by what it was
+    reasoning_field: str = ""  # in which the reasoning came, and goes back with tool calls
+
+    def plus(self, reply: Reply) -> "Extras":
+        """These and those of one more round."""
+        by_url = {source.url: source for source in self.sources} | reply.sources
+        left_out = dict(self.left_out)
+        for what, count in reply.left_out.items():
+            left_out[what] = left_out.get(what, 0) + count
+        return Extras(
+            tuple(by_url.values())[:MAX_SOURCES],
+            self.source_count + reply.source_count,
+            self.has_sound or reply.has_sound,
+            self.image_count + len(reply.images),
+            left_out,
+            reply.reasoning_field or self.reasoning_field,
+        )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any] | None) -> Self:
+        """Read what `as_record` made; a link is judged again, and what is unknown is read over."""
+        record = record or {}
+        sources = (source_of(*one) for one in record.get("sources", ()))
+        return cls(
+            tuple(filter(None, sources)),
+            record.get("source_count", 0),
+            record.get("has_sound", False),
+            record.get("image_count", 0),
+            record.get("left_out", {}),
+            record.get("reasoning_field", ""),
+        )
+
+    def as_record(self) -> dict[str, Any] | None:
+        """As JSON keeps it; None where there is nothing, as with most replies."""
+        record = {
+            "sources": [[source.url, source.title] for source in self.sources],
+            "source_count": self.source_count,
+            "has_sound": self.has_sound,
+            "image_count": self.image_count,
+            "left_out": dict(self.left_out),
+            "reasoning_field": self.reasoning_field,
+        }
+        return {name: value for name, value in record.items() if value} or None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether any of it stands under the answer."""
+        return bool(self.sources or self.source_count or self.has_sound or self.image_count)
+
+    @property
+    def images(self) -> range:
+        """The images' positions."""
+        return range(self.image_count)
+
+    @property
+    def left_out_count(self) -> int:
+        return sum(self.left_out.values())
+
+    @property
+    def left_out_words(self) -> str:
+        """What was left out, most often first: `content (2), image`."""
+        pieces = sorted(self.left_out.items(), key=lambda piece: -piece[1])
+        return ", ".join(f"{what} ({count})" if count > 1 else what for what, count in pieces)

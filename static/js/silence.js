@@ -1,0 +1,50 @@
+// The seconds for which nothing has come of a reply, told once there are ten: counted here, from
+// where the server said that it stood (data-silent-for), so that it need not send one each second.
+
+const CALM = 10; // s without a word of it
+const TICK = 1000; // ms
+
+const seconds = () => performance.now() / 1000;
+const silentSince = new WeakMap(); // by the element that says what is waited for
+const heardAt = new WeakMap(); // by the reply
+
+const main = document.getElementById("main");
+
+new MutationObserver((changes) => {
+  let isRedrawn = false;
+  for (const { target } of changes) {
+    const element = target.nodeType === Node.ELEMENT_NODE ? target : target.parentElement;
+    const reply = element?.closest(".regions")?.parentElement;
+    if (reply) heardAt.set(reply, seconds());
+    else isRedrawn = true;
+  }
+  if (isRedrawn) begin();
+}).observe(main, { childList: true, characterData: true, subtree: true });
+
+const waits = () => main.querySelectorAll('[data-ending="streaming"] .waiting[data-silent-for]');
+
+function begin() {
+  for (const waiting of waits()) {
+    if (silentSince.has(waiting)) continue;
+    silentSince.set(waiting, seconds() - Number(waiting.dataset.silentFor));
+  }
+}
+
+function count() {
+  begin();
+  for (const waiting of waits()) draw(waiting, waiting.closest("[data-reply]"));
+}
+
+function draw(waiting, reply) {
+  const since = Math.max(silentSince.get(waiting), heardAt.get(reply) ?? 0);
+  const silence = Math.floor(seconds() - since);
+  const line = waiting.querySelector(".silence");
+  const isLong = silence >= CALM;
+  const hasText = reply.querySelector(".regions > :last-child:not(.tool-call)");
+  const text = hasText ? `Nothing has come for ${silence} s…` : `${silence} s`;
+  waiting.toggleAttribute("data-silent", isLong);
+  if (isLong || line.textContent) line.textContent = isLong ? text : "";
+}
+
+setInterval(count, TICK);
+count();

@@ -1,0 +1,82 @@
+"""What matters asks for the password again, in a real browser."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.live import PASSWORD, Server, Site, run
+
+ADD = "/admin/chatapp/toolserver/add/"
+POST = """
+async ([path, fields, mark]) => {
+  const page = new DOMParser().parseFromString(await (await fetch("/admin/")).text(), "text/html");
+  const token = page.querySelector("[name=csrfmiddlewaretoken]").value;
+  const body = new URLSearchParams({...fields, csrfmiddlewaretoken: token});
+  const answer = await fetch(path, {method: "POST", body, headers: mark, redirect: "manual"});
+  return answer.status;
+}
+"""
+LONG_AGO = """
+import django; django.setup()
+from django.contrib.sessions.backends.db import SessionStore
+session = SessionStore({key!r})
+for record in session["account_authentication_methods"]:
+    record["at"] -= 3600
+session.modified = True
+session.save()
+"""
+FIELDS = {
+    "name": "evil",
+    "transport": "stdio",
+    "command": "touch /tmp/evil",
+    "timeout_seconds": "30",
+    "result_limit_kb": "100",
+}
+
+
+def test_an_administrator_is_asked_once_and_goes_on(site: Site, sit_down: SitDown) -> None:
+    desk = sit_down(site.olive)
+    page = desk.context.new_page()
+    page.goto(desk.url + ADD)
+    expect(page.get_by_role("heading", name="Confirm it is you")).to_be_visible()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    for name in ("first-wiki", "second-wiki"):
+        page.get_by_label("Name:").fill(name)
+        page.get_by_label("URL:").fill("http://127.0.0.1:1/mcp")
+        page.get_by_role("button", name="Save and add another").click()
+        expect(page.get_by_text("was added successfully")).to_be_visible()
+    page.goto(desk.url + "/admin/chatapp/toolserver/")
+    expect(page.get_by_role("link", name="second-wiki")).to_be_visible()
+    page.get_by_role("link", name="first-wiki").click()
+    page.get_by_role("button", name="Ask for its tools").click()
+    expect(page.get_by_text("can't be reached")).to_be_visible()
+    # A script in one of her pages has her session and her token, and still changes nothing.
+    desk.expect_error("40[34]")  # and the admin has no favicon
+    for mark in ({}, {"HX-Request": "true"}, {"Sec-Fetch-Mode": "navigate"}):
+        assert page.evaluate(POST, [ADD, FIELDS, mark]) == 403
+    page.goto(desk.url + "/admin/chatapp/toolserver/")
+    expect(page.get_by_role("link", name="evil")).to_have_count(0)
+
+
+def test_what_was_typed_is_kept_where_the_password_is_wanted_anew(
+    site: Site, server: Server, sit_down: SitDown
+) -> None:
+    desk = sit_down(site.olive)
+    page = desk.context.new_page()
+    page.goto(f"{desk.url}/accounts/reauthenticate/?next={ADD}")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.get_by_label("Name:").fill("kept-wiki")
+    page.get_by_label("URL:").fill("http://127.0.0.1:1/mcp")
+    run(server.environment, "-c", LONG_AGO.format(key=site.olive.session))
+    save = page.get_by_role("button", name="Save", exact=True)
+    save.click()
+    expect(page.get_by_text("Your password was asked for too long ago")).to_be_visible()
+    expect(page.get_by_label("Name:")).to_have_value("kept-wiki")
+    page.get_by_label("Your password:").fill("guess")
+    save.click()
+    expect(page.get_by_text("This is not your password. Try again.")).to_be_visible()
+    page.get_by_label("Your password:").fill(PASSWORD)
+    save.click()
+    expect(page.get_by_role("link", name="kept-wiki").last).to_be_visible()
+    assert page.url.endswith("/admin/chatapp/toolserver/")

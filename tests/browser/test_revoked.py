@@ -1,0 +1,80 @@
+"""What a person reads where their right to the page's socket ends."""
+
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.fake_upstream import FakeUpstream
+from tests.live import PASSWORD, Person, Server, run
+
+DEACTIVATE = """
+import django
+django.setup()
+from chatapp.models import User
+User.objects.filter(username={name!r}).update(is_active=False)
+"""
+NEW = f"a staple, {uuid4()}"
+
+
+def test_another_browsers_new_password_signs_this_one_out_and_keeps_the_text(
+    sit_down: SitDown, alice: Person, upstream: FakeUpstream
+) -> None:
+    here = sit_down(alice)
+    here.expect_error(r"WebSocket|htmx:ws")
+    tab = here.open()
+    tab.message.fill("Not sent yet")
+    elsewhere = sit_down()
+    page = elsewhere.context.new_page()
+    page.goto(elsewhere.url + "/accounts/login/")
+    page.get_by_label("Username").fill(alice.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(elsewhere.url + "/")
+    beside = elsewhere.open()
+    page.goto(elsewhere.url + "/accounts/password/change/")
+    page.get_by_label("Current Password").fill(PASSWORD)
+    page.get_by_label("New Password", exact=True).fill(NEW)
+    page.get_by_label("New Password (again)").fill(NEW)
+    page.get_by_role("button", name="Change password").click()
+    expect(tab.connection).to_contain_text("You are signed out.")
+    expect(tab.message).to_have_value("Not sent yet")
+    # The browser that set it goes on, in its other tabs too.
+    beside.until_connected()
+    beside.ask("And here?")
+    beside.expect_ending("complete")
+    expect(beside.connection).to_be_hidden()
+
+
+def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
+    sit_down: SitDown, alice: Person, server: Server, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice)
+    desk.expect_error(r"WebSocket|htmx:ws")
+    tab = desk.open()
+    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    tab.ask("Am I still here?")
+    expect(tab.connection).to_contain_text("not active any more")
+    expect(tab.message).to_have_value("Am I still here?")
+    assert not upstream.chat_requests
+
+
+def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(
+    sit_down: SitDown, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice)
+    desk.expect_error(r"WebSocket|htmx:ws")
+    tab = desk.open()
+    tab.page.evaluate("document.getElementById('message').removeAttribute('maxlength')")
+    text = "x" * 2_000_000
+    tab.message.fill(text)
+    tab.send.click()
+    expect(tab.problem).to_contain_text("too large")
+    expect(tab.message).to_have_value(text)
+    tab.message.fill("Shorter")
+    tab.until_connected()
+    tab.send.click()
+    tab.expect_ending("complete")
+    assert [request.body["messages"][-1]["content"] for request in upstream.chat_requests] == [
+        "Shorter"
+    ]

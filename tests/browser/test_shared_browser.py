@@ -1,0 +1,110 @@
+"""Two people, one browser: nothing of the one is left for the other."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream
+from tests.live import PASSWORD, Person, Site
+
+SECRET = "what Alice has not sent yet"
+STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).join('\\n')"
+
+
+@pytest.fixture
+def browser(sit_down: SitDown) -> Desk:
+    """Nobody's yet."""
+    return sit_down()
+
+
+@pytest.fixture
+def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Iterator[Tab]:
+    """Alice's tab in a conversation, with a draft for it."""
+    tab = signed_in(browser, alice)
+    tab.ask("A conversation of Alice's")
+    tab.expect_ending("complete")
+    tab.message.fill(SECRET)
+    assert SECRET in tab.page.evaluate(STORED)
+    return tab
+
+
+def signed_in(browser: Desk, person: Person, page: Page | None = None) -> Tab:
+    page = page or browser.context.new_page()
+    page.goto(f"{browser.url}/accounts/login/")
+    page.get_by_label("Username").or_(page.get_by_label("Login")).first.fill(person.username)
+    page.get_by_label("Password").first.fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    tab = Tab(page)
+    tab.until_connected()
+    return tab
+
+
+def sign_out(page: Page) -> None:
+    page.locator(".account > summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/accounts/login/**")
+
+
+def sign_out_on_its_page(page: Page) -> None:
+    page.goto(page.url.partition("/c/")[0] + "/accounts/logout/")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/accounts/login/**")
+
+
+@pytest.mark.parametrize("leave", [sign_out, sign_out_on_its_page])
+def test_signing_out_takes_drafts_along(
+    browser: Desk, alices: Tab, bob: Person, leave: object
+) -> None:
+    leave(alices.page)
+    assert alices.page.evaluate(STORED) == ""
+    bobs = signed_in(browser, bob, alices.page)
+    expect(bobs.message).to_have_value("")
+    assert SECRET not in bobs.page.evaluate(STORED)
+
+
+def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, site: Site) -> None:
+    browser.expect_error("404")  # the administration has no icon of its own
+    tab = signed_in(browser, site.olive)
+    tab.message.fill(SECRET)
+    assert SECRET in tab.page.evaluate(STORED)
+    tab.page.goto(f"{browser.url}/admin/")
+    tab.page.get_by_role("button", name="Log out").click()
+    expect(tab.page.get_by_role("link", name="Log in again")).to_be_visible()
+    assert SECRET not in tab.page.evaluate(STORED)
+
+
+def test_who_signs_in_after_a_session_that_just_ended_finds_nothing(
+    browser: Desk, alices: Tab, bob: Person
+) -> None:
+    browser.context.clear_cookies()
+    alices.page.close()
+    bobs = signed_in(browser, bob)
+    expect(bobs.message).to_have_value("")
+    assert SECRET not in bobs.page.evaluate(STORED)
+
+
+def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
+    browser: Desk, alices: Tab, bob: Person
+) -> None:
+    second = browser.open()
+    second.message.fill(SECRET)
+    sign_out(alices.page)
+    second.message.fill(SECRET + " more")
+    assert SECRET not in second.page.evaluate(STORED)
+    bobs = signed_in(browser, bob, alices.page)
+    expect(second.message).to_have_value("")
+    second.until_connected()
+    assert second.page.locator(".account > summary").inner_text() == bob.username
+    assert SECRET not in bobs.page.evaluate(STORED)
+
+
+def test_the_same_person_finds_a_draft_again_after_the_session_ended(
+    browser: Desk, alices: Tab, alice: Person
+) -> None:
+    path = alices.page.url.removeprefix(browser.url)
+    browser.context.clear_cookies()
+    alices.page.close()
+    signed_in(browser, alice)
+    expect(browser.open(path).message).to_have_value(SECRET)

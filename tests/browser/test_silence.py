@@ -1,0 +1,60 @@
+"""A model that thinks long and says nothing: the page counts the seconds, calmly."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Desk, Tab
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+
+
+def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream) -> None:
+    thinking, stuck = Pause(), Pause()
+    upstream.script(role(), thinking, delta("First."), stuck, delta(" Then."), finish(), done())
+    tab = Tab(desk.context.new_page())
+    tab.page.clock.install()
+    tab.page.goto(desk.url)
+    tab.until_connected()
+    tab.ask("Why?")
+    waiting = tab.reply.locator(".waiting")
+    expect(waiting).to_have_text(re.compile("^Waiting for [^ ]+…$"))
+    tab.page.clock.fast_forward(12_000)
+    expect(waiting).to_have_text(re.compile(r"^Waiting for [^ ]+…1[2-5] s$"))
+    expect(waiting.locator(".silence")).to_be_visible()
+    tab.page.clock.fast_forward(60_000)
+    expect(waiting).to_have_text(re.compile(r"…7[2-7] s$"))
+
+    thinking.release()
+    expect(tab.answer).to_have_text("First.")
+    expect(waiting).to_be_hidden()
+    tab.page.clock.fast_forward(14_000)
+    expect(waiting.locator(".silence")).to_have_text(
+        re.compile(r"^Nothing has come for 1[4-8] s…$")
+    )
+    expect(waiting).to_be_visible()
+    expect(waiting.locator(":not(.silence)")).to_be_hidden()
+
+    stuck.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("First. Then.")
+    expect(waiting).to_have_count(0)
+
+
+def test_after_a_reload_it_counts_on_from_what_the_server_says(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    thinking = Pause()
+    upstream.script(role(), thinking, delta("So."), finish(), done())
+    tab = desk.open()
+    tab.ask("Why?")
+    expect(tab.reply.locator(".waiting")).to_have_count(1)
+    upstream.wait_for_request()
+    silent_for = 0.0
+    while silent_for < 2:
+        tab.reload()
+        said = tab.reply.locator(".waiting").get_attribute("data-silent-for")
+        assert said
+        assert float(said) > silent_for
+        silent_for = float(said)
+    thinking.release()
+    tab.expect_ending("complete")

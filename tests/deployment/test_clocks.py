@@ -1,0 +1,72 @@
+"""A database whose clock is set while replies stream: nobody is taken for dead."""
+
+import asyncio
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.deployment.conftest import PATIENCE
+from tests.deployment.replies import half_a_reply, until_complete, with_a_pause
+from tests.deployment.services import Redis
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Pause
+from tests.live import WAIT_SECONDS, Person, Site
+
+# PostgreSQL has no clock of its own to set, so what it says of the time is put before its own.
+CLOCK = """
+CREATE TABLE IF NOT EXISTS clock (step interval);
+DELETE FROM clock;
+INSERT INTO clock VALUES (interval '{step} seconds');
+CREATE OR REPLACE FUNCTION public.statement_timestamp() RETURNS timestamptz
+LANGUAGE sql AS 'SELECT pg_catalog.statement_timestamp() + step FROM public.clock'
+"""
+BEFORE_ITS_OWN = "-c search_path=public,pg_catalog"
+BEATS = 6  # more than a lease has
+
+
+class Clock:
+    def __init__(self, database_url: str) -> None:
+        self._url = database_url
+
+    async def step(self, seconds: int) -> None:
+        """Sets the clock so far from the right time, and waits until everyone has seen it."""
+        await asyncio.to_thread(self._execute, CLOCK.format(step=seconds))
+        seen: dict[str, set[object]] = {}
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not seen or min(map(len, seen.values())) < BEATS:
+                for process, beat in await asyncio.to_thread(self._beats):
+                    seen.setdefault(process, set()).add(beat)
+                await asyncio.sleep(0.1)
+
+    def _execute(self, statements: str) -> None:
+        with psycopg.connect(self._url) as session:
+            session.execute(statements.encode())
+
+    def _beats(self) -> list[tuple[str, object]]:
+        with psycopg.connect(self._url) as session:
+            return session.execute("SELECT id::text, seen_at FROM chatapp_process").fetchall()
+
+
+@pytest.mark.parametrize("seconds", [30, -3600])
+async def test_replies_stream_on_where_the_databases_clock_is_set(
+    team: Site,
+    redis: Redis,
+    team_upstream: FakeUpstream,
+    alice: Person,
+    tmp_path: Path,
+    seconds: int,
+) -> None:
+    pause = Pause()
+    options = {**PATIENCE, "PGOPTIONS": BEFORE_ITS_OWN}
+    with Stack(team, redis, team_upstream, tmp_path, servers=2, **options) as stack:
+        clock = Clock(stack.servers[0].environment["DATABASE_URL"])
+        async with half_a_reply(stack, team_upstream, alice, *with_a_pause(pause)) as (viewers, _):
+            for step in (0, seconds, 0):  # the first, until the servers judge each other
+                await clock.step(step)
+            assert {viewer.ending for viewer in viewers} == {"streaming"}
+            pause.release()
+            await until_complete(*viewers)
+            for server in stack.servers:
+                assert "took it for dead" not in server.log
+                assert "cut short" not in server.log

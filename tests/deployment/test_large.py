@@ -1,0 +1,26 @@
+"""Replies that are larger than a message used to be, written by one server and read on another."""
+
+from tests.deployment.replies import half_a_reply
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish
+from tests.live import Person
+
+PARAGRAPHS = ["word " * 20_000 + f"end{number}.\n\n" for number in range(15)]  # 1.5 MB
+
+
+async def test_a_reply_of_more_than_a_mebibyte_comes_whole_to_every_server(
+    stack: Stack, team_upstream: FakeUpstream, alice: Person
+) -> None:
+    pause = Pause()
+    rest = [*map(delta, ["\n\n", *PARAGRAPHS]), pause, finish(), done()]
+    async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
+        for viewer in viewers:
+            await viewer.until_says("end14.")
+        viewers[1].reconnect_quickly()
+        await viewers[1].lose_connection()  # it comes back to a snapshot of all that
+        await viewers[1].until_back(1)
+        pause.release()
+        for viewer in viewers:
+            assert await viewer.until_ended() == "complete"
+            assert viewer.page.region("answer").count("word ") == 20_000 * len(PARAGRAPHS)
+            assert all(f"end{number}." in viewer.text for number in range(len(PARAGRAPHS)))

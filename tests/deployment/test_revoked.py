@@ -1,0 +1,118 @@
+"""Three servers, and a person whose right to their sockets ends: on whichever server, by whatever
+program."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.deployment.replies import WORDS, half_a_reply, until_saved
+from tests.deployment.stack import Stack
+from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.live import PASSWORD, Person, Site, run
+from tests.page import parse
+from tests.viewer import DEACTIVATED, SIGNED_OUT, Viewer
+
+HALF = "".join(WORDS[:20])
+A_SECOND = 1.0
+PROGRAM = """
+import django
+django.setup()
+from datetime import timedelta
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.utils import timezone
+from chatapp.models import User
+import time
+alice = User.objects.get(username={name!r})
+{event}
+print(time.time())
+"""
+EVENTS = {
+    "a new password": ('alice.set_password("another"); alice.save()', SIGNED_OUT),
+    "deactivated": ("alice.is_active = False; alice.save()", DEACTIVATED),
+    "deleted": ("alice.delete()", DEACTIVATED),
+    "no session": ("Session.objects.filter(pk={session!r}).delete()", SIGNED_OUT),
+    "clearsessions": (
+        "Session.objects.filter(pk={session!r}).update(expire_date=timezone.now() - "
+        'timedelta(days=1)); call_command("clearsessions")',
+        SIGNED_OUT,
+    ),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
+    stack: Stack, team_upstream: FakeUpstream, team: Site, alice: Person, event: str
+) -> None:
+    statement, code = EVENTS[event]
+    async with AsyncExitStack() as tabs:
+        viewers = [
+            await tabs.enter_async_context(Viewer.opened(server, alice)) for server in stack.servers
+        ]
+        bobs = await tabs.enter_async_context(Viewer.opened(stack.servers[1], team.person()))
+        changed_at = await happens(stack, alice, statement)
+        for viewer in viewers:
+            await viewer.until(lambda viewer=viewer: viewer.closes == [code])
+        assert time.time() - changed_at < A_SECOND
+        team_upstream.script(role(), delta("Hello"), finish(), done())
+        await bobs.ask("Still here?")
+        assert await bobs.until_ended() == "complete"
+        assert bobs.closes == []
+
+
+async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
+    stack: Stack, team_upstream: FakeUpstream, alice: Person
+) -> None:
+    async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
+        path = viewers[0].path
+        changed_at = await happens(stack, alice, EVENTS["deactivated"][0])
+        assert (await request.until_closed()).was_streaming
+        assert time.time() - changed_at < A_SECOND
+        for viewer in viewers:
+            await viewer.until(lambda viewer=viewer: viewer.closes == [DEACTIVATED])
+        await happens(stack, alice, "alice.is_active = True; alice.save()")
+        await until_saved(stack.servers[1], alice, path, HALF, "abandoned")
+
+
+async def test_a_new_password_ends_the_other_sessions_on_all_servers(
+    stack: Stack, alice: Person
+) -> None:
+    async with AsyncExitStack() as tabs:
+        viewers = [
+            await tabs.enter_async_context(Viewer.opened(server, alice)) for server in stack.servers
+        ]
+        with stack.nginx.visit() as client:
+            await asyncio.to_thread(change_password, client, stack.nginx.url, alice)
+            for viewer in viewers:
+                await viewer.until(lambda viewer=viewer: viewer.closes == [SIGNED_OUT])
+            again = Person(alice.username, client.cookies["sessionid"])
+        async with Viewer.opened(stack.servers[2], again) as viewer:
+            assert viewer.is_connected
+
+
+def change_password(client: object, url: str, person: Person) -> None:
+    """Signs in, in a browser of its own, and chooses another one."""
+    new = "quite another battery"
+    forms = [
+        ("/accounts/login/", {"login": person.username, "password": PASSWORD}),
+        (
+            "/accounts/password/change/",
+            {"oldpassword": PASSWORD, "password1": new, "password2": new},
+        ),
+    ]
+    for path, fields in forms:
+        page = parse(client.get(path).text)  # type: ignore[attr-defined]
+        token = page.find_all("input", name="csrfmiddlewaretoken")[0].attributes["value"]
+        data = fields | {"csrfmiddlewaretoken": token}
+        answer = client.post(path, data=data, headers={"Origin": url})  # type: ignore[attr-defined]
+        assert answer.status_code == 302, answer.text
+
+
+async def happens(stack: Stack, person: Person, statement: str) -> float:
+    """Runs it in a program of its own; returns when it was done, by the clock."""
+    event = statement.format(session=person.session)
+    script = PROGRAM.format(name=person.username, event=event)
+    done = await asyncio.to_thread(run, stack.servers[0].environment, "-c", script)
+    return float(done.stdout)

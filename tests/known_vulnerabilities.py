@@ -1,0 +1,54 @@
+"""Refuses what is locked where a database of vulnerabilities knows something against it.
+
+`python -m tests.known_vulnerabilities FILE…` asks by pip-audit, and says how many packages were
+judged: on a machine that reaches no database that is none of them, which fails nothing.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+AUDIT = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--format=json"]
+
+
+class Dependency(msgspec.Struct):
+    name: str
+    version: str = ""
+    skip_reason: str = ""
+    vulns: list[dict[str, object]] = []
+
+
+class Report(msgspec.Struct):
+    """What pip-audit prints."""
+
+    dependencies: list[Dependency] = []
+
+    def __str__(self) -> str:
+        skipped = sum(bool(one.skip_reason) for one in self.dependencies)
+        known = [f"{one.name} {one.version}: {vuln['id']}" for one, vuln in self.known]
+        judged = len(self.dependencies) - skipped
+        told = f"Vulnerabilities: {len(known)} in {judged} packages; {skipped} could not be judged"
+        return "\n".join([told, *known])
+
+    @property
+    def known(self) -> list[tuple[Dependency, dict[str, object]]]:
+        return [(one, vuln) for one in self.dependencies for vuln in one.vulns]
+
+
+def read(printed: str) -> Report:
+    """What was printed before a database could not be reached, perhaps nothing."""
+    return msgspec.json.decode(printed, type=Report) if printed.strip() else Report()
+
+
+def audit(path: str) -> Report:
+    program = Path(sys.executable).with_name("pip-audit")
+    command = [str(program), "--requirement", path, *AUDIT]
+    return read(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+
+
+if __name__ == "__main__":
+    reports = [audit(path) for path in sys.argv[1:]]
+    print(*reports, sep="\n")
+    sys.exit(any(report.known for report in reports))

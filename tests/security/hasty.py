@@ -1,0 +1,26 @@
+"""`manage.py serve` whose patience ends soon: `python -m tests.security.hasty`."""
+
+import sys
+from typing import Any
+
+import twisted.internet.main
+from django.core.management import execute_from_command_line
+
+SECONDS = 0.5
+install = twisted.internet.main.installReactor
+
+
+def install_and_hurry(reactor: Any) -> None:
+    install(reactor)
+    # Not before, since it takes the reactor that is there.
+    from chatapp import http_protocol
+
+    for name in ("HEAD", "BODY", "IDLE", "TAKING", "LINGER"):
+        setattr(http_protocol, f"{name}_SECONDS", SECONDS)
+    http_protocol.SLOWEST_BYTES_A_SECOND = 10**9
+    http_protocol.BoundedChannel.abortTimeout = SECONDS
+
+
+if __name__ == "__main__":
+    twisted.internet.main.installReactor = install_and_hurry
+    execute_from_command_line([sys.argv[0], "serve"])

@@ -1,0 +1,410 @@
+"""Accounts against whoever guesses, hurries or only has a session."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core.cache import cache
+from django.db import connections
+from django.test import Client
+
+from chatapp.accounts import MISMATCH, PATIENCE, setup_token
+from chatapp.logs import STRUCK_OUT
+from chatapp.models import CacheEntry, ToolServer, Upstream, User
+from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.live import Site
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOGIN = "/accounts/login/"
+CONFIRM = "/accounts/reauthenticate/"
+NEW = "four wild geese at dawn"
+
+
+def attempt(login: str, password: str, address: str = "203.0.113.9", host: str = "") -> str:
+    """What the page says to an attempt to sign in; nothing where it succeeds."""
+    client = Client(headers={"host": host or "localhost"})
+    answer = client.post(LOGIN, {"login": login, "password": password}, REMOTE_ADDR=address)
+    return "" if answer.status_code == 302 else sentence(answer)
+
+
+def sentence(answer: Any) -> str:
+    if answer.status_code == 429:
+        return "429"
+    alerts = parse(answer.content.decode()).find_all(role="alert")
+    return " ".join(alert.text for alert in alerts)
+
+
+# Limits
+
+
+def test_an_account_is_guessed_at_from_many_addresses_in_vain(alice: User) -> None:
+    said = [attempt("alice", f"guess {n}", f"203.0.113.{n}") for n in range(8)]
+    assert said == [MISMATCH] * 5 + [PATIENCE] * 3
+    assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
+
+
+def test_many_accounts_are_guessed_at_from_one_address_in_vain(alice: User) -> None:
+    said = [attempt(f"person{n}", "guess") for n in range(12)]
+    assert said == [MISMATCH] * 10 + [PATIENCE] * 2
+    assert attempt("alice", PASSWORD) == PATIENCE
+    assert attempt("alice", PASSWORD, "203.0.113.10") == ""
+
+
+def test_all_names_of_an_account_count_together(alice: User) -> None:
+    User.objects.update(email="alice@example.org")
+    names = ["alice", "ALICE", "alice@example.org", "Alice@Example.org", " alice "]
+    for number, name in enumerate(names):
+        assert attempt(name, "guess", f"203.0.113.{number}") == MISMATCH
+    assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
+
+
+def test_the_host_does_not_matter(alice: User) -> None:
+    hosts = [f"localhost:{port}" for port in range(9000, 9006)]
+    said = [attempt("alice", "guess", f"203.0.113.{n}", host) for n, host in enumerate(hosts)]
+    assert said == [MISMATCH] * 5 + [PATIENCE]
+
+
+@pytest.mark.parametrize(
+    ("form", "is_one"),
+    [("2001:db8:0:1::{}", True), ("2001:db8:0:{}::1", False), ("::ffff:203.0.113.{}", False)],
+)
+def test_a_network_of_ipv6_counts_as_one_address(form: str, is_one: bool) -> None:
+    said = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
+    assert (said[-1] == PATIENCE) is is_one
+
+
+def test_who_signs_in_is_not_counted(alice: User) -> None:
+    for _ in range(12):
+        assert attempt("alice", PASSWORD) == ""
+
+
+def test_no_number_of_entries_unlocks_an_account(alice: User) -> None:
+    for number in range(5):
+        attempt("alice", "guess", f"203.0.113.{number}")
+    for number in range(1500):
+        cache.set(f"another{number}", [1.0], 300)
+    cache.set("expired", [1.0], -10)
+    cache.set("another", [1.0], 300)
+    assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
+    assert not CacheEntry.objects.filter(cache_key__contains="expired").exists()
+
+
+def test_a_restart_unlocks_nothing(site: Site) -> None:
+    server = site.server()
+    alice = site.person()
+
+    def sign_in(password: str) -> str:
+        with server.visit() as client:
+            client.get(LOGIN)
+            fields = {"login": alice.username, "password": password}
+            token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            answer = client.post(LOGIN, data=fields | token, headers={"referer": server.url})
+            return answer.text if answer.status_code == 200 else ""
+
+    with server:
+        for _ in range(5):
+            assert "open an account" in sign_in("guess")
+        server.stop()
+        server.start()
+        assert PATIENCE in sign_in(PASSWORD)
+
+
+@pytest.mark.parametrize("page", ["change", "reauthenticate"])
+def test_guesses_with_a_session_count_too(alice: User, alices: Client, page: str) -> None:
+    guess = {"oldpassword": "guess", "password1": NEW, "password2": NEW, "password": "guess"}
+    path = CONFIRM if page == "reauthenticate" else "/accounts/password/change/"
+    said = [sentence(alices.post(path, guess)) for _ in range(5)]
+    assert said == ["This is not your password. Try again."] * 5
+    right = guess | {"oldpassword": PASSWORD, "password": PASSWORD}
+    assert sentence(alices.post(path, right)) in ("429", PATIENCE)
+    assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+# What an answer tells
+
+
+@pytest.fixture
+def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The passwords that were hashed."""
+    found: list[str] = []
+    encode = MD5PasswordHasher.encode
+
+    def counted(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        found.append(password)
+        return encode(self, password, salt)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", counted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("login", "password"),
+    [
+        ("nobody", "guess"),
+        ("nobody@example.org", "guess"),
+        ("alice", "guess"),
+        ("alice@example.org", "guess"),
+        ("gone", "guess"),
+        ("gone", PASSWORD),
+        ("gone@example.org", PASSWORD),
+    ],
+)
+def test_every_failure_reads_the_same_and_hashes_once(
+    alice: User, hashes: list[str], login: str, password: str
+) -> None:
+    User.objects.update(email="alice@example.org")
+    User.objects.create_user("gone", "gone@example.org", PASSWORD, is_active=False)
+    hashes.clear()
+    assert attempt(login, password) == MISMATCH
+    assert hashes == [password]
+
+
+def test_an_address_of_two_accounts_opens_neither(alice: User, bob: User) -> None:
+    User.objects.update(email="both@example.org")
+    assert attempt("both@example.org", PASSWORD) == MISMATCH
+    assert attempt("bob", PASSWORD) == ""
+
+
+def test_a_name_comes_before_an_address(alice: User) -> None:
+    User.objects.update(email="alice@example.org")
+    User.objects.create_user("alice@example.org", password=NEW)
+    assert attempt("alice@example.org", PASSWORD) == MISMATCH
+    assert attempt("alice@example.org", NEW) == ""
+
+
+def test_a_forgotten_password_asks_the_database_nothing(
+    alice: User, django_assert_num_queries: Callable[..., Any]
+) -> None:
+    User.objects.update(email="alice@example.org")
+    stranger = Client(headers={"host": "localhost"})
+    path = "/accounts/password/reset/"
+    with django_assert_num_queries(0):
+        assert "Ask an administrator" in stranger.get(path).content.decode()
+        known = stranger.post(path, {"email": "alice@example.org"})
+        unknown = stranger.post(path, {"email": "nobody@example.org"})
+    assert (known.status_code, known.content) == (unknown.status_code, unknown.content)
+    assert known.status_code == 405
+
+
+# The setup link
+
+
+def test_of_many_who_open_the_setup_link_at_once_one_becomes_the_administrator() -> None:
+    link = f"/setup/{setup_token()}/"
+    together = Barrier(6)
+
+    def post(number: int) -> int:
+        client = Client(headers={"host": "localhost"})
+        assert client.get(link).status_code == 200
+        account = {"username": f"person{number}", "email": ""}
+        together.wait(20)
+        try:
+            passwords = {"password1": PASSWORD, "password2": PASSWORD}
+            client.post(link, account | passwords)
+            return client.get("/").status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = list(pool.map(post, range(6)))
+    assert sorted(statuses) == [200, 302, 302, 302, 302, 302]
+    assert User.objects.count() == 1
+
+
+def test_the_setup_link_is_in_no_line_of_the_log(site: Site) -> None:
+    server = site.server(people=False)
+    with server, server.visit() as client:
+        path = server.log.split("/setup/")[1].split("/")[0]
+        greeted = len(server.log)
+        for link in (f"/setup/{path}/more/", f"/setup/{path}"):
+            client.get(link)
+            client.post(link, data={"username": "ada"})
+        page = client.post(f"/setup/{path}/", data={"username": "ada"})  # the form had no token
+        assert page.status_code == 403
+        assert "Go back, reload the page and send the form again" in page.text
+        assert client.get(f"/setup/{path}/").headers["referrer-policy"] == "strict-origin"
+        server.wait_for("CSRF")
+    assert path not in server.log[greeted:]
+
+
+def test_a_traceback_of_the_setup_page_holds_no_link(caplog: pytest.LogCaptureFixture) -> None:
+    from chatapp.logs import strike_out
+
+    line = "Internal Server Error: /setup/0123456789abcdef/ Referer: https://h/setup/abc/\n"
+    assert strike_out(line) == line.replace("0123456789abcdef", STRUCK_OUT).replace(
+        "/abc/", f"/{STRUCK_OUT}/"
+    )
+    assert logging.getLogger("django.security.csrf").filters == []
+
+
+def test_who_has_just_set_up_goes_on_without_a_password() -> None:
+    client = Client(headers={"host": "localhost"})
+    passwords = {"password1": PASSWORD, "password2": PASSWORD}
+    client.post(f"/setup/{setup_token()}/", {"username": "ada", "email": "", **passwords})
+    assert client.get("/admin/chatapp/user/add/").status_code == 200
+
+
+# What matters asks for the password
+
+SERVER = "/admin/chatapp/toolserver/"
+FORM = {
+    "name": "wiki",
+    "transport": "http",
+    "url": "http://127.0.0.1:1/mcp",
+    "timeout_seconds": "30",
+    "result_limit_kb": "100",
+    "new_secrets": "X-Key: sk-typed",
+}
+
+
+@pytest.fixture
+def late(olive: User) -> Client:
+    """Olive's browser, whose session is all it has."""
+    return signed_in(olive)
+
+
+@pytest.fixture
+def wiki(transactional_db: None) -> ToolServer:
+    return ToolServer.objects.create(name="old", url="http://127.0.0.1:1/mcp")
+
+
+FORMS = [
+    "toolserver/add/",
+    "toolserver/{wiki}/change/",
+    "toolserver/{wiki}/delete/",
+    "upstream/add/",
+    "upstream/{upstream}/change/",
+    "upstream/{upstream}/delete/",
+    "user/add/",
+    "user/{alice}/change/",
+    "user/{alice}/password/",
+    "user/{alice}/delete/",
+]
+
+
+def counts() -> list[int]:
+    return [model.objects.count() for model in (ToolServer, Upstream, User)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_comes_after_the_password(
+    late: Client, wiki: ToolServer, connected: Upstream, alice: User, form: str
+) -> None:
+    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    path = "/admin/chatapp/" + form.format(**keys)
+    asked = late.get(path)
+    assert asked.status_code == 302
+    assert asked.headers["location"].startswith(CONFIRM)
+    before = counts()
+    answer = late.post(path, {"post": "yes", "username": "alice", "password1": NEW, **FORM})
+    assert answer.status_code in (200, 302)
+    assert counts() == before
+    wiki.refresh_from_db()
+    assert wiki.name == "old"
+    back = late.post(asked.headers["location"], {"password": PASSWORD})
+    assert back.headers["location"] == path
+    assert late.get(path).status_code == 200
+
+
+def test_what_is_done_to_many_at_once_asks_for_it_too(late: Client, wiki: ToolServer) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": str(wiki.pk), "post": "yes"}
+    assert late.post(SERVER, chosen).headers["location"].startswith(CONFIRM)
+    assert "Select again" in late.get(SERVER).content.decode()
+    assert ToolServer.objects.exists()
+    confirmed(late).post(SERVER, chosen)
+    assert not ToolServer.objects.exists()
+
+
+def test_a_form_that_comes_too_late_is_kept_and_saved_with_the_password(late: Client) -> None:
+    page = late.post(f"{SERVER}add/", FORM).content.decode()
+    assert "Your password was asked for too long ago, so nothing was changed." in page
+    assert 'value="wiki"' in page
+    assert not ToolServer.objects.exists()
+    wrong = late.post(f"{SERVER}add/", FORM | {"your_password": "guess"}).content.decode()
+    assert "This is not your password." in wrong
+    assert not ToolServer.objects.exists()
+    assert late.post(f"{SERVER}add/", FORM | {"your_password": PASSWORD}).status_code == 302
+    server = ToolServer.objects.get()
+    assert server.secret_pairs() == {"X-Key": "sk-typed"}
+    assert late.get(f"{SERVER}{server.pk}/change/").status_code == 200
+    assert "our password" not in late.get(f"{SERVER}{server.pk}/history/").content.decode()
+
+
+def test_a_password_of_long_ago_does_not_count(
+    late: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confirmed(late)
+    later = __import__("time").time() + 15 * 60
+    monkeypatch.setattr("chatapp.accounts.time.time", lambda: later)
+    assert late.get(f"{SERVER}add/").status_code == 302
+    monkeypatch.setattr("chatapp.accounts.time.time", lambda: later - 86400)  # the clock was set
+    assert late.get(f"{SERVER}add/").status_code == 302
+
+
+def test_a_session_does_not_grow_with_each_password(late: Client) -> None:
+    for _ in range(5):
+        confirmed(late)
+    assert len(late.session["account_authentication_methods"]) == 3
+
+
+def test_what_was_posted_before_the_password_is_not_done_after_it(late: Client) -> None:
+    """Whoever makes an administrator's page post waits in vain for them to give the password."""
+    late.post(f"{SERVER}add/", FORM)
+    late.post(SERVER, {"action": "delete_selected"})
+    asked = late.get(f"{SERVER}add/")
+    late.post(asked.headers["location"], {"password": PASSWORD, "next": f"{SERVER}add/"})
+    assert not ToolServer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Mode": "cors"},
+        {"Sec-Fetch-Mode": "same-origin"},
+        {"Sec-Fetch-Mode": "no-cors"},
+        {"HX-Request": "true"},
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_script_changes_nothing_even_after_the_password(
+    olives: Client,
+    wiki: ToolServer,
+    connected: Upstream,
+    alice: User,
+    form: str,
+    headers: dict[str, str],
+) -> None:
+    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    path = "/admin/chatapp/" + form.format(**keys)
+    before = counts()
+    fields = {"post": "yes", "username": "alice", "password1": NEW, "password2": NEW, **FORM}
+    assert olives.post(path, fields, headers=headers).status_code == 403
+    assert counts() == before
+    wiki.refresh_from_db()
+    assert wiki.name == "old"
+
+
+def test_the_form_of_a_page_does(olives: Client) -> None:
+    assert olives.post(f"{SERVER}add/", FORM, headers={"Sec-Fetch-Mode": "navigate"}).url == SERVER
+    assert ToolServer.objects.exists()
+
+
+def test_signing_in_counts_as_giving_the_password(olive: User) -> None:
+    client = Client(headers={"host": "localhost"})
+    client.post(LOGIN, {"login": "olive", "password": PASSWORD})
+    assert client.get(f"{SERVER}add/").status_code == 200
+
+
+def test_the_admin_has_no_change_of_password_of_its_own(olives: Client) -> None:
+    answer = olives.get("/admin/password_change/")
+    assert answer.headers["location"] == "/accounts/password/change/"
+    answer = olives.post("/admin/password_change/", {"old_password": "guess"})
+    assert answer.headers["location"] == "/accounts/password/change/"

@@ -1,0 +1,429 @@
+"""What anybody may send before they have signed in: how much, for how long, and in which form."""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.live import WAIT_SECONDS, Server, Site, listeners, run
+from tests.security.hasty import SECONDS
+from tests.security.wire import Wire, head
+from tests.visitor import visit
+
+MIB = 1024 * 1024
+LIMIT = 2 * MIB
+HOST = b"Host: localhost"
+POST = (b"POST /accounts/login/ HTTP/1.1", HOST)
+CHUNKED = b"Transfer-Encoding: chunked"
+# What the kernels of both ends take by themselves, and what is dropped after a refusal.
+UNREAD = 24 * MIB
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    with site.server() as server:
+        yield server
+        assert "Traceback" not in server.log
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Wire]:
+    with Wire(server.url) as wire:
+        yield wire
+
+
+class Hasty(Server):
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.security.hasty"]
+
+
+@pytest.fixture(scope="module")
+def hasty(site: Site) -> Iterator[Server]:
+    """A server that waits half a second for whatever it waits for."""
+    with Hasty(site.copy()) as server:
+        yield server
+
+
+# How much
+
+
+def test_a_body_over_the_limit_is_refused_by_its_length_before_it_is_sent(wire: Wire) -> None:
+    answer = wire.ask(*POST, b"Content-Length: 2097153")
+    assert answer.status == 413
+    assert answer.text == "This is larger than the 2,097,152 bytes that may be sent here.\n"
+    assert answer.headers["connection"] == "close"
+
+
+def test_a_body_that_is_expected_to_be_too_large_is_not_asked_for(wire: Wire) -> None:
+    answer = wire.ask(*POST, b"Content-Length: 1000000000", b"Expect: 100-continue")
+    assert answer.status == 413
+    assert b"100 Continue" not in answer.raw
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 1200000000", CHUNKED])
+def test_1_2_gb_are_neither_spooled_nor_kept(server: Server, wire: Wire, length: bytes) -> None:
+    before, spooled = memory_of(server), spooled_by(server)
+    wire.write(head(*POST, length))
+    piece = b"x" * 64 * 1024
+    if length is CHUNKED:
+        piece = b"%x\r\n%s\r\n" % (len(piece), piece)
+    assert wire.write_until_refused(piece, 1_200_000_000) < LIMIT + UNREAD
+    assert wire.read_to_the_end().status == 413
+    assert memory_of(server) - before < 16 * MIB
+    assert spooled_by(server) <= spooled
+
+
+def test_a_browser_that_sends_too_much_reads_why(server: Server) -> None:
+    with server.visit() as client:
+        answer = client.post("/accounts/login/", content=b"x" * (LIMIT + 1))
+    assert answer.status_code == 413
+    assert "2,097,152 bytes" in answer.text
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_at_the_limit_gets_through(server: Server, is_chunked: bool) -> None:
+    content = b"login=" + b"x" * (LIMIT - 6)
+    with server.visit() as client:
+        client.get("/accounts/login/")
+        answer = client.post(
+            "/accounts/login/",
+            content=iter([content]) if is_chunked else content,
+            headers={
+                "Content-Type": "application/x-www-form-urlencoded",
+                "X-CSRFToken": client.cookies["csrftoken"],
+            },
+        )
+    assert answer.status_code == 200  # the form again, with what is wrong
+
+
+def test_the_operator_sets_the_limit(site: Site) -> None:
+    with site.server(CHATAPP_MAX_BODY_BYTES="1000") as server, Wire(server.url) as wire:
+        assert wire.ask(*POST, b"Content-Length: 1001").status == 413
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "2m", "1.5"])
+def test_a_limit_that_is_none_stops_the_start(tmp_path: Path, value: str) -> None:
+    environment = {"DATA_DIR": str(tmp_path), "CHATAPP_MAX_BODY_BYTES": value}
+    failed = run(environment, "manage.py", "check", check=False)
+    sentence = f'CHATAPP_MAX_BODY_BYTES="{value}" is not a number of bytes, for example 2097152'
+    assert sentence in failed.stderr
+
+
+def test_the_demos_port_has_a_limit_of_its_own(server: Server) -> None:
+    page_port = int(server.url.rpartition(":")[2])
+    [demo_port] = {port for _, port in listeners(server.pid)} - {page_port}
+    chat = (b"POST /v1/chat/completions HTTP/1.1", HOST)
+    for length, status in ((b"16777217", 413), (b"2097153", 401)):
+        with Wire(f"http://127.0.0.1:{demo_port}") as wire:
+            wire.write(head(*chat, b"Connection: close", b"Content-Length: " + length))
+            if status == 401:
+                wire.write(b"x" * int(length))
+            assert wire.read_to_the_end().status == status
+
+
+def test_many_parts_of_a_form_hold_nobody_up(server: Server) -> None:
+    """Twisted would parse them in the event loop, whoever sends them."""
+    part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+    body = part * (LIMIT // len(part) - 1) + b"--b--\r\n"
+    with Wire(server.url) as wire:
+        kind = b"Content-Type: multipart/form-data; boundary=b"
+        wire.write(head(*POST, b"Connection: close", kind, b"Content-Length: %d" % len(body)))
+        wire.write(body)
+        assert longest_silence(server, wire) < 0.5
+        assert wire.read_to_the_end().status in (400, 403)
+
+
+def longest_silence(server: Server, wire: Wire) -> float:
+    """Of /healthz, in seconds, in the second after a request."""
+    longest, until = 0.0, time.monotonic() + 1
+    with server.visit() as client:
+        while (began := time.monotonic()) < until:
+            client.get("/healthz", timeout=60)
+            longest = max(longest, time.monotonic() - began)
+    return longest
+
+
+# Replies that nobody takes
+
+
+SCRIPT = head(b"GET /static/vendor/htmx-4.0.1/htmx.min.js HTTP/1.1", HOST)  # a 500th of its reply
+
+
+def test_requests_whose_replies_are_not_read_are_not_answered(server: Server) -> None:
+    before = memory_of(server)
+    with Wire(server.url, receive_bytes=4096) as wire, server.visit() as other:
+        for _ in range(800):
+            wire.write_until_stuck(SCRIPT, 1)
+            other.get("/healthz")  # until it has been read
+        assert memory_of(server) - before < 8 * MIB
+
+
+def test_many_requests_at_once_are_not_answered(server: Server) -> None:
+    before = memory_of(server)
+    with Wire(server.url, receive_bytes=4096) as wire:
+        wire.write_until_stuck(SCRIPT * 100, 4 * MIB)
+        assert memory_of(server) - before < 8 * MIB
+
+
+# How long
+
+
+def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
+    with ExitStack() as stack:
+        wires = [stack.enter_context(Wire(hasty.url)) for _ in range(200)]
+        began = time.monotonic()
+        for wire in wires:
+            assert wire.read_to_the_end().raw == b""
+        assert time.monotonic() - began < 10 * SECONDS
+    assert sockets_of(hasty) < 100
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"GET /ws/ HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX: ",
+        head(*POST, b"Content-Length: 1000"),
+        head(*POST, CHUNKED) + b"3e8\r\n",
+    ],
+)
+def test_a_request_that_comes_slowly_is_given_up(hasty: Server, start: bytes) -> None:
+    with Wire(hasty.url) as wire:
+        wire.write(start)
+        began = time.monotonic()
+        answer = wire.drip(b"x", SECONDS / 10)
+        assert answer.status == 408
+        assert time.monotonic() - began < 4 * SECONDS
+
+
+def test_a_connection_that_is_kept_for_nothing_is_closed(hasty: Server) -> None:
+    with Wire(hasty.url) as wire:
+        answer = wire.ask(b"GET /healthz HTTP/1.1", HOST)
+        assert (answer.status, answer.raw.count(b"HTTP/1.1")) == (200, 1)
+
+
+def test_a_connection_that_is_used_again_in_time_is_kept(hasty: Server) -> None:
+    with Wire(hasty.url) as wire:
+        for _ in range(4):
+            wire.write(head(b"GET /healthz HTTP/1.1", HOST))
+            assert b"200 OK" in wire.read()
+            time.sleep(SECONDS / 2)  # what is tested is this silence
+
+
+async def test_an_open_socket_is_not_touched(hasty: Server, site: Site) -> None:
+    async with visit(hasty, site.person()) as visitor:
+        await asyncio.sleep(4 * SECONDS)  # what is tested is this silence
+        async with asyncio.timeout(WAIT_SECONDS):
+            await (await visitor.socket.ping())
+
+
+def test_a_reply_that_is_not_taken_is_given_up(hasty: Server) -> None:
+    before = sockets_of(hasty)
+    with ExitStack() as stack:
+        # Two processes' kernels take some 200 KB by themselves.
+        for request in (SCRIPT, SCRIPT.replace(HOST, HOST + b"\r\nConnection: close")):
+            for _ in range(20):
+                stack.enter_context(Wire(hasty.url, receive_bytes=2048)).write(request)
+        give_up_at = time.monotonic() + 20 * SECONDS
+        while sockets_of(hasty) > before:
+            assert time.monotonic() < give_up_at
+            time.sleep(0.05)
+
+
+# The head
+
+
+def test_a_long_address_is_refused(wire: Wire) -> None:
+    answer = wire.ask(b"GET /?" + b"x" * 9000 + b" HTTP/1.1", HOST)
+    assert (answer.status, answer.text) == (414, "The address is longer than 8192 bytes.\n")
+
+
+def test_an_address_without_an_end_is_refused(wire: Wire) -> None:
+    wire.write(b"GET /?")
+    assert wire.write_until_refused(b"x" * 1000, 100 * MIB) < UNREAD
+    assert wire.read_to_the_end().status == 414
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [b"X: " + b"x" * 9000],
+        [b"X: " + b"x" * 4000] * 5,
+        [b"X: x"] * 101,
+    ],
+)
+def test_headers_that_are_too_long_or_too_many_are_refused(
+    wire: Wire, headers: list[bytes]
+) -> None:
+    answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, *headers)
+    assert answer.status == 431
+    assert "Delete this site's cookies" in answer.text
+
+
+def test_headers_up_to_the_limit_get_through(wire: Wire) -> None:
+    headers = [b"X: " + b"x" * 100] * 97
+    answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, b"Connection: close", *headers)
+    assert answer.status == 200
+
+
+# The form: what two readers could take for different requests
+
+
+SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ([b"Content-Length: 5", CHUNKED], b"0\r\n\r\n"),
+        ([CHUNKED, b"Content-Length: 5"], b"0\r\n\r\n"),
+        ([b"Content-Length: 5", b"Content-Length: 6"], b"abcdef"),
+        ([b"Content-Length: 5", b"Content-Length: 5"], b"abcde"),
+        ([b"Content-Length: 5, 5"], b"abcde"),
+        ([b"Content-Length: +5"], b"abcde"),
+        ([b"Content-Length: -5"], b"abcde"),
+        ([b"Content-Length: 0x5"], b"abcde"),
+        ([b"Content-Length: 5 5"], b"abcde"),
+        ([b"Content-Length:"], b""),
+        ([b"Content-Length: " + b"9" * 5000], b""),
+        ([b"Content-Length : 5"], b"abcde"),
+        ([b"Transfer-Encoding: identity", b"Content-Length: 5"], b"abcde"),
+        ([CHUNKED, b"Transfer-Encoding: identity"], b"0\r\n\r\n"),
+        ([b"Transfer-Encoding: identity", CHUNKED], b"0\r\n\r\n"),
+        ([b"Transfer-Encoding: gzip, chunked"], b"0\r\n\r\n"),
+        ([b"Transfer-Encoding: xchunked"], b"0\r\n\r\n"),
+        ([b"Transfer-Encoding: \x0bchunked"], b"0\r\n\r\n"),
+        ([b"Transfer-Encoding : chunked"], b"0\r\n\r\n"),
+        ([CHUNKED], b"-1\r\n\r\n"),
+        ([CHUNKED], b"0x5\r\nabcde\r\n0\r\n\r\n"),
+        ([CHUNKED], b"5_0\r\n"),
+        ([CHUNKED], b"g\r\n"),
+        ([CHUNKED], b"\r\n"),
+        ([CHUNKED], b"5\r\nabcdeXX0\r\n\r\n"),
+        ([CHUNKED], b"5;" + b"x" * 2000),
+        ([CHUNKED], b"5;\x00\r\nabcde\r\n0\r\n\r\n"),
+        ([CHUNKED], b"0\r\n" + b"X: y\r\n" * 20_000),
+        ([b"Host: evil.example"], b""),
+        ([b" X: y"], b""),
+        ([b"X: y", b" folded"], b""),
+        ([b"X"], b""),
+        ([b"X\x00: y"], b""),
+        ([b"X: y\x00z"], b""),
+        ([b": y"], b""),
+        ([b"X Y: z"], b""),
+    ],
+)
+def test_an_ambiguous_request_is_refused_and_what_follows_it_is_dropped(
+    server: Server, wire: Wire, headers: list[bytes], body: bytes
+) -> None:
+    answer = wire.ask(*POST, *headers, body=body + SMUGGLED)
+    assert (answer.status, answer.raw.count(b"HTTP/1.1 ")) == (400, 1), answer.raw
+    assert answer.text == "This is not a request that this server understands.\n"
+    assert "smuggled" not in server.log
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET",
+        b"GET /",
+        b"GET / HTTP/0.9",
+        b"GET / HTTP/2.0",
+        b"GET  / HTTP/1.1",
+        b"GET / x HTTP/1.1",
+        b"G(T / HTTP/1.1",
+        b"GET /\x00 HTTP/1.1",
+        b"GET /\xff HTTP/1.1",
+        b"\x16\x03\x01\x02\x00\x01",  # TLS
+        b"PRI * HTTP/2.0",
+    ],
+)
+def test_a_request_line_that_is_none_is_refused(wire: Wire, line: bytes) -> None:
+    answer = wire.ask(line, HOST)
+    assert (answer.status, answer.headers["connection"]) == (400, "close")
+
+
+def test_a_coded_body_of_http_1_0_is_refused(wire: Wire) -> None:
+    answer = wire.ask(b"POST / HTTP/1.0", HOST, CHUNKED, body=b"0\r\n\r\n")
+    assert answer.status == 400
+
+
+@pytest.mark.parametrize("length", [(b"Content-Length: 40", b"x" * 40), (CHUNKED, b"0\r\n\r\n")])
+def test_a_handshake_with_a_body_is_refused(wire: Wire, length: tuple[bytes, bytes]) -> None:
+    answer = wire.ask(
+        b"GET /ws/ HTTP/1.1",
+        HOST,
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        b"Sec-WebSocket-Version: 13",
+        length[0],
+        body=length[1],
+    )
+    assert answer.status == 400
+
+
+def test_a_second_request_before_the_first_is_answered_is_dropped(
+    server: Server, wire: Wire
+) -> None:
+    answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, body=SMUGGLED)
+    assert (answer.status, answer.raw.count(b"HTTP/1.1 ")) == (200, 1)
+    assert "smuggled" not in server.log
+
+
+def test_an_end_of_line_after_a_form_is_nothing(wire: Wire) -> None:
+    """Old browsers send it."""
+    wire.write(head(*POST, b"Content-Length: 1") + b"x\r\n")
+    assert wire.read().startswith(b"HTTP/1.1 403")
+    answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, b"Connection: close")
+    assert answer.raw.endswith(b"ok")
+
+
+def test_a_server_stops_while_requests_are_on_their_way(site: Site) -> None:
+    with site.server() as server, Wire(server.url) as wire:
+        wire.write(b"GET / HTTP/1.1\r\n")
+        with server.visit() as client:
+            client.get("/healthz")  # so it has read the line
+        assert server.stop() == 0
+
+
+# What the system knows of a server
+
+
+def memory_of(server: Server) -> int:
+    """Bytes that are its own, resident."""
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    found = re.search(r"RssAnon:\s*(\d+) kB", status)
+    assert found
+    return int(found[1]) * 1024
+
+
+def spooled_by(server: Server) -> int:
+    """Bytes in files that it has open and that are in no folder."""
+    total = 0
+    for link in Path(f"/proc/{server.pid}/fd").iterdir():
+        try:
+            if str(link.readlink()).endswith("(deleted)"):
+                total += link.stat().st_size
+        except FileNotFoundError:
+            continue  # closed meanwhile
+    return total
+
+
+def sockets_of(server: Server) -> int:
+    links = Path(f"/proc/{server.pid}/fd").iterdir()
+    return sum(1 for link in links if _is_socket(link))
+
+
+def _is_socket(link: Path) -> bool:
+    try:
+        return str(link.readlink()).startswith("socket:")
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,239 @@
+"""Cookies, idle sessions, and who else on the machine may read what is kept."""
+
+import os
+import stat
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatapp import idle_sessions
+from chatapp.data_dir import make_private
+from chatapp.doctor import machine, settings_checks
+from chatapp.doctor.report import Verdict
+from chatapp.models import User
+from tests.conftest import PASSWORD
+from tests.doctor import only
+from tests.live import Server, Site, free_port, run
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DAY = 86400
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Turns the clock of sessions on by so many seconds."""
+    now = {"ahead": 0.0}
+    monkeypatch.setattr(idle_sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
+
+    def ahead(seconds: float) -> None:
+        now["ahead"] += seconds
+
+    return ahead
+
+
+def writes(client: Client, path: str = "/help/") -> list[str]:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(path).status_code == 200
+    return [q["sql"] for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
+
+
+def ends_in() -> float:
+    return float((Session.objects.get().expire_date - timezone.now()).total_seconds())
+
+
+def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: Any) -> None:
+    assert len(writes(alices)) == 1
+    assert writes(alices) == []
+    Session.objects.update(expire_date=timezone.now() + timedelta(days=12))
+    clock(1.3 * DAY)
+    assert writes(alices) == []
+    clock(0.2 * DAY)
+    assert len(writes(alices)) == 1
+    assert 13.9 * DAY < ends_in() <= 14 * DAY
+
+
+def test_a_session_that_nobody_used_is_over(alices: Client) -> None:
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert alices.get("/").status_code == 302
+
+
+def test_chatting_is_use(alices: Client, clock: Any) -> None:
+    key = alices.session.session_key
+    assert key
+    Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
+    idle_sessions.use_by_key(key)
+    assert ends_in() > 13 * DAY
+
+
+async def test_a_prompt_is_use(tab: Tab) -> None:
+    await Session.objects.aupdate(expire_date=timezone.now() + timedelta(hours=1))
+    await tab.ask()
+    await tab.until_ended()
+    session = await Session.objects.aget()
+    assert session.expire_date > timezone.now() + timedelta(days=13)
+
+
+@pytest.mark.parametrize(("remember", "expires"), [("on", True), ("", False)])
+def test_only_who_asks_to_be_remembered_is_after_the_browser_was_closed(
+    alice: User, clock: Any, remember: str, expires: bool
+) -> None:
+    client = Client(headers={"host": "localhost"})
+    fields = {"login": "alice", "password": PASSWORD, "remember": remember}
+    client.post("/accounts/login/", fields)
+    clock(2 * DAY)
+    assert client.get("/help/").status_code == 200
+    assert bool(client.cookies["sessionid"]["expires"]) is expires
+
+
+def test_a_shorter_time_holds_for_sessions_of_before(site: Site) -> None:
+    server = site.server(CHATAPP_IDLE_TIMEOUT="600")
+    made = run(server.environment, "-c", SESSION_ENDS).stdout
+    assert float(made) > DAY
+    with server:
+        pass
+    assert float(run(server.environment, "-c", SESSION_ENDS).stdout) <= 600
+
+
+SESSION_ENDS = """
+import django; django.setup()
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+last = Session.objects.latest("expire_date").expire_date
+print((last - timezone.now()).total_seconds())
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("soon", 'CHATAPP_IDLE_TIMEOUT="soon" is not a number of seconds, for example 10'),
+        ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: give 60 seconds or more'),
+    ],
+)
+def test_a_time_that_cannot_be_is_refused(site: Site, value: str, sentence: str) -> None:
+    environment = site.nothing() | {"CHATAPP_IDLE_TIMEOUT": value}
+    told = run(environment, "manage.py", "check", check=False)
+    assert told.returncode == 1
+    assert sentence in told.stderr
+
+
+def test_a_session_may_be_without_end(site: Site) -> None:
+    run(site.nothing() | {"CHATAPP_IDLE_TIMEOUT": "inf"}, "manage.py", "check")
+
+
+# Cookies
+
+
+def cookies_of_sign_in(server: Server, site: Site, origin: str) -> dict[str, str]:
+    """Each cookie's name, and what is said of it, at the sign-in page and after it."""
+    alice = site.person()
+    headers = {"x-forwarded-proto": origin.partition(":")[0], "referer": f"{origin}/"}
+    with httpx.Client(base_url=server.url, headers=headers, trust_env=False) as client:
+        page = client.get("/accounts/login/")
+        found = dict(one.split("=", 1) for one in page.headers.get_list("set-cookie"))
+        [(name, value)] = [(n, v.partition(";")[0]) for n, v in found.items()]
+        fields = {"login": alice.username, "password": PASSWORD, "csrfmiddlewaretoken": value}
+        cookie = {"cookie": f"{name}={value}", "origin": origin}
+        answer = client.post("/accounts/login/", data=fields, headers=cookie)
+        assert answer.status_code == 302, answer.text
+        return found | dict(one.split("=", 1) for one in answer.headers.get_list("set-cookie"))
+
+
+def test_cookies_belong_to_the_host_alone_under_https(site: Site) -> None:
+    origin = f"https://localhost:{free_port()}"
+    with site.server(CSRF_TRUSTED_ORIGINS=origin) as server:
+        found = cookies_of_sign_in(server, site, origin)
+    assert {"__Host-sessionid", "__Host-csrftoken"} <= found.keys()
+    assert not {"sessionid", "csrftoken"} & found.keys()
+    for name in ("__Host-sessionid", "__Host-csrftoken"):
+        said = [part.strip() for part in found[name].split(";")]
+        assert {"Secure", "Path=/", "SameSite=Lax"} <= set(said), name
+        assert not [part for part in said if part.startswith("Domain")]
+    assert "HttpOnly" in found["__Host-sessionid"]
+
+
+def test_cookies_keep_their_names_under_http(site: Site) -> None:
+    with site.server() as server:
+        found = cookies_of_sign_in(server, site, server.url)
+    assert {"sessionid", "csrftoken"} <= found.keys()
+    assert "Secure" not in found["sessionid"]
+
+
+# Who else may read
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_the_app_writes_is_its_users_alone(site: Site, tmp_path: Path) -> None:
+    """As `make run` does it in a new place, under the umask that most machines have."""
+    before = os.umask(0o022)
+    try:
+        environment = site.nothing()
+        place = Path(environment["DATA_DIR"]) / "var"
+        environment["DATA_DIR"] = str(place)
+        run(environment, "manage.py", "migrate", "--verbosity", "0")
+        run(environment, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+        with Server(environment):
+            open_to_others = [
+                path
+                for path in (place, *place.iterdir())
+                if path.name != "static" and mode(path) & 0o077
+            ]
+    finally:
+        os.umask(before)
+    assert open_to_others == []
+    assert mode(next((place / "static").rglob("*.css"))) & 0o044
+
+
+@pytest.mark.parametrize("command", ["migrate", "serve"])
+def test_a_place_that_is_open_to_all_is_closed_at_the_start(site: Site, command: str) -> None:
+    server = site.server()
+    (server.data_dir / "secret_key").touch(0o600)
+    server.data_dir.chmod(0o755)
+    if command == "serve":
+        with server:
+            assert mode(server.data_dir) == 0o700
+    else:
+        run(server.environment, "manage.py", "migrate", "--verbosity", "0")
+        assert mode(server.data_dir) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("holds", "before", "after"),
+    [("secret_key", 0o755, 0o700), ("secret_key", 0o750, 0o750), ("letters", 0o755, 0o755)],
+)
+def test_what_is_not_ours_or_was_chosen_stays(
+    tmp_path: Path, holds: str, before: int, after: int
+) -> None:
+    (tmp_path / holds).touch()
+    tmp_path.chmod(before)
+    make_private(tmp_path)
+    assert mode(tmp_path) == after
+
+
+@pytest.mark.parametrize(("set_to", "verdict"), [(0o755, "failed"), (0o750, "ok"), (0o700, "ok")])
+def test_the_doctor_looks_who_may_read(tmp_path: Path, set_to: int, verdict: str) -> None:
+    tmp_path.chmod(set_to)
+    found = only(machine.data_dir(tmp_path))
+    assert found.verdict == Verdict(verdict)
+    assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.cure
+
+
+def test_the_doctor_does_not_forget_old_keys() -> None:
+    assert list(settings_checks.old_keys([])) == []
+    found = only(settings_checks.old_keys(["the-old-one"]))
+    assert found.verdict is Verdict.WARNING
+    assert "the-old-one" not in found.found + found.cure

@@ -1,0 +1,66 @@
+"""Which passwords an account may have: the sign-ups, the account's page and the admin alike."""
+
+import pytest
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from chatapp.accounts import setup_token
+from chatapp.models import User
+from tests.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize(
+    ("password", "sentence"),
+    [
+        ("kX9#mQ2$vL7", "It must contain at least 12 characters."),
+        ("password1234", "would soon be guessed. This is a very common password."),
+        ("Iloveyou12345", "would soon be guessed. This is similar to a commonly used password."),
+        ("qwertyuiop12", "would soon be guessed."),
+        ("aaaaaaaaaaaaaaaa", 'Repeats like "aaa" are easy to guess.'),
+        ("abcdefghijklmn", "Sequences like"),
+        ("chatappchatapp", "would soon be guessed."),
+        ("83736251984210", "entirely numeric"),
+        ("ada-lovelace-1", "too similar to the username"),
+    ],
+)
+def test_a_password_that_would_be_guessed_is_refused_with_the_reason(
+    password: str, sentence: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        validate_password(password, User(username="ada-lovelace"))
+    assert sentence in " ".join(refused.value.messages)
+    assert password not in " ".join(refused.value.messages)
+
+
+@pytest.mark.parametrize(
+    "password", [PASSWORD, "four wild geese at dawn", "kX9#mQ2$vL7p", "ä" * 3 + "größe zählt hier"]
+)
+def test_words_and_what_a_manager_makes_are_taken(password: str) -> None:
+    validate_password(password, User(username="ada-lovelace"))
+
+
+def test_a_very_long_one_is_judged_at_once() -> None:
+    validate_password("four wild geese at dawn " * 40_000)
+
+
+def test_every_form_asks_for_a_good_one(alice: User, olives: Client, alices: Client) -> None:
+    weak = {"password1": "password1234", "password2": "password1234"}
+    added = olives.post("/admin/chatapp/user/add/", {"username": "eve", **weak})
+    reset = olives.post(f"/admin/chatapp/user/{alice.pk}/password/", weak)
+    own = alices.post("/accounts/password/change/", {"oldpassword": PASSWORD, **weak})
+    User.objects.all().delete()
+    first = alices.post(f"/setup/{setup_token()}/", {"username": "ada", "email": "", **weak})
+    for page in (added, reset, own, first):
+        assert "would soon be guessed" in page.content.decode()
+    assert not User.objects.exists()
+
+
+def test_a_weak_password_of_before_still_signs_in(alice: User) -> None:
+    alice.set_password("secret")
+    alice.save()
+    client = Client(headers={"host": "localhost"})
+    answer = client.post("/accounts/login/", {"login": "alice", "password": "secret"})
+    assert answer.headers["location"] == "/"

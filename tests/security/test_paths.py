@@ -1,0 +1,393 @@
+"""No address, query or cookie that anybody can think of makes a page or a socket fail."""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.live import Person, Server, Site, run
+from tests.security.wire import Answer, Wire
+
+HUGE = "9" * 400
+ODD = (
+    "0",
+    "-1",
+    "1",
+    "01",
+    "1.5",
+    "9" * 19,
+    HUGE,
+    "9" * 5000,
+    "%00",
+    "1%00",
+    "%ff",
+    "%ed%a0%80",
+    "%F0%9F%92%A9",
+    "%u0041",
+    "%",
+    "%zz",
+    "..",
+    "../../etc/passwd",
+    "..%2f..%2fetc%2fpasswd",
+    "%2e%2e%2f",
+    "%5c",
+    "_5F_",
+    "_00",
+    "%0d%0aX: y",
+    "a" * 3000,
+    "%s%n",
+    "{{7*7}}",
+    "'\"><x>",
+    ";",
+    "%3B",
+    "None",
+    "1e9",
+    str(uuid4()),
+    "00000000-0000-0000-0000-000000000000",
+)
+
+
+class Watched(Server):
+    """A server whose log is read once."""
+
+    _told = 0
+
+    def check_log(self) -> None:
+        """Fails where what was logged since the last time tells of a failure."""
+        news, self._told = self.lines[self._told :], len(self.lines)
+        assert "Traceback" not in "".join(news), "".join(news)[-6000:]
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Watched]:
+    with Watched(site.copy()) as server:
+        run(server.environment, "-c", ROWS)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stan(server: Watched) -> Person:
+    """Staff, without a right."""
+    return made(server, "stan", "is_staff=True")
+
+
+@pytest.fixture(scope="module")
+def cast(site: Site, stan: Person) -> list[Person | None]:
+    return [None, site.person(), stan, site.olive]
+
+
+MAKE = """
+import django
+django.setup()
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from chatapp.models import User
+
+user = User({fields})
+user.save()
+session = SessionStore()
+session[SESSION_KEY] = str(user.pk)
+session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+session.save()
+print(session.session_key)
+"""
+
+# So that lists have something to be filtered, and pages something to show.
+ROWS = """
+import django
+django.setup()
+from uuid import uuid4
+from chatapp.models import Conversation, ToolServer, Upstream, User
+
+olive = User.objects.get(username="olive")
+upstream = Upstream.objects.first()
+for number in range(3):
+    conversation = Conversation.objects.create(user=olive, title=f"Talk {number}")
+ToolServer.objects.create(name="tools", transport="http", url="http://127.0.0.1:9/", enabled=False)
+"""
+
+
+def made(server: Watched, name: str, fields: str) -> Person:
+    script = MAKE.format(fields=f"username={name!r}, {fields}")
+    return Person(name, run(server.environment, "-c", script).stdout.strip())
+
+
+# Addresses
+
+
+CSRF = "x" * 32
+
+
+def shapes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
+    """Each pattern's address, with {} where it takes an argument."""
+    for one in patterns:
+        text = re.sub(r"\(\?P<\w+>.*\)|<[^>]*>|\.\*", "{}", str(one.pattern))
+        address = before + re.sub(r"[\^$\\]", "", text)
+        if isinstance(one, URLResolver):
+            yield from shapes(one.url_patterns, address)
+        else:
+            yield address
+
+
+SHAPES = sorted(set(shapes(get_resolver().url_patterns)) | {"{}", "static/{}"})
+
+
+def test_the_walk_finds_what_takes_arguments() -> None:
+    assert "c/{}/" in SHAPES
+    assert "admin/chatapp/user/{}/change/" in SHAPES
+    assert "admin/r/{}/{}/" in SHAPES
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_argument_makes_a_page_fail(
+    server: Watched, cast: list[Person | None], shape: str
+) -> None:
+    count = shape.count("{}")
+    olive = cast[-1]
+    for number, odd in enumerate(ODD if count else [""]):
+        address = f"/{shape.replace('{}', odd)}"
+        # Each in turn, and all where there is no argument, besides whoever sees everything.
+        others = [cast[number % 3]] if count else cast[:3]
+        for person in (*others, olive):
+            check(server, ask(server, person, address), address)
+        if not shape.endswith(NOT_POSTED):
+            check(server, ask(server, olive, address, b"POST"), f"POST {address}")
+
+
+# What ends the session that the next one needs, and what takes an upstream's time.
+NOT_POSTED = ("/logout/", "/check/")
+
+
+def ask(
+    server: Watched, person: Person | None, address: str, method: bytes = b"GET", cookie: str = ""
+) -> Answer:
+    """Written as it is, since clients mend what they are given."""
+    cookies = cookie or (f"sessionid={person.session}; " if person else "") + f"csrftoken={CSRF}"
+    with Wire(server.url) as wire:
+        headers = {
+            "Host": wire.host,
+            "Cookie": cookies,
+            "X-CSRFToken": CSRF,
+            "Content-Length": "0",
+            "Connection": "close",
+        }
+        return wire.ask(
+            b"%s %s HTTP/1.1" % (method, address.replace(" ", "%20").encode()),
+            *(f"{name}: {value}".encode("latin-1") for name, value in headers.items()),
+        )
+
+
+def check(server: Watched, answer: Answer, asked: str) -> None:
+    server.check_log()
+    assert 200 <= answer.status < 500, f"{asked[:200]!r}: {answer.raw[:300]!r}"
+    assert b"Traceback" not in answer.raw, asked[:200]
+
+
+# Queries
+
+
+NAMES = ("before", "reply", "next", "exclude", "q", "p", "o", "e", "all", "_popup", "_to_field")
+VALUES = (
+    "",
+    "0",
+    "-1",
+    "1",
+    "1.5",
+    HUGE,
+    "9" * 5000,
+    "%00",
+    "a%00b",
+    "%ff",
+    "%ed%a0%80",
+    "..",
+    "None",
+    "2026",
+    "0001-01-01",
+    "9999-12-31T23:59:59Z",
+    "0001-01-01T00:00:00%2B14:00",
+    "9999-12-31T23:59:59-14:00",
+    "99999-99-99",
+    "1.2.3",
+    "-",
+    "-.1",
+    "[]",
+    "a,b",
+    "a" * 3000,
+    "'%22;--",
+    "%E2%80%AE",
+)
+PAGES = ("", "conversations/", "help/", "accounts/login/", "readyz", "c/{}/")
+LISTS = [
+    f"admin/{model._meta.app_label}/{model._meta.model_name}/" for model in admin.site._registry
+]
+
+
+def queries() -> Iterator[str]:
+    for value in VALUES:
+        yield "&".join(f"{name}={value}" for name in NAMES)
+    yield from ("a&" * 1500, "&".join(f"a{n}=1" for n in range(1200)), "=", "%00=%00", "a[]=1")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_query_makes_a_page_fail(server: Watched, site: Site, page: str) -> None:
+    for person, query in product((None, site.olive), queries()):
+        address = f"/{page.replace('{}', str(uuid4()))}?{query}"
+        check(server, ask(server, person, address), address)
+
+
+FILTERS = {
+    "conversation": (
+        *("updated_at__gte", "updated_at__lt", "updated_at__year", "updated_at__month"),
+        *("updated_at__day", "messages__is_flagged__exact", "messages__model__exact"),
+        *("messages__ending__exact", "messages__ending__isnull", "user__id__exact"),
+        *("user__password__startswith", "id__exact", "title__regex"),
+    ),
+    "user": (
+        *("is_staff__exact", "is_superuser__exact", "is_active__exact", "groups__id__exact"),
+        *("id__exact", "last_login__gte", "password__startswith"),
+    ),
+    "upstream": ("enabled__exact", "id__exact", "api_key__startswith"),
+    "toolserver": ("enabled__exact", "id__in"),
+    "emailaddress": ("primary__exact", "verified__exact"),
+    "group": ("id__exact", "permissions__id__exact"),
+}
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_no_filter_makes_a_list_fail(server: Watched, site: Site, page: str) -> None:
+    names = FILTERS[page.split("/")[-2]] + ("nothing", "pk__nothing__x")
+    filters = (f"{name}={value}" for name, value in product(names, VALUES))
+    dates = (
+        "updated_at__year=2026&updated_at__month=13",
+        "updated_at__year=2026&updated_at__day=1",
+    )
+    listed = (f"{name}={value}" for name, value in product(("q", "p", "o", "e", "all"), VALUES))
+    for query in (*filters, *queries(), *listed, *dates):
+        address = f"/{page}?{query}"
+        check(server, ask(server, site.olive, address), address)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "admin/autocomplete/",
+        "admin/jsi18n/",
+        "admin/chatapp/upstream/add/",
+        "admin/password_change/",
+    ],
+)
+def test_no_query_makes_an_administrators_page_fail(server: Watched, site: Site, page: str) -> None:
+    names = ("app_label", "model_name", "field_name", "term", "page", "name", "base_url")
+    more = (f"{name}={value}" for name, value in product(names, VALUES))
+    whole = (
+        f"app_label=chatapp&model_name={model}&field_name={field}&term={term}"
+        for model, field, term in product(
+            ("conversation", "message", "x"), ("user", "x", "password"), ("", "a", "%00")
+        )
+    )
+    for query in (*queries(), *more, *whole):
+        address = f"/admin/{page}?{query}"
+        check(server, ask(server, site.olive, address), address)
+
+
+# Cookies
+
+
+COOKIES = (
+    'sessionid="\\000"',
+    'sessionid="a\\000b"',
+    "sessionid=" + "a" * 5000,
+    "sessionid=",
+    'sessionid="\\377"',
+    'csrftoken="\\000"',
+    'messages="\\000"',
+    "messages=x:y:z",
+    'sidebar="\\000"',
+    "=;=;;;",
+    "\xff\xfe=\xff",
+    "sessionid=" + quote("é"),
+)
+
+
+@pytest.mark.parametrize("cookie", COOKIES)
+def test_no_cookie_makes_a_page_fail(server: Watched, cookie: str) -> None:
+    for address, method in product(("/", "/admin/", "/accounts/login/"), (b"GET", b"POST")):
+        check(server, ask(server, None, address, method, cookie), cookie)
+
+
+# Sockets
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/", "/ws", "/ws/nothing/", "/ws//", "/admin/", "/c/1/", "/ws/probe/x", "//ws/"),
+        *("/%00", "/ws/%00", "/%ff", "/ws/%2e%2e/", "/" + "a" * 3000),
+    ],
+)
+def test_a_socket_at_an_address_that_is_none_is_refused_without_a_word(
+    server: Watched, address: str
+) -> None:
+    assert status_of_socket(server, address) in (400, 403, 404)
+    server.check_log()
+
+
+@pytest.mark.parametrize("cookie", COOKIES)
+def test_no_cookie_makes_a_socket_fail(server: Watched, cookie: str) -> None:
+    assert status_of_socket(server, "/ws/", Cookie=cookie) in (400, 403)
+    server.check_log()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Sec-WebSocket-Protocol", "\xff"),
+        ("Sec-WebSocket-Protocol", "%ff, %00"),
+        ("Daphne-Root-Path", "/evil"),
+        ("Daphne-Root-Path", "\xff"),
+        ("Origin", "\xff"),
+        ("Origin", "null"),
+        ("X-Request-ID", "\xff"),
+    ],
+)
+def test_no_header_makes_a_handshake_fail(server: Watched, name: str, value: str) -> None:
+    assert status_of_socket(server, "/ws/", **{name: value}) in (400, 403)
+    server.check_log()
+
+
+@pytest.mark.parametrize("value", [HUGE, "%00", "%ff", "%ed%a0%80", "", "a" * 3000, str(uuid4())])
+@pytest.mark.parametrize("name", ["conversation", "head", "ending"])
+def test_no_query_makes_a_socket_fail(server: Watched, site: Site, name: str, value: str) -> None:
+    other = f"conversation={uuid4()}&" if name != "conversation" else ""
+    address = f"/ws/?{other}{name}={value}"
+    cookie = f"sessionid={site.olive.session}"
+    assert status_of_socket(server, address, Cookie=cookie) == (400 if value == "%00" else 101)
+    server.check_log()
+
+
+def status_of_socket(server: Watched, address: str, **headers: str) -> int:
+    more = {"Origin": server.url} | headers
+    with Wire(server.url) as wire:
+        wire.write(
+            b"\r\n".join(
+                [
+                    f"GET {address} HTTP/1.1".encode(),
+                    f"Host: {wire.host}".encode(),
+                    b"Upgrade: websocket",
+                    b"Connection: Upgrade",
+                    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+                    b"Sec-WebSocket-Version: 13",
+                    *(f"{name}: {value}".encode("latin-1") for name, value in more.items()),
+                    b"",
+                    b"",
+                ]
+            )
+        )
+        return Answer(wire.read()).status

@@ -1,0 +1,151 @@
+"""Stored secrets under another SECRET_KEY: told, kept, and never sent as they are stored."""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from cryptography.fernet import Fernet
+from django.db import connection
+from django.test import Client
+
+from chatapp.doctor.report import Verdict
+from chatapp.doctor.upstreams import tool_servers
+from chatapp.models import Message, ToolServer, Upstream
+from chatapp.tools import offered_by, shared_toolbox
+from tests.doctor import only
+from tests.fake_upstream import FakeUpstream
+from tests.live import PASSWORD, Server, Site, run
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KEY = "sk-very-secret"
+OLD, NEW = (letter + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN" for letter in "xy")
+GONE = "The key of Fake can't be read"
+
+
+def stored_key() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM chatapp_upstream")
+        return str(cursor.fetchone()[0])
+
+
+@pytest.fixture
+def foreign(connected: Upstream) -> str:
+    """What is stored for the upstream, by a key that is not ours."""
+    ciphertext = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [ciphertext])
+    return ciphertext
+
+
+@pytest.mark.parametrize("models", ["", "some-model"])
+def test_the_person_is_told_and_the_upstream_is_not_asked(
+    alices: Client, upstream: FakeUpstream, foreign: str, models: str, generations_end: None
+) -> None:
+    Upstream.objects.update(offered_models=models)
+    page = alices.get("/").content.decode()
+    assert "The key of Fake can&#x27;t be read" in page
+    assert "An administrator must enter it again." in page
+    assert upstream.requests == []
+
+
+async def test_a_prompt_waits_for_the_key(tab: Tab, upstream: FakeUpstream, foreign: str) -> None:
+    pk = (await Upstream.objects.aget()).pk
+    await tab.send(action="prompt", message="Hello", model=f"{pk}/some-model")
+    await tab.until(GONE.replace("'", "&#x27;"))
+    assert upstream.requests == []
+    assert not await Message.objects.aexists()
+
+
+def test_saving_keeps_what_an_old_key_may_still_read(connected: Upstream, foreign: str) -> None:
+    found = Upstream.objects.get()
+    assert (found.api_key, bool(found.secret_problem)) == ("", True)
+    found.name = "Renamed"
+    found.full_clean()
+    found.save()
+    assert stored_key() == foreign
+
+
+def test_the_admin_says_so_and_takes_a_new_key(
+    olives: Client, connected: Upstream, foreign: str
+) -> None:
+    listed = olives.get("/admin/chatapp/upstream/").content.decode()
+    assert "can&#x27;t be read: enter it again" in listed
+    path = f"/admin/chatapp/upstream/{connected.pk}/"
+    form = olives.get(f"{path}change/").content.decode()
+    assert "The key of Fake can&#x27;t be read" in form
+    assert foreign not in listed + form
+    checked = olives.post(f"{path}check/", follow=True).content.decode()
+    assert "The key of Fake can&#x27;t be read" in checked
+    fields = {"name": "Fake", "base_url": "http://elsewhere.test/v1", "dialect": "auto"}
+    moved = olives.post(f"{path}change/", fields | {"parameters": "{}"}).content.decode()
+    assert "The stored key was meant for the old address" in moved
+    assert stored_key() == foreign
+    fields |= {"base_url": connected.base_url, "new_api_key": "sk-new", "parameters": "{}"}
+    assert olives.post(f"{path}change/", fields).status_code == 302
+    assert Upstream.objects.get().api_key == "sk-new"
+
+
+def test_a_tool_server_is_not_asked_without_its_headers(
+    olives: Client, alices: Client, transactional_db: None
+) -> None:
+    server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
+    ciphertext = Fernet(Fernet.generate_key()).encrypt(b"A: b").decode()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE chatapp_toolserver SET secrets = %s", [ciphertext])
+    server = ToolServer.objects.get()
+    tools, problem = async_to_sync(offered_by)(server)
+    assert (tools, problem) == ([], server.secret_problem)
+    assert async_to_sync(shared_toolbox().problems)() == [server.secret_problem]
+    listed = olives.get("/admin/chatapp/toolserver/").content.decode()
+    assert "can&#x27;t be read: enter it again" in listed
+    found = only(tool_servers())
+    assert found.verdict is Verdict.FAILED
+    assert ciphertext not in found.found + found.cure
+
+
+def test_a_new_secret_key_and_the_way_there(site: Site, upstream: FakeUpstream) -> None:
+    """Another key alone is told; beside the old one it serves; rotated, it serves alone."""
+    server = site.server(OPENAI_BASE_URL=upstream.base_url, SECRET_KEY=OLD)
+    make = f"""
+import django; django.setup()
+from chatapp.models import Upstream
+Upstream.objects.create(name="Fake", base_url={upstream.base_url!r}, api_key={KEY!r})
+"""
+    run(server.environment, "-c", make)
+    server.environment["SECRET_KEY"] = NEW
+    with server:
+        server.wait_for(r"The key of Fake can't be read")
+        assert "The key of Fake can&#x27;t be read" in chat(server)
+    assert not [request for request in upstream.requests if says_anything(request)]
+    told = run(server.environment, "manage.py", "rotate_secrets", check=False)
+    assert told.returncode == 1
+    assert GONE in told.stderr
+    server.environment["SECRET_KEY_FALLBACKS"] = f"another-key, {OLD}"
+    with server:
+        assert "can&#x27;t be read" not in chat(server)
+    assert [request for request in upstream.requests if says_anything(request)]
+    told = run(server.environment, "manage.py", "rotate_secrets")
+    assert told.stdout == "1 stored secrets are encrypted by SECRET_KEY now.\n"
+    del server.environment["SECRET_KEY_FALLBACKS"]
+    with server:
+        assert "can&#x27;t be read" not in chat(server)
+
+
+def says_anything(request: Any) -> bool:
+    header: str = request.headers.get("authorization", "")
+    assert header in ("", f"Bearer {KEY}")
+    return bool(header)
+
+
+def chat(server: Server) -> str:
+    """The chat's page for Olive, who signs in first."""
+    with server.visit() as client:
+        client.get("/accounts/login/")
+        token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        fields = {"login": "olive", "password": PASSWORD}
+        client.post("/accounts/login/", data=fields | token, headers={"referer": server.url})
+        page = client.get("/")
+        assert page.status_code == 200
+        return page.text

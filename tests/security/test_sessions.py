@@ -1,0 +1,291 @@
+"""What ends a person's right to a socket ends the socket, and where they are gone their replies."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+
+from chatapp import sessions
+from chatapp.close_codes import CloseCode
+from chatapp.generation import generations, revocation
+from chatapp.models import Message, User
+from tests.conftest import PASSWORD, signed_in
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+A_SECOND = 1.0
+NEW = "a staple of another battery"
+
+Event = Callable[[User], object]
+
+
+def is_given_another_password(alice: User) -> None:
+    alice.set_password(NEW)
+    alice.save()
+
+
+def is_deactivated(alice: User) -> None:
+    alice.is_active = False
+    alice.save(update_fields=["is_active"])
+
+
+def is_deleted(alice: User) -> None:
+    alice.delete()
+
+
+def has_no_session(alice: User) -> None:
+    Session.objects.all().delete()
+
+
+def has_flushed_sessions(alice: User) -> None:
+    for session in Session.objects.all():
+        SessionStore(session.session_key).flush()
+
+
+def has_expired_sessions(alice: User) -> None:
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    call_command("clearsessions")
+
+
+EVENTS: list[tuple[Event, CloseCode]] = [
+    (is_given_another_password, CloseCode.SIGNED_OUT),
+    (has_no_session, CloseCode.SIGNED_OUT),
+    (has_flushed_sessions, CloseCode.SIGNED_OUT),
+    (has_expired_sessions, CloseCode.SIGNED_OUT),
+    (is_deactivated, CloseCode.DEACTIVATED),
+    (is_deleted, CloseCode.DEACTIVATED),
+]
+
+
+@pytest.mark.parametrize(("event", "code"), EVENTS, ids=[event.__name__ for event, _ in EVENTS])
+async def test_the_socket_of_who_may_not_go_on_is_closed_within_a_second(
+    tab: Tab, alice: User, event: Event, code: CloseCode
+) -> None:
+    async with Tab(await database_sync_to_async(signed_in)(alice)) as other:
+        await database_sync_to_async(event)(alice)
+        async with asyncio.timeout(A_SECOND):
+            assert await tab.until_closed() == code
+            assert await other.until_closed() == code
+
+
+async def test_nobody_elses_socket_is_closed(
+    tab: Tab, alice: User, bobs: Client, upstream: FakeUpstream
+) -> None:
+    async with Tab(bobs) as bobs_tab:
+        await database_sync_to_async(is_deactivated)(alice)
+        await tab.until_closed()
+        await bobs_tab.ask()
+        await bobs_tab.until_ended()
+
+
+@pytest.mark.parametrize(("only", "is_looked_at"), [(["last_login"], False), (None, True)])
+async def test_other_changes_of_a_person_close_nothing(
+    tab: Tab, alice: User, upstream: FakeUpstream, only: list[str] | None, is_looked_at: bool
+) -> None:
+    alice.first_name, alice.last_login = "Al", timezone.now()
+    await alice.asave(update_fields=only)
+    await tab.ask()
+    await tab.until_ended()
+    looking = generations().revocation._looking
+    assert (looking is not None) == is_looked_at
+    if looking:
+        await looking
+    await tab.ask()
+    await tab.until_ended()
+
+
+async def test_a_new_password_leaves_the_session_that_set_it(
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream
+) -> None:
+    elsewhere = await database_sync_to_async(signed_in)(alice)
+    async with Tab(elsewhere) as other:
+        fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+        answer = await database_sync_to_async(alices.post)("/accounts/password/change/", fields)
+        assert answer.status_code == 302
+        # Its key is a new one: the tab comes back with the cookie that the browser has now.
+        assert await tab.until_closed() == CloseCode.SIGNED_OUT
+        assert await other.until_closed() == CloseCode.SIGNED_OUT
+    async with Tab(alices) as again:
+        await again.ask()
+        await again.until_ended()
+        await database_sync_to_async(alices.post)("/accounts/logout/")
+        assert await again.until_closed() == CloseCode.SIGNED_OUT
+    assert not await Tab(elsewhere).connect()
+
+
+async def test_what_no_signal_tells_is_found_at_the_next_look_at_everybody(
+    tab: Tab, alice: User, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
+    monkeypatch.setattr(revocation, "LOOK_SECONDS", 0.05)
+    with looking_at_everybody():
+        assert await tab.until_closed() == CloseCode.DEACTIVATED
+        await request.until_closed()
+    await until_saved(reply, "abandoned", "Half of it")
+
+
+@pytest.mark.parametrize("event", [is_deactivated, is_deleted])
+async def test_the_replies_of_who_is_gone_end_even_where_no_tab_shows_them(
+    tab: Tab,
+    alice: User,
+    upstream: FakeUpstream,
+    event: Event,
+    settings: object,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = float("inf")  # type: ignore[attr-defined]
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    await tab.close(1001)
+    await database_sync_to_async(event)(alice)
+    async with asyncio.timeout(A_SECOND):
+        await request.until_closed()
+    if event is is_deactivated:
+        await until_saved(reply, "abandoned", "Half of it")
+    await asyncio.gather(*generations()._tasks)
+    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
+
+
+async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: object
+) -> None:
+    settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0  # type: ignore[attr-defined]
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    await database_sync_to_async(has_no_session)(alice)
+    await tab.until_closed()
+    await tab.send(action="stop", conversation=conversation)
+    assert await tab._socket.receive_nothing(timeout=0.2)
+    assert request.closed is None
+    async with Tab(await database_sync_to_async(signed_in)(alice)) as again:
+        await again.send(action="stop", conversation=conversation)
+        await request.until_closed()
+
+
+async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
+    alice: User, alices: Client, generations_end: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = sessions.person_of
+
+    def look_and_lose(session_key: str) -> User:
+        found = look(session_key)
+        Session.objects.all().delete()
+        return found
+
+    async with Tab(await database_sync_to_async(signed_in)(alice)):  # so that a process serves
+        monkeypatch.setattr(sessions, "person_of", look_and_lose)
+        tab = Tab(alices)
+        assert await tab.connect()
+        assert await tab.until_closed() == CloseCode.SIGNED_OUT
+
+
+async def test_an_action_on_an_ended_session_is_told_and_closes(tab: Tab, alice: User) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(password="another")
+    await tab.send(action="prompt", message="Hello")
+    assert "signed out" in await tab.until('id="problem"')
+    assert await tab.until_closed() == CloseCode.SIGNED_OUT
+
+
+async def test_while_the_database_is_away_the_look_waits(
+    tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, tried = sessions.look, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def fail(*_: object) -> None:
+        loop.call_soon_threadsafe(tried.set)
+        raise OperationalError("away")
+
+    monkeypatch.setattr(revocation, "TRY_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(sessions, "look", fail)
+    await database_sync_to_async(is_deactivated)(alice)
+    await tried.wait()
+    monkeypatch.setattr(sessions, "look", look)
+    assert await tab.until_closed() == CloseCode.DEACTIVATED
+
+
+# What a look sees
+
+
+def test_many_sessions_are_looked_at_in_two_queries(
+    alice: User, bob: User, django_assert_num_queries: Callable[[int], Iterator[None]]
+) -> None:
+    held = {signed_in(alice).session.session_key: alice.pk for _ in range(100)}
+    held |= {signed_in(bob).session.session_key: bob.pk for _ in range(100)}
+    is_given_another_password(bob)
+    with django_assert_num_queries(2):  # type: ignore[attr-defined]
+        seen = sessions.look((), held)
+    assert seen.gone == set()
+    assert seen.ended == {key for key, user in held.items() if user == bob.pk}
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({}, True),
+        ({SESSION_KEY: "999"}, False),
+        ({SESSION_KEY: None}, False),
+        ({HASH_SESSION_KEY: "another"}, False),
+        ({HASH_SESSION_KEY: ""}, False),
+        ({BACKEND_SESSION_KEY: "another.backend"}, False),
+    ],
+)
+def test_a_session_holds_as_djangos_own_check_says(
+    alice: User, changes: dict[str, object], holds: bool
+) -> None:
+    client = signed_in(alice)
+    session = client.session
+    session.update(changes)
+    session.save()
+    key = session.session_key
+    assert (key not in sessions.look((), {key: alice.pk}).ended) == holds
+    assert (client.get("/").status_code == 200) == holds
+
+
+def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: object) -> None:
+    client = signed_in(alice)
+    key = client.session.session_key
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]  # type: ignore[attr-defined]
+    settings.SECRET_KEY = "a new one"  # type: ignore[attr-defined]
+    assert sessions.look((), {key: alice.pk}).ended == set()
+    assert sessions.person_of(key) == alice
+    assert Session.objects.filter(pk=key).exists()
+
+
+@contextmanager
+def looking_at_everybody() -> Iterator[None]:
+    """As a process does from its start on."""
+    looking = asyncio.get_running_loop().create_task(generations().revocation.run())
+    with suppress(asyncio.CancelledError):
+        yield
+    looking.cancel()
+
+
+async def until_saved(reply: UUID, ending: str, content: str) -> None:
+    """Waits until the reply's task has saved it."""
+    await asyncio.gather(*generations()._tasks)
+    message = await Message.objects.aget(pk=reply)
+    assert (message.ending, message.content) == (ending, content)

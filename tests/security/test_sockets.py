@@ -1,0 +1,399 @@
+"""Sockets of clients that do not read, send too much, or send what is none of a page's messages."""
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import websockets.asyncio.client
+from django.test import Client
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from chatapp.close_codes import CloseCode
+from chatapp.consumers import TOO_MUCH
+from chatapp.forms import MAX_PROMPT_CHARACTERS
+from chatapp.models import Message
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.live import WAIT_SECONDS, Person, Server, Site, run
+from tests.tab import Tab
+from tests.visitor import visit
+
+MIB = 1024 * 1024
+FEW_BYTES = 4096  # that the kernel keeps for a client that does not read
+MAKE_THREADS = """
+import json, django
+django.setup()
+from chatapp.models import Conversation, Message, User
+user = User.objects.get(username={name!r})
+made = []
+for number in range({threads}):
+    conversation = Conversation.objects.create(user=user, title=f"Long {{number}}")
+    before = None
+    for turn in range({turns}):
+        before = Message.objects.create(
+            conversation=conversation, parent=before, role="user", content=f"Prompt {{turn}}")
+        before = Message.objects.create(
+            conversation=conversation, parent=before, role="assistant", ending="complete",
+            content="A long line of prose. " * {sentences})
+    made.append(str(conversation.pk))
+print(json.dumps(made))
+"""
+
+
+@pytest.fixture(scope="module")
+def module_upstream() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="module")
+def server(site: Site, module_upstream: FakeUpstream) -> Iterator[Server]:
+    """One that lets people do much, so that what is tested is a single bound at a time."""
+    with site.server(
+        OPENAI_BASE_URL=module_upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        CHATAPP_ACTIONS_PER_SECOND="1000",
+        CHATAPP_DROP_GRACE="60",
+    ) as server:
+        yield server
+
+
+@pytest.fixture
+def person(site: Site) -> Person:
+    return site.person()
+
+
+def threads_of(server: Server, person: Person, turns: int, threads: int = 1) -> list[str]:
+    """Conversations that are there already; a turn is some 22 KB of prose."""
+    script = MAKE_THREADS.format(name=person.username, threads=threads, turns=turns, sentences=1000)
+    made: list[str] = json.loads(run(server.environment, "-c", script).stdout)
+    return made
+
+
+def memory_of(server: Server) -> float:
+    """MiB that the process has in memory."""
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert found
+    return int(found[1]) / 1024
+
+
+@asynccontextmanager
+async def open_socket(
+    server: Server,
+    person: Person | None,
+    path: str = "/ws/",
+    *,
+    receive: int = 0,
+    **headers: str | None,
+) -> AsyncIterator[websockets.asyncio.client.ClientConnection]:
+    """A bare socket; `origin` and `host` may be others than the page's, or None."""
+    raw = socket.socket()
+    if receive:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+    host, port = server.url.removeprefix("http://").split(":")
+    raw.connect((host, int(port)))
+    raw.setblocking(False)
+    cookie = {"Cookie": f"sessionid={person.session}"} if person else {}
+    name = headers.get("host") or f"{host}:{port}"
+    async with websockets.asyncio.client.connect(
+        f"ws://{name}{path}",
+        sock=raw,
+        origin=headers.get("origin", server.url),  # type: ignore[arg-type]
+        additional_headers=cookie,
+        max_size=None,
+        max_queue=1,
+        ping_interval=None,
+        proxy=None,
+        close_timeout=1,
+    ) as opened:
+        yield opened
+
+
+async def close_code(opened: websockets.asyncio.client.ClientConnection) -> int | None:
+    """With which code the server closes the socket."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        with suppress(ConnectionClosed):
+            while True:
+                await opened.recv()
+    return opened.close_code
+
+
+def watch(conversation: str, **shown: str) -> str:
+    return json.dumps({"action": "watch", "conversation": conversation, **shown})
+
+
+# Clients that do not read
+
+
+async def test_what_waits_for_a_socket_that_does_not_read_is_bounded(
+    server: Server, person: Person
+) -> None:
+    made = threads_of(server, person, turns=20, threads=2)
+    async with visit(server, person):
+        before = memory_of(server)
+        async with open_socket(server, person, receive=FEW_BYTES) as deaf:
+            await until_aborted(server, deaf, made)
+        assert memory_of(server) - before < 50
+
+
+async def test_who_did_not_read_catches_up_by_a_snapshot(
+    server: Server, person: Person, module_upstream: FakeUpstream
+) -> None:
+    made = threads_of(server, person, turns=20, threads=2)
+    first, last = Pause(), Pause()
+    module_upstream.script(
+        role(), delta("It begins. "), first, delta("It ends."), last, finish(), done()
+    )
+    async with visit(server, person) as visitor:
+        await visitor.send("Tell me")
+        await visitor.until_says("It begins.")
+        path = "/ws/?conversation=" + visitor.path.rpartition("/c/")[2].strip("/")
+        async with open_socket(server, person, path, receive=FEW_BYTES) as deaf:
+            await until_aborted(server, deaf, made)
+        first.release()
+        await visitor.until_says("It ends.")
+        async with open_socket(server, person, path) as again:
+            assert "It begins. It ends." in str(await again.recv())
+        last.release()
+        assert await visitor.until_ended() == "complete"
+
+
+async def until_aborted(
+    server: Server, deaf: websockets.asyncio.client.ClientConnection, made: list[str]
+) -> None:
+    """Asks for one long conversation after the other, and reads none."""
+    since = len(server.lines)
+    with suppress(ConnectionClosed):
+        for number in range(1500):
+            await deaf.send(watch(made[number % 2]))
+            await asyncio.sleep(0.02)  # as somebody does who is in a hurry
+    await asyncio.to_thread(server.wait_for, "does not read", since)
+
+
+async def test_a_long_conversation_comes_whole_to_a_slow_reader(
+    server: Server, person: Person
+) -> None:
+    [conversation] = threads_of(server, person, turns=100)
+    async with open_socket(
+        server, person, f"/ws/?conversation={conversation}", receive=FEW_BYTES
+    ) as slow:
+        async with asyncio.timeout(WAIT_SECONDS):
+            frame = await slow.recv()
+        assert isinstance(frame, str)
+        assert len(frame) > 2 * MIB
+        assert frame.count("Prompt ") >= 100
+        await slow.send(watch(""))
+        await slow.send("nonsense")
+        async with asyncio.timeout(WAIT_SECONDS):
+            while "Reload" not in str(await slow.recv()):
+                pass
+
+
+# Clients that send too much
+
+
+async def test_who_acts_too_often_is_told_so_and_closed_where_it_goes_on(
+    tab: Tab, settings: object
+) -> None:
+    async with Tab(tab.client) as other:
+        for _ in range(200):
+            await other.send(action="nonsense")
+        assert TOO_MUCH in await other.until(TOO_MUCH)
+        assert await other.until_closed() == CloseCode.FLOOD
+    assert sum("Reload" in frame for frame in other.frames) <= 60
+    await tab.ask()
+    await tab.until_ended()
+
+
+async def test_what_was_too_much_is_given_back_with_its_prompt(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    for _ in range(60):
+        await tab.send(action="watch")
+    prompt = str(uuid4())
+    await tab.send(action="prompt", message="Hello", prompt=prompt)
+    assert TOO_MUCH in await tab.until(f'data-prompt="{prompt}"')
+    assert not upstream.chat_requests
+
+
+async def test_stop_works_in_whatever_haste(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    for _ in range(60):
+        await tab.send(action="watch")
+    await tab.send(action="stop", conversation=conversation)
+    assert "Stopped" in await tab.until_ended()
+
+
+async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -> None:
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    async with Tab(tab.client) as other:
+        for _ in range(30):
+            await other.send(action="watch", conversation=conversation)
+        await other.send(action="nonsense")
+        await other.until("Reload")
+        assert drawn(other) == 1
+        await other.until("Packets in flight")  # what it was behind by, it has in the end
+        assert await other._socket.receive_nothing(timeout=0.1)
+        assert drawn(other) == 2
+
+
+def drawn(tab: Tab) -> int:
+    return sum("Packets in flight" in frame for frame in tab.frames)
+
+
+async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: object) -> None:
+    settings.CHATAPP_TABS_PER_PERSON = 2  # type: ignore[attr-defined]
+    async with Tab(tab.client) as second:
+        third = Tab(tab.client)
+        assert await third.connect()
+        assert await third.until_closed() == CloseCode.TOO_MANY_TABS
+        await second.close()
+        async with Tab(tab.client) as fourth:
+            await fourth.ask()
+            await fourth.until_ended()
+
+
+async def test_one_who_reconnects_without_end_is_refused(
+    alices: Client, bobs: Client, generations_end: None, settings: object
+) -> None:
+    settings.CHATAPP_ACTIONS_PER_SECOND = 1  # type: ignore[attr-defined]
+    settings.CHATAPP_TABS_PER_PERSON = 1  # type: ignore[attr-defined]
+    opened = 0
+    for _ in range(8):
+        tab = Tab(alices)
+        opened += await tab.connect()
+        await tab.close()
+    assert opened < 8
+    assert await Tab(bobs).connect()
+
+
+async def test_one_person_has_so_many_replies_at_a_time(
+    tab: Tab, upstream: FakeUpstream, settings: object
+) -> None:
+    settings.CHATAPP_REPLIES_PER_PERSON = 1  # type: ignore[attr-defined]
+    pause = Pause()
+    upstream.script(role(), delta("Half"), pause, finish(), done())
+    first = str(uuid4())
+    await tab.ask(prompt=first)
+    prompt = str(uuid4())
+    await tab.send(action="prompt", message="And?", prompt=prompt)
+    assert "are being written for you" in await tab.until(f'data-prompt="{prompt}"')
+    # What was taken already is not refused, as a tab that lost its socket asks again.
+    await tab.send(action="prompt", message="Why is the sky blue?", prompt=first)
+    assert "are being written" not in await tab.until("Half")
+    pause.release()
+    await tab.until_ended()
+    await tab.ask("And?", prompt=prompt)
+    await tab.until_ended()
+
+
+async def test_messages_that_wait_to_be_read_are_bounded(server: Server, person: Person) -> None:
+    async with open_socket(server, person) as opened:
+        opened.transport.write(b"\x81\x82\x00\x00\x00\x00{}" * 3000)  # fewer than are allowed
+        # A reset where something was still on its way to the server.
+        assert await close_code(opened) in (CloseCode.FLOOD, 1006)
+    await asyncio.to_thread(server.wait_for, "faster than can be read")
+
+
+async def test_a_message_that_is_larger_than_any_form_is_refused_by_a_code(
+    server: Server, person: Person
+) -> None:
+    async with open_socket(server, person) as opened:
+        with suppress(ConnectionClosed):
+            await opened.send(json.dumps({"action": "prompt", "message": "x" * 8 * MIB}))
+        assert await close_code(opened) == CloseCode.TOO_LARGE
+
+
+async def test_the_longest_prompt_of_the_widest_characters_is_taken(
+    server: Server, person: Person, module_upstream: FakeUpstream
+) -> None:
+    async with visit(server, person) as visitor:
+        await visitor.send("\x01" * (MAX_PROMPT_CHARACTERS - 1) + "!")
+        assert await visitor.until_ended() == "complete"
+
+
+# Clients that send what no page sends
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "null",
+        "[]",
+        '"text"',
+        "{",
+        '{"action": NaN}',
+        '{"action": {"a": "watch"}}',
+        '{"action": "prompt", "message": ["x"]}',
+        '{"action": "watch", "conversation": 1e999}',
+        '{"action": "watch", "conversation": ' + "9" * 5000 + "}",
+        '{"action": "' + "watch" * 10_000 + '"}',
+        '{"action": "watch", "conversation": "\\ud800"}',
+        "[" * 600_000,
+        '{"a": ' * 100_000,
+        '{"a": [' + "[]," * 400_000 + "1]}",
+        b"\x00\xff",
+        b'{"action": "watch"}',
+    ],
+    ids=lambda message: repr(message[:20]),
+)
+async def test_what_is_no_message_of_a_page_gets_a_sentence(
+    server: Server, person: Person, message: str | bytes
+) -> None:
+    async with open_socket(server, person) as opened, asyncio.timeout(WAIT_SECONDS):
+        await opened.send(message)
+        assert 'id="problem"' in str(await opened.recv())
+        await opened.send(json.dumps({"action": "nonsense"}))
+        assert "out of date" in str(await opened.recv())
+
+
+async def test_text_that_is_no_utf_8_is_refused_by_a_code(server: Server, person: Person) -> None:
+    async with open_socket(server, person) as opened:
+        await opened.send(b'{"action": "\xff"}', text=True)
+        assert await close_code(opened) == 1007
+
+
+# Clients that may not open a socket
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/ws/nowhere/", {}),
+        ("/", {}),
+        ("/ws", {}),
+        ("/ws//", {}),
+        ("/admin/", {}),
+        ("/ws/probe/", {}),
+        ("/ws/", {"origin": None}),
+        ("/ws/", {"origin": "null"}),
+        ("/ws/", {"origin": "https://evil.example"}),
+        ("/ws/", {"origin": "http://evil.example", "host": "evil.example"}),
+    ],
+)
+async def test_who_may_not_open_a_socket_is_refused_calmly(
+    server: Server, person: Person, path: str, headers: dict[str, str | None]
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with open_socket(server, person, path, **headers):
+            pass
+    assert refused.value.response.status_code in (400, 403)
+
+
+@pytest.mark.parametrize("session", ["", "x", "0" * 32, "é" * 10, "'--"])
+async def test_a_stranger_is_refused_calmly(server: Server, session: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with open_socket(server, Person("stranger", session)):
+            pass
+    assert refused.value.response.status_code == 403

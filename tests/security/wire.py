@@ -1,0 +1,113 @@
+"""A client that writes whatever bytes a test wants, over a socket of its own.
+
+with Wire(server.url) as wire:
+    wire.write(b"GET / HTTP/1.1\\r\\n")
+    answer = wire.read_to_the_end()
+"""
+
+import select
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.live import WAIT_SECONDS
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One reply, taken apart; `raw` is all that came."""
+
+    raw: bytes
+
+    @property
+    def status(self) -> int:
+        """0 where the connection was closed without a word."""
+        return int(self.raw.split(b" ", 2)[1]) if self.raw.startswith(b"HTTP/1.1 ") else 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """By name in lower case, the last of each."""
+        lines = self.raw.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
+        pairs = (line.partition(": ") for line in lines)
+        return {name.lower(): value for name, _, value in pairs}
+
+    @property
+    def text(self) -> str:
+        return self.raw.partition(b"\r\n\r\n")[2].decode()
+
+
+class Wire:
+    """A connection; a context manager."""
+
+    def __init__(self, url: str, receive_bytes: int | None = None) -> None:
+        parts = urlsplit(url)
+        self.host = parts.netloc
+        self._socket = socket.socket()
+        if receive_bytes:  # how little of what the server writes the kernel takes by itself
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self._socket.settimeout(WAIT_SECONDS)
+        self._socket.connect((parts.hostname, parts.port))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._socket.close()
+
+    def write(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def write_until_refused(self, piece: bytes, most: int) -> int:
+        """Writes the piece again and again, this many bytes at most; returns how many were taken
+        before the server hung up."""
+        written = 0
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while written < most:
+                written += self._socket.send(piece)
+        return written
+
+    def write_until_stuck(self, piece: bytes, most: int) -> None:
+        """Writes the piece again and again, this many bytes at most, until the server takes nothing
+        for half a second or hangs up."""
+        written = 0
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while written < most and select.select([], [self._socket], [], 0.5)[1]:
+                written += self._socket.send(piece)
+
+    def drip(self, piece: bytes, pause_seconds: float) -> Answer:
+        """Writes the piece again and again with a pause after each, until something comes."""
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while not select.select([self._socket], [], [], pause_seconds)[0]:
+            assert time.monotonic() < give_up_at, "nothing came"
+            self.write(piece)
+        return self.read_to_the_end()
+
+    def ask(self, *lines: bytes, body: bytes = b"") -> Answer:
+        """Sends a head of these lines and a body; returns what comes until the server closes."""
+        self.write(head(*lines) + body)
+        return self.read_to_the_end()
+
+    def read(self) -> bytes:
+        """What comes next; nothing where the server has closed."""
+        return self._socket.recv(65536)
+
+    def read_to_the_end(self) -> Answer:
+        """All that comes until the server closes, however it does that."""
+        raw = b""
+        with suppress(ConnectionResetError):
+            while data := self.read():
+                raw += data
+        return Answer(raw)
+
+
+def head(*lines: bytes) -> bytes:
+    return b"\r\n".join([*lines, b"", b""])

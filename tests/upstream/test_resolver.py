@@ -1,0 +1,170 @@
+"""Names that are looked up: one that hangs is its own upstream's failure, and no other's."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatapp.upstream import resolver
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.resolver import Resolver
+from tests.fake_upstream import FakeUpstream
+from tests.live import ROOT
+
+# With a name server of its own: eight names hang there, while /etc/hosts knows localhost.
+ASKING = """
+import asyncio, sys, time
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.errors import UpstreamFailed
+
+async def ask(client, host, port):
+    began_at = time.monotonic()
+    try:
+        told = " ".join(await client.list_models(Endpoint(f"http://{host}:{port}/v1")))
+    except UpstreamFailed as failed:
+        told = failed.error.message
+    print(f"{host} {time.monotonic() - began_at:.2f} {told}", flush=True)
+
+async def main(port):
+    client = UpstreamClient()
+    hanging = [asyncio.create_task(ask(client, f"gw{n}.example.", port)) for n in range(8)]
+    await asyncio.sleep(0.2)
+    await ask(client, "localhost", port)
+    await asyncio.gather(*hanging)
+
+loop = __import__("uvloop").new_event_loop() if sys.argv[2] == "uvloop" else None
+with asyncio.Runner(loop_factory=loop and (lambda: loop)) as runner:
+    runner.run(main(sys.argv[1]))
+"""
+NAME_SERVER = "127.0.0.77"
+
+
+@pytest.fixture
+def silent_name_server(tmp_path: Path) -> Iterator[list[str]]:
+    """A name server that never answers; the words that start a program which asks it alone."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        pytest.skip("needs root and unshare, to give a program a name server of its own")
+    (tmp_path / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
+    own = f'mount --bind {tmp_path}/resolv.conf /etc/resolv.conf && exec "$@"'
+    words = ["unshare", "--mount", "sh", "-c", own, "sh"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("may not mount anything here")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind((NAME_SERVER, 53))
+        yield words
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_upstreams_whose_names_hang_keep_no_other_waiting(
+    silent_name_server: list[str], upstream: FakeUpstream, loop: str
+) -> None:
+    port = upstream.base_url.rpartition(":")[2].partition("/")[0]
+    done = subprocess.run(
+        [*silent_name_server, sys.executable, "-c", ASKING, port, loop],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.splitlines()
+    host, seconds, told = first.split(" ", 2)
+    assert host == "localhost"
+    assert float(seconds) < 1
+    assert told
+    assert "name server" not in told
+    assert len(others) == 8
+    for line in others:
+        host, seconds, told = line.split(" ", 2)
+        assert told == (
+            f"the address of {host} was not found within 6 seconds, since its name server does "
+            "not answer"
+        )
+        assert 5.5 < float(seconds) < 9
+
+
+class Hanging:
+    """In place of the system's resolver: names that hang until the test lets them go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: Counter[str] = Counter()
+        self.go = threading.Event()
+        self._known = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", self._look_up)
+
+    def _look_up(self, host: str, *args: object, **options: object) -> object:
+        self.asked[host] += 1
+        assert self.go.wait(20)
+        return self._known("127.0.0.1", *args, **options)  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+    monkeypatch.setattr(resolver, "LOOK_UP_SECONDS", 0.2)
+    hanging = Hanging(monkeypatch)
+    yield hanging
+    hanging.go.set()
+
+
+async def test_all_who_want_one_name_wait_for_one_look_up(hanging: Hanging) -> None:
+    names = Resolver()
+    for _ in range(2):
+        asked = [names.addresses("gw.example") for _ in range(20)]
+        failed = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(error) for error in failed} == {OSError}
+    assert hanging.asked == {"gw.example": 1}
+    waiting = asyncio.create_task(names.addresses("gw.example"))
+    hanging.go.set()
+    assert await waiting == ["127.0.0.1"]
+    assert await names.addresses("gw.example") == ["127.0.0.1"]
+    assert hanging.asked == {"gw.example": 2}
+
+
+async def test_as_many_names_as_hang_at_once_are_bounded(
+    hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolver, "MOST_LOOK_UPS", 3)
+    names = Resolver()
+    hosts = [f"gw{number}.example" for number in range(5)]
+    failed = await asyncio.gather(*map(names.addresses, hosts), return_exceptions=True)
+    assert sum("too many other names hang" in str(error) for error in failed) == 2
+    assert len(hanging.asked) == 3
+
+
+async def test_an_address_and_an_idle_connection_need_no_look_up(
+    upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    known = socket.getaddrinfo
+
+    def look_up(host: str, *args: object, **options: object) -> object:
+        looked_up.append(host)
+        return known(host, *args, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    client = UpstreamClient()
+    by_name = upstream.base_url.replace("127.0.0.1", "localhost")
+    for _ in range(3):
+        await client.list_models(Endpoint(by_name))
+    assert looked_up == ["localhost"]
+    await client.list_models(Endpoint(upstream.base_url))
+    assert looked_up == ["localhost"]
+    await client.aclose()
+
+
+async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(host: str, *args: object, **options: object) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(OSError, match="not known"):
+        await Resolver().addresses("nobody.example")

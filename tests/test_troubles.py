@@ -14,7 +14,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from chatapp import environment
-from tests.live import ROOT, Site, child_environment
+from tests.live import ROOT, Site, child_environment, free_port
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, in a data directory"
@@ -161,3 +161,12 @@ def test_a_secret_that_could_not_be_written_whole_is_not_kept(
     with pytest.raises(ImproperlyConfigured, match="is full"):
         environment.generated_secret(tmp_path / "secret_key")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None:
+    away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
+    told = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
+    assert squeezed("The database can't be used: it can't be reached") in told
+    assert squeezed("See that it runs, and that DATABASE_URL names it.") in told
+    assert "hunter22" not in told

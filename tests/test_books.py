@@ -155,6 +155,7 @@ async def test_what_is_saved_is_what_the_upstream_counted(
     books: Counter[str] = Counter()
     for case in cases(ending):
         connected.parameters = {"n": case.choices}
+        connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else 60
         await connected.asave()
         before = len(upstream.chat_requests)
         reply = await ask(case, book_keeping, upstream)
@@ -175,8 +176,6 @@ async def test_what_is_saved_is_what_the_upstream_counted(
 async def ask(case: Case, client: Client, upstream: FakeUpstream) -> UUID:
     """Asks, and ends the reply as the case wants it."""
     case.script(upstream)
-    patience = 0.2 if case.ending is Ending.TIMED_OUT else WAIT_SECONDS
-    generations().client._idle_seconds = generations().client._http.timeout = patience
     async with Tab(client) as tab:
         reply = await tab.ask(PROMPT)
         if case.ending in EARLY:
@@ -240,10 +239,11 @@ async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
 
 @pytest.mark.django_db(transaction=True)
 async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about_is_estimated(
-    book_keeping: Client, upstream: FakeUpstream
+    book_keeping: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
+    connected.silence_seconds = 1
+    await connected.asave()
     upstream.fail(401, {"error": {"message": "no"}})
-    generations().client._idle_seconds = generations().client._http.timeout = 0.2
     upstream.script(Stall())
     saved = []
     for _ in range(2):

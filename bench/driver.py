@@ -142,6 +142,7 @@ class Tab:
         self._fields = fields
         self._ended: asyncio.Future[str] | None = None
         self._first_token: asyncio.Future[None] | None = None
+        self._began: asyncio.Event | None = None
         self._last_stamp = b""
         self.payload_bytes = 0
         self.frames = 0
@@ -149,13 +150,18 @@ class Tab:
 
     def ask(self, order: Order) -> float:
         """Sends the composer's form; returns when (monotonic)."""
+        return self.say(order.prompt())
+
+    def say(self, message: str) -> float:
+        """Sends a prompt as a person types it; returns when."""
         self.watch()
-        return self._send(self._fields | {"message": order.prompt()})
+        return self._send(self._fields | {"message": message})
 
     def watch(self) -> None:
         """From now on `reply_began` and `reply_ended` are of what comes."""
         loop = asyncio.get_running_loop()
         self._ended, self._first_token = loop.create_future(), loop.create_future()
+        self._began = asyncio.Event()
 
     @property
     def path(self) -> str:
@@ -169,6 +175,11 @@ class Tab:
     async def reply_began(self) -> None:
         assert self._first_token
         await asyncio.wait_for(self._first_token, WAIT_SECONDS)
+
+    async def has_conversation(self) -> None:
+        """Returns once the prompt is stored, and so `path` is its conversation's."""
+        assert self._began
+        await asyncio.wait_for(self._began.wait(), REPLY_SECONDS)
 
     async def reply_ended(self) -> str:
         """The ending shown. Raises `TimeoutError` where none comes."""
@@ -186,6 +197,8 @@ class Tab:
             self._first_token.set_result(None)
         if b"<input" in frame:
             self._fields |= _hidden_fields(frame.decode())
+            if self._began and self._fields.get("conversation"):
+                self._began.set()
         if b'data-ending="' in frame and (ending := _ENDING.search(frame)):
             self._end(ending[1].decode())
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,9 +50,13 @@ class Server:
 
 
 @contextmanager
-def serving(**settings: str) -> Iterator[Server]:
-    """Runs the app and an upstream; settings are environment variables. Raises `RuntimeError`."""
-    with scripted_upstream() as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+def serving(*, upstream: str = "", **settings: str) -> Iterator[Server]:
+    """Runs the app, and a scripted upstream where none is given. Raises `RuntimeError`.
+
+    Settings are environment variables.
+    """
+    given = nullcontext(upstream) if upstream else scripted_upstream()
+    with given as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         data = Path(shutil.copytree(_prepared_data(), Path(folder) / "data"))
         port = settings.get("PORT") or str(free_port())
         host = f"127.0.0.1:{port}"

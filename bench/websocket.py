@@ -47,7 +47,9 @@ class WebSocket(asyncio.Protocol):
 
     def send(self, payload: bytes, opcode: int = TEXT) -> None:
         size = len(payload)
-        if size > 125:
+        if size > 0xFFFF:
+            head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, size)
+        elif size > 125:
             head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, size)
         else:
             head = struct.pack("!BB", 0x80 | opcode, 0x80 | size)

@@ -25,19 +25,21 @@ from django.conf import settings
 from django.db import Error, OperationalError
 from django.http.request import split_domain_port, validate_host
 
-from chatapp import frames, metrics, sessions, turns
+from chatapp import frames, metrics, rendering, sessions, turns
 from chatapp.allowance import Allowance
 from chatapp.close_codes import CloseCode
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
 from chatapp.generation import Generation, RemoteReply, generations, stored
+from chatapp.generation.audience import show_to
 from chatapp.idle_sessions import use_by_key
-from chatapp.models import StillStreaming
+from chatapp.models import Message, StillStreaming
 from chatapp.sessions import NotSignedIn
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
 
 logger = logging.getLogger(__name__)
 
+PROMPT_PATIENCE_SECONDS = 1.0  # that a prompt's formatting may hold up its reply
 CLOSE_FRAME_CODES = (1000, 1001)
 BURST_SECONDS = 5.0  # of a socket's average, that may come at once
 WATCH_AGAIN_SECONDS = 1.0  # between drawings of the same for the same socket
@@ -49,6 +51,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     channel_layer_alias = ""  # its process has a channel for all tabs
     user_id = 0
+    head: UUID | None = None  # the last message that it shows
     _is_closed = False
     _watched: tuple[dict[str, Any], float] | None = None  # what was drawn last, and when
     _watching_again: asyncio.TimerHandle | None = None
@@ -130,8 +133,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except (Refused, NotSignedIn, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
+        running = generations().running(conversation)
+        thread = await _drawn(view.thread, running)
         if generations().tabs.shown_by(self) == conversation:
-            await self._show_thread(view)
+            await self._show_thread(view, thread, running)
             self._await_reply(view)
         is_running = view.streaming is not None
         sidebar = frames.sidebar_frame(view.conversation, running=is_running)
@@ -187,13 +192,15 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             raise Refused(TOO_MUCH)
 
     async def _prompt(self, fields: Mapping[str, Any]) -> None:
-        asked = _cleaned(PromptForm(fields))
+        async with generations().one_prompt_at_a_time:
+            asked = _cleaned(PromptForm(fields))
         asked["model"] = await self._offered_model(asked["model"])
         with generations().taking_prompt():
             turn = await self._stored(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
-                await self._start(turn, frames.turn_frame(turn.prompt, turn.reply))
+                self.head = turn.prompt.parent_id
+                await self._start(turn)
                 return
         await self._watch({"conversation": str(turn.conversation.pk)})
 
@@ -203,16 +210,31 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         with generations().taking_prompt():
             turn = await self._stored(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
-            await self._start(turn, frames.thread_frame(turn.thread))
+            self.head = None
+            await self._start(turn)
 
-    async def _start(self, turn: Turn, frame: str) -> None:
-        """Shows a turn in every tab of its conversation, and lets it stream."""
-        around = frames.composer_frame(turn.conversation, turn.reply)
-        around += frames.sidebar_frame(turn.conversation, running=True, first=True)
-        for tab in list(generations().tabs.showing(turn.conversation.pk)):
-            # Another tab may show another branch.
-            await tab.show((frame if tab is self else frames.thread_frame(turn.thread)) + around)
-        generations().start(turn.reply, turn.history, self)
+    async def _start(self, turn: Turn) -> None:
+        """Shows a turn in every tab of its conversation, and lets it stream.
+
+        Most show the branch that it follows. What the others show is drawn once for all of them.
+        """
+        showing = generations().tabs.showing(turn.conversation.pk)
+        at_branch = {tab for tab in showing if tab.head and tab.head == turn.prompt.parent_id}
+        if not turn.prompt.parent_id:
+            at_branch.add(self)
+        html_of = await rendering.arendered([turn.prompt.content], PROMPT_PATIENCE_SECONDS)
+        thread = await _drawn(turn.thread) if showing - at_branch else None
+        async with generations().one_prompt_at_a_time:
+            around = frames.composer_frame(turn.conversation, turn.reply)
+            around += frames.sidebar_frame(turn.conversation, running=True, first=True)
+            following = frames.turn_frame(turn.prompt, turn.reply, html_of)
+            whole = frames.thread_frame(thread) if thread else ""
+            others = showing - at_branch if thread else set()
+            for tab in showing:
+                tab.head = turn.reply.pk
+            await show_to(showing & at_branch, following + around)
+            await show_to(others, whole + around)
+            generations().start(turn.reply, turn.history, self)
 
     async def _stop(self, fields: Mapping[str, Any]) -> None:
         if running := self._running(fields):
@@ -259,7 +281,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         now = time.monotonic()
         before, at = self._watched or ({}, 0.0)
         early = at + WATCH_AGAIN_SECONDS - now
-        if seen != before or early <= 0:
+        if seen != before or early <= 0 or not self._shows(seen):
             self._forget_watched()
             self._watched = seen, now
             return False
@@ -270,35 +292,53 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _watch_again(self, seen: dict[str, Any]) -> None:
         self._forget_watched()
-        self._drawing = asyncio.create_task(self._act("watch", seen))
+        self._watched = seen, time.monotonic()
+        self._drawing = asyncio.create_task(self._draw_again(seen))
+
+    async def _draw_again(self, seen: dict[str, Any]) -> None:
+        try:
+            await self._draw(seen, is_again=True)
+        except (Refused, NotSignedIn, Error) as error:
+            logger.info("A tab could not be brought up to date: %s", error)
 
     def _forget_watched(self) -> None:
         self._watched = None
-        if self._watching_again:
-            self._watching_again.cancel()
-            self._watching_again = None
+        for later in (self._watching_again, self._drawing):
+            if later:
+                later.cancel()
+        self._watching_again = self._drawing = None
 
-    async def _draw(self, seen: dict[str, Any]) -> None:
+    def _shows(self, seen: dict[str, Any]) -> bool:
+        return bool(generations().tabs.shown_by(self) == seen["conversation"])
+
+    async def _draw(self, seen: dict[str, Any], *, is_again: bool = False) -> None:
         conversation = seen["conversation"]
         while True:
             running = generations().running(conversation)
             view = await database_sync_to_async(self._view)(conversation, seen["head"])
+            head = view.head
+            is_behind = head and (head.pk, head.ending) != (seen["head"], seen["ending"])
+            thread = await _drawn(view.thread, running) if is_behind else None
             if generations().running(conversation) is running:
                 break
-        head = view.head
-        if head and (head.pk, head.ending) != (seen["head"], seen["ending"]):
-            await self._show_thread(view)
+        if is_again and not self._shows(seen):  # the tab has moved on, or is gone
+            return
+        if thread:
+            await self._show_thread(view, thread, running)
         elif running:
             metrics.snapshots.labels("join").inc()
             await self.show(await running.snapshot())
+        self.head = head.pk if head else None
         generations().show(self, conversation)
         self._await_reply(view)
 
-    async def _show_thread(self, view: View) -> None:
-        """Draws a conversation in this tab, and readies the composer for what may follow."""
+    async def _show_thread(
+        self, view: View, thread: frames.ThreadParts, running: Generation | None
+    ) -> None:
+        """Shows a drawn conversation in this tab, and readies the composer for what may follow."""
         if view.head:
-            running = generations().running(view.conversation.pk)
-            frame = frames.thread_frame(view.thread, running.live.view() if running else None)
+            self.head = view.head.pk
+            frame = frames.thread_frame(thread, running.live.view() if running else None)
             await self.show(frame + frames.composer_frame(view.conversation, view.head))
 
     def _await_reply(self, view: View) -> None:
@@ -355,6 +395,14 @@ def _fields_of(message: str) -> dict[str, Any]:
         return {name: json.loads(text) for name, text in texts.items() if text[0] not in b"{["}
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return {}
+
+
+async def _drawn(messages: list[Message], running: Generation | None = None) -> frames.ThreadParts:
+    """A conversation, all but the reply that runs in it, drawn while others have their turn."""
+    live = running.message.pk if running else None
+    texts = frames.texts_of(message for message in messages if message.pk != live)
+    html_of = await rendering.arendered(texts)
+    return await asyncio.to_thread(frames.ThreadParts.of, messages, html_of, live)
 
 
 def _cleaned(form: forms.Form) -> dict[str, Any]:

@@ -13,6 +13,42 @@ RENDERING_SHARE = 0.1
 # room for what does not get less with fewer flushes, and for bursts.
 BUSY_SHARE = 0.9
 SAMPLE_SECONDS = 0.1
+SLICE_SECONDS = 0.004  # of long work
+
+
+class Share:
+    """Of the event loop: long work in it is cut, and others get as much time as it takes."""
+
+    def __init__(self) -> None:
+        self._began_at = time.monotonic()
+
+    async def give(self) -> None:
+        """To be called between small pieces of the work; returns at once most of the time."""
+        took = time.monotonic() - self._began_at
+        if took > SLICE_SECONDS:
+            await asyncio.sleep(took)
+            self._began_at = time.monotonic()
+
+
+class OneAtATime:
+    """Around what takes a noticeable part of a turn of the event loop, where many may come at once.
+
+    When one has done its work, others get as much time as it took before the next begins.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._began_at = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._lock.acquire()
+        self._began_at = time.monotonic()
+
+    async def __aexit__(self, *_error: object) -> None:
+        try:
+            await asyncio.sleep(time.monotonic() - self._began_at)
+        finally:
+            self._lock.release()
 
 
 class Pace:
@@ -20,6 +56,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.spread = DISPLAY_FRAME_SECONDS
+        self.one_at_a_time = OneAtATime()
 
     def interval(self, rendering: float) -> float:
         """Seconds until the next flush of a reply whose flushes take `rendering` seconds."""

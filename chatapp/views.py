@@ -23,7 +23,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
 
-from chatapp import frames, markdown, readiness
+from chatapp import frames, readiness, rendering
 from chatapp.accounts import confirm, is_setup_token, setup_token
 from chatapp.catalogue import Offer
 from chatapp.forms import SetupForm
@@ -73,7 +73,7 @@ def _chat_page(
     context: dict[str, object] = {
         "conversation": conversation,
         "head": head,
-        "thread": frames.thread_html(thread, live),
+        "thread": frames.thread_html(thread, _html_of(thread, live), live),
         "offers": offers,
         "chosen_model": _chosen_model(offers, thread),
         "prompt_id": uuid4(),
@@ -84,6 +84,12 @@ def _chat_page(
     context |= _sidebar(request)
     context["socket_url"] = _socket_url(conversation, head)
     return render(request, "chat/page.html", context)
+
+
+def _html_of(thread: list[Message], live: frames.ReplyView | None) -> rendering.HtmlOf:
+    streaming = live.message.pk if live else None
+    others = [message for message in thread if message.pk != streaming]
+    return rendering.rendered(frames.texts_of(others))
 
 
 def _uuid(text: str) -> UUID | None:
@@ -184,7 +190,8 @@ def _moment(text: str) -> datetime | None:
 @require_GET
 @login_required
 def help_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "help.html", {"text": markdown.render(HELP.read_text())})
+    text = HELP.read_text()
+    return render(request, "help.html", {"text": rendering.rendered([text])(text)})
 
 
 @require_GET

@@ -155,7 +155,7 @@ async def test_what_is_saved_is_what_the_upstream_counted(
     books: Counter[str] = Counter()
     for case in cases(ending):
         connected.parameters = {"n": case.choices}
-        connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else 60
+        connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else int(WAIT_SECONDS)
         await connected.asave()
         before = len(upstream.chat_requests)
         reply = await ask(case, book_keeping, upstream)
@@ -241,9 +241,9 @@ async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
 async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about_is_estimated(
     book_keeping: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
+    upstream.fail(401, {"error": {"message": "no"}})
     connected.silence_seconds = 1
     await connected.asave()
-    upstream.fail(401, {"error": {"message": "no"}})
     upstream.script(Stall())
     saved = []
     for _ in range(2):

@@ -39,7 +39,7 @@ def test_every_name_is_the_apps_and_says_its_unit() -> None:
         if hasattr(collector, "collect") and not isinstance(collector, type)
         for metric in collector.collect()
     ]
-    assert len(ours) == 12
+    assert len(ours) == 13
     for metric in ours:
         assert metric.name.startswith("chatapp_")
         assert metric.documentation.endswith(".")

@@ -293,7 +293,7 @@ def test_an_upgrade_books_what_died_before_it(
     other = lost.other_choice(Reply(choice=1), Ending.COMPLETE)
     other.save(force_insert=True)
     conversation.answer(prompt, gateway, MODEL, uuid4())  # which streams
-    import_module("chatapp.migrations.0008_usage_and_clock").book_what_died(apps, None)
+    import_module("chatapp.migrations.0007_usage_and_clock").book_what_died(apps, None)
     booked = Usage.objects.get()
     assert (booked.message_id, booked.provenance) == (lost.pk, "unknown")
 

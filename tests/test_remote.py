@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.frames import LiveReply, ReplyView, snapshot_frame, thread_html
+from chatapp.frames import LiveReply, snapshot_frame, thread_html
 from chatapp.generation.audience import Audience
 from chatapp.generation.mail import Letter
 from chatapp.generation.remote import SILENT, Follower, RemoteReply
 from chatapp.generation.tabs import Tabs
 from chatapp.models import Message
+from chatapp.rendering import rendered
 from chatapp.upstream.reply import Ending
 from tests.page import Page
 
@@ -65,8 +66,8 @@ class Pair:
         self.remote = RemoteReply(self.message.pk, self.conversation, uuid4(), showing, self.back)
 
     def open_tab(self) -> Tab:
-        view = ReplyView.of(Message(id=self.message.pk, role="assistant", ending="streaming"))
-        tab = Tab(f'<div id="messages">{thread_html([view.message])}</div>')
+        message = Message(id=self.message.pk, role="assistant", ending="streaming")
+        tab = Tab(f'<div id="messages">{thread_html([message], rendered([]))}</div>')
         self.tabs.add(tab)
         self.tabs.show(tab, self.conversation)
         self.remote.join(tab)

@@ -296,6 +296,7 @@ SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
 async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
+    upstream.models.append("another")
     function = {"name": CLOCK, "arguments": "{}"}
     signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
     upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
@@ -316,6 +317,7 @@ async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else
 async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
     tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
 ) -> None:
+    upstream.models.append("another")
     upstream.script(
         *(choice({name: "Tokyo, "}), choice({name: "so ask."})),
         *(call(CLOCK, "{}"), finish("tool_calls"), done()),

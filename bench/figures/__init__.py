@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from bench.figures import (
+    bombs,
     closing,
     cluster,
     cpu,
@@ -28,5 +29,7 @@ FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
     "memory": memory.measure,
     "traffic": traffic.measure,
     **{f"journal.{name}": measure for name, measure in journal.PARTS.items()},
+    "bombs": bombs.measure,
+    "growth": bombs.measure_growth,
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},
 }

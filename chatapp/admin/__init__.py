@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 from django.views.generic import RedirectView
 
-from chatapp import frames, tools
+from chatapp import frames, rendering, tools
 from chatapp.accounts import ask_to_confirm, is_confirmed
 from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
 from chatapp.admin.people import is_superuser
@@ -99,7 +99,8 @@ class ConversationAdmin(ReadOnlyAdmin):
     @admin.display(description="Messages")
     def thread(self, conversation: Conversation) -> SafeString:
         """Every message of every branch, oldest first."""
-        return frames.review_html(conversation.messages.select_related("usage", "upstream"))
+        messages = list(conversation.messages.select_related("usage", "upstream"))
+        return frames.review_html(messages, rendering.rendered(frames.texts_of(messages)))
 
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]

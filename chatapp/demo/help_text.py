@@ -30,8 +30,8 @@ KEYWORDS = {
         tool tools mcp call calls called calling function functions allow deny permission clock
         arguments
     """,
-    "Sources and pictures": """
-        source citation citations cited link links picture image images sound spoken audio
+    "What stands under an answer": """
+        source sources citation citations cited picture pictures image images sound spoken audio
         transcript
     """,
     "How sure the model was": """

@@ -8,9 +8,11 @@ from chatapp.frames.live import LiveReply
 from chatapp.frames.page import composer_frame, problem_frame, sidebar_frame
 from chatapp.frames.replies import (
     ReplyView,
+    ThreadParts,
     delay_frame,
     review_html,
     snapshot_frame,
+    texts_of,
     thread_frame,
     thread_html,
     turn_frame,
@@ -19,12 +21,14 @@ from chatapp.frames.replies import (
 __all__ = [
     "LiveReply",
     "ReplyView",
+    "ThreadParts",
     "composer_frame",
     "delay_frame",
     "problem_frame",
     "review_html",
     "sidebar_frame",
     "snapshot_frame",
+    "texts_of",
     "thread_frame",
     "thread_html",
     "turn_frame",

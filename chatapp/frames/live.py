@@ -1,5 +1,6 @@
 """A streaming reply as its viewers have it."""
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from typing import assert_never
@@ -9,6 +10,7 @@ from django.utils.html import escape
 
 from chatapp.endings import retry_text
 from chatapp.frames.replies import (
+    LONGEST_SHOWN,
     CallRegion,
     Region,
     ReplyView,
@@ -21,10 +23,11 @@ from chatapp.frames.swaps import replace, swap
 from chatapp.markdown import (
     Append,
     Change,
+    Job,
     LiveMarkdown,
-    ReplaceAll,
     ReplaceBlock,
     ReplaceLast,
+    Work,
 )
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
@@ -67,11 +70,14 @@ class LiveReply:
 
     def answer_was_reasoning(self, reasoning: str) -> None:
         """What was shown as the round's answer moves to its reasoning, all of which is given."""
-        self._texts.pop((self._round, "answer"), None)
-        self._texts[self._round, "reasoning"] = LiveMarkdown()
-        self._order = [key for key in self._order if key[0] != self._round]
-        self._order.append((self._round, "reasoning"))
-        self._texts[self._round, "reasoning"].append(reasoning)
+        answer = self._texts.pop((self._round, "answer"), None)
+        key = (self._round, "reasoning")
+        if answer is None or key in self._texts:
+            answer = LiveMarkdown()
+            answer.append(reasoning)
+        self._texts[key] = answer  # which is the same text, where no other reasoning came before it
+        self._order = [one for one in self._order if one[0] != self._round]
+        self._order.append(key)
         self._must_redraw = True
 
     def write_call(self, index: int, identity: str, name: str, arguments: str) -> None:
@@ -80,13 +86,18 @@ class LiveReply:
         key = (self._round, str(index))
         element_id = call_id(self.message, self._round, index)
         if key not in self._calls:
-            run = ToolRun(identity, name, arguments)
+            run = ToolRun(identity, name, "")
             self._calls[key] = CallRegion(self._round, index, run, element_id)
             self._order.append(key)
-            return
         run = self._calls[key].run
-        run.arguments += arguments
-        self._arguments[key] = self._arguments.get(key, "") + arguments
+        # How much is left out is said when the call is whole.
+        added = arguments[: LONGEST_SHOWN - len(run.arguments)]
+        if added:
+            run.arguments += added
+            self._arguments[key] = self._arguments.get(key, "") + added
+        if unshown := len(arguments) - len(added):
+            region = self._calls[key]
+            self._calls[key] = dataclasses.replace(region, unshown=region.unshown + unshown)
         if name and name != run.name:
             run.name = name
             self._stale.add(key)
@@ -109,30 +120,45 @@ class LiveReply:
         self._round += 1
 
     def changes(self) -> str:
-        """The frames for what came since the last call; empty where nothing did."""
-        return self._frames_of({key: text.changes() for key, text in self._texts.items()})
+        """The frames for what came since the last call; empty where nothing did.
+
+        No more of it than fits into a turn of the event loop: more is to come where it `is_behind`.
+        """
+        work = Work()
+        return self._frames_of({key: text.changes(work) for key, text in self._texts.items()})
 
     @property
-    def is_coloured(self) -> bool:
-        return all(text.is_coloured for text in self._texts.values())
+    def is_behind(self) -> bool:
+        return any(text.is_behind for text in self._texts.values())
 
-    def colour(self) -> str:
-        """The frames that colour one finished block of each region, where one waits for it."""
-        if self._must_redraw:
-            return ""
-        steps = {key: text.colour() for key, text in self._texts.items()}
-        return "".join(
-            _change_frame(region_id(self.message, *key), step)
-            for key, changes in steps.items()
-            for step in changes
-        )
+    @property
+    def has_jobs(self) -> bool:
+        """Whether finished blocks wait to be drawn as a whole."""
+        return any(text.has_jobs for text in self._texts.values())
 
-    def finish(self) -> str:
-        """The frames that complete every region; nothing is appended after this."""
+    def jobs(self) -> tuple[LiveMarkdown, list[Job]]:
+        """The next of them, and the text that they are of. There must be some."""
+        text = next(text for text in self._texts.values() if text.has_jobs)
+        return text, text.jobs()
+
+    def take(self, text: LiveMarkdown, jobs: list[Job], drawn: list[str]) -> str:
+        """The frames for what came of jobs; `drawn` is empty where nothing did."""
+        changes = [
+            step for job, html in zip(jobs, drawn, strict=False) for step in text.take(job, html)
+        ]
+        key = next((key for key, one in self._texts.items() if one is text), None)
+        if self._must_redraw or key not in self._shown or key is None:
+            return ""  # it is drawn as a whole yet
+        target = region_id(self.message, *key)
+        return "".join(_change_frame(target, step) for step in changes)
+
+    def finish(self) -> None:
+        """Nothing is appended after this: the next changes complete every region."""
         for key, region in self._calls.items():
-            if region.run.state is RunState.CANCELLED:
+            if region.run.state is RunState.CANCELLED or region.unshown:
                 self._stale.add(key)
-        return self._frames_of({key: text.finish() for key, text in self._texts.items()})
+        for text in self._texts.values():
+            text.finish()
 
     def ended_frame(self) -> str:
         """Sets the reply's ending, notice, usage and actions, once its message is saved."""
@@ -211,7 +237,5 @@ def _change_frame(target: str, change: Change) -> str:
             return replace(f"#{target}>:last-child", html)
         case ReplaceBlock(index, html):
             return replace(f"#{target}>:nth-child({index + 1})", html)
-        case ReplaceAll(html):
-            return swap("innerHTML", f"#{target}", html)
         case _:
             assert_never(change)

@@ -9,10 +9,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chatapp.endings import flagged_categories, notice_of
 from chatapp.frames.swaps import replace, swap
-from chatapp.markdown import render
 from chatapp.models import Message
 from chatapp.models.rounds import Round, ToolRun
+from chatapp.rendering import HtmlOf
 
+LONGEST_SHOWN = 20_000  # characters of a tool call's arguments, and of its result
 REGIONS = ("reasoning", "answer", "refusal")
 
 
@@ -35,6 +36,27 @@ class CallRegion:
     run: ToolRun
     element_id: str
     name: str = "tool-call"
+    unshown: int = 0  # characters of the arguments that came and were not kept for the page
+
+    @property
+    def arguments(self) -> "Excerpt":
+        return Excerpt.of(self.run.arguments, self.unshown)
+
+    @property
+    def result(self) -> "Excerpt":
+        return Excerpt.of(self.run.result)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """As much of a text that nobody formatted as a page shows, and how much it leaves out."""
+
+    text: str
+    left_out: int = 0  # characters
+
+    @classmethod
+    def of(cls, text: str, more: int = 0) -> "Excerpt":
+        return cls(text[:LONGEST_SHOWN], max(0, len(text) - LONGEST_SHOWN) + more)
 
 
 @dataclass(frozen=True)
@@ -46,13 +68,13 @@ class ReplyView:
     silent_for: float = 0.0  # seconds, of a reply that streams; the page counts on
 
     @classmethod
-    def of(cls, message: Message) -> "ReplyView":
+    def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
         return cls(
             message,
             [
                 region
                 for number, round in enumerate(message.rounds)
-                for region in _regions_of(message, number, round)
+                for region in _regions_of(message, number, round, html_of)
             ],
         )
 
@@ -90,12 +112,28 @@ def call_id(message: Message, round: int, index: int) -> str:
     return f"c{key_of(message)}-{round}-{index}"
 
 
-def _regions_of(message: Message, number: int, round: Round) -> list[Region | CallRegion]:
+def texts_of(messages: Iterable[Message]) -> list[str]:
+    """All that must be rendered before these messages can be shown."""
+    texts: list[str] = []
+    for message in messages:
+        if message.is_prompt:
+            texts.append(message.content)
+        else:
+            texts += [text for round in message.rounds for _, text in _texts_of_round(round)]
+    return texts
+
+
+def _texts_of_round(round: Round) -> list[tuple[str, str]]:
     texts = zip(REGIONS, (round.reasoning, round.content, round.refusal), strict=True)
+    return [(name, text) for name, text in texts if text]
+
+
+def _regions_of(
+    message: Message, number: int, round: Round, html_of: HtmlOf
+) -> list[Region | CallRegion]:
     regions: list[Region | CallRegion] = [
-        Region(name, region_id(message, number, name), render(text), number)
-        for name, text in texts
-        if text
+        Region(name, region_id(message, number, name), html_of(text), number)
+        for name, text in _texts_of_round(round)
     ]
     calls = [
         CallRegion(number, index, run, call_id(message, number, index))
@@ -108,31 +146,52 @@ def reply_html(view: ReplyView) -> SafeString:
     return render_to_string("chat/_reply.html", view.context())
 
 
-def prompt_html(message: Message) -> SafeString:
+def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
     return render_to_string(
-        "chat/_prompt.html", {"message": message, "html": render(message.content)}
+        "chat/_prompt.html", {"message": message, "html": html_of(message.content)}
     )
 
 
-def thread_html(messages: Iterable[Message], live: ReplyView | None = None) -> SafeString:
+@dataclass(frozen=True)
+class ThreadParts:
+    """A conversation whose messages are drawn, all but the reply that streams in this process."""
+
+    before: str
+    live: UUID | None
+    after: str
+
+    @classmethod
+    def of(cls, messages: Iterable[Message], html_of: HtmlOf, live: UUID | None) -> "ThreadParts":
+        """Takes a while where the conversation is long; touches no database."""
+        parts: list[list[str]] = [[], []]
+        is_found = False
+        for message in messages:
+            if message.pk == live:
+                is_found = True
+            elif message.is_prompt:
+                parts[is_found].append(prompt_html(message, html_of))
+            else:
+                parts[is_found].append(reply_html(ReplyView.of(message, html_of)))
+        return cls("".join(parts[0]), live if is_found else None, "".join(parts[1]))
+
+    def html(self, live: ReplyView | None) -> SafeString:
+        middle = reply_html(live) if live and live.message.pk == self.live else ""
+        return mark_safe(self.before + middle + self.after)  # noqa: S308 - rendered templates
+
+
+def thread_html(
+    messages: Iterable[Message], html_of: HtmlOf, live: ReplyView | None = None
+) -> SafeString:
     """A whole conversation; `live` is the reply in it that streams in this process."""
-    parts = []
-    for message in messages:
-        if message.is_prompt:
-            parts.append(prompt_html(message))
-        elif live and live.message.pk == message.pk:
-            parts.append(reply_html(live))
-        else:
-            parts.append(reply_html(ReplyView.of(message)))
-    return mark_safe("".join(parts))  # noqa: S308 - each part is a rendered template
+    return ThreadParts.of(messages, html_of, live.message.pk if live else None).html(live)
 
 
-def review_html(messages: Iterable[Message]) -> SafeString:
+def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
     """Every message with its usage, upstream and ids, for an administrator to read."""
     views = [
         (
             message,
-            ReplyView.of(message),
+            ReplyView.of(message, html_of),
             notice_of(message),
             message.extras,
             flagged_categories(message.moderation),
@@ -142,15 +201,15 @@ def review_html(messages: Iterable[Message]) -> SafeString:
     return render_to_string("admin/_review.html", {"views": views})
 
 
-def turn_frame(prompt: Message, reply: Message) -> str:
+def turn_frame(prompt: Message, reply: Message, html_of: HtmlOf) -> str:
     """Shows a new prompt, in place of the one the page drew by itself, and its empty reply."""
-    turn = prompt_html(prompt) + reply_html(ReplyView.of(reply))
+    turn = prompt_html(prompt, html_of) + reply_html(ReplyView(reply, []))
     drawn = swap("delete", f"#m-{prompt.pk}") + swap("delete", f"#reply-{reply.pk}")
     return drawn + swap("append", "#messages", turn)
 
 
-def thread_frame(messages: Iterable[Message], live: ReplyView | None = None) -> str:
-    return swap("innerHTML", "#messages", thread_html(messages, live))
+def thread_frame(thread: ThreadParts, live: ReplyView | None = None) -> str:
+    return swap("innerHTML", "#messages", thread.html(live))
 
 
 def snapshot_frame(view: ReplyView) -> str:

@@ -2,9 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
+
+from chatapp.pace import Share
 
 
 class Watcher(Protocol):
@@ -18,11 +20,20 @@ class Tab(Watcher, Protocol):
 
     user_id: int
     session_key: str
+    head: UUID | None  # the last message that it shows
 
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it."""
 
     async def close(self, code: int) -> None: ...
+
+
+async def show_to(watchers: Collection[Watcher], frame: str) -> None:
+    """Sends a frame to many, and lets others have their turn in between."""
+    share = Share()
+    for watcher in watchers:
+        await watcher.show(frame)
+        await share.give()
 
 
 class Audience:
@@ -67,15 +78,14 @@ class Audience:
             self._giving_up = loop.call_at(self._wait_until, self._when_nobody_waits)
 
     async def show(self, frame: str) -> None:
+        """To be called again only when this has returned, or frames would overtake each other."""
         self.sequence += 1
-        for watcher in (*self._showing, *self._following):
-            await watcher.show(frame)
+        await show_to({*self._showing, *self._following}, frame)
 
     async def show_everywhere(self, frame: str) -> None:
         """Also to the tabs that wait for the reply while they show something else."""
         self.sequence += 1
-        for watcher in self._showing | self._waiting:
-            await watcher.show(frame)
+        await show_to(self._showing | self._waiting, frame)
 
     def close(self) -> None:
         """Stops the clock of the last tab's grace."""

@@ -1,32 +1,35 @@
-"""When a reply's new HTML goes to its tabs: at once, and no oftener than the pace allows."""
+"""When a reply's new HTML goes to its tabs: at once, and no oftener than the pace allows.
+
+One thing is shown after the other: what is drawn next is drawn when all tabs have what was drawn
+before, so that no frame overtakes another on its way to any of them.
+"""
 
 import asyncio
 import time
 
-from chatapp import metrics
+from chatapp import metrics, rendering
 from chatapp.frames import LiveReply
 from chatapp.generation.audience import Audience
 from chatapp.pace import Pace
 
-Uncoloured = asyncio.Queue["Flushes"]  # those of replies whose finished code waits for colours
+DRAWING_SECONDS = 10.0  # that the end of a reply waits for its colours and formulas
 
 
 class Flushes:
     """Of one reply. Cancel what is pending with `close`."""
 
-    def __init__(
-        self, live: LiveReply, audience: Audience, pace: Pace, uncoloured: Uncoloured
-    ) -> None:
+    def __init__(self, live: LiveReply, audience: Audience, pace: Pace) -> None:
         self._live = live
-        self._uncoloured = uncoloured
         self._audience = audience
         self._pace = pace
+        self._showing = asyncio.Lock()
         self._flushed_at = 0.0
         self._unshown_since: float | None = None
         self._interval = 0.0
         self._rendering = 0.0  # seconds a flush, smoothed: one block of code is no reason to wait
         self._next: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._drawing: asyncio.Task[None] | None = None
 
     async def soon(self, read_at: float) -> None:
         """Flushes what was read then, now or as soon as the last flush is old enough."""
@@ -39,9 +42,45 @@ class Flushes:
         if early <= 0:
             await self.now()
         else:
-            self._next = asyncio.get_running_loop().call_later(early, self._flush_later)
+            self._later(early)
 
     async def now(self) -> None:
+        """Flushes what fits into a turn of the event loop, and the rest in the next turns."""
+        async with self._showing:
+            await self._flush()
+        if self._live.is_behind and not self._next:
+            self._later(0)
+
+    async def until_shown(self) -> None:
+        """Returns when all tabs have all that had arrived."""
+        await self.now()
+        while self._live.is_behind:
+            await self._turn()
+
+    async def last(self) -> None:
+        """Completes every region; nothing comes after this."""
+        self.close()
+        self._live.finish()
+        await self._turn()
+        while self._live.is_behind:
+            await self._turn()
+        self._draw()
+        if self._drawing:
+            await asyncio.wait([self._drawing], timeout=DRAWING_SECONDS)
+            self._drawing.cancel()
+            await asyncio.wait([self._drawing])
+
+    def close(self) -> None:
+        if self._next:
+            self._next.cancel()
+            self._next = None
+
+    async def _turn(self) -> None:
+        """One flush of many: others get as much time before the next, of whatever reply it is."""
+        async with self._pace.one_at_a_time, self._showing:
+            await self._flush()
+
+    async def _flush(self) -> None:
         self._flushed_at = time.monotonic()
         read_at, self._unshown_since = self._unshown_since, None
         frame = self._live.changes()
@@ -51,27 +90,32 @@ class Flushes:
             await self._audience.show(frame)
             if read_at:
                 metrics.added_latency.observe(time.monotonic() - read_at)
-        if not self._live.is_coloured:
-            self._uncoloured.put_nowait(self)
+        self._draw()
 
-    async def colour(self) -> None:
-        """Colours the code of one finished block."""
-        if frame := self._live.colour():
-            await self._audience.show(frame)
-        if not self._live.is_coloured:
-            self._uncoloured.put_nowait(self)
+    def _draw(self) -> None:
+        if self._live.has_jobs and (self._drawing is None or self._drawing.done()):
+            self._drawing = asyncio.create_task(self._draw_all())
 
-    async def last(self) -> None:
-        """Completes every region; nothing comes after this."""
-        self.close()
-        if frame := self._live.finish():
-            await self._audience.show(frame)
+    async def _draw_all(self) -> None:
+        """Shows colours, formulas and large blocks, which workers draw."""
+        while self._live.has_jobs:
+            text, jobs = self._live.jobs()
+            drawn = await rendering.drawn(jobs)
+            async with self._showing:
+                if frame := self._live.take(text, jobs, drawn):
+                    await self._audience.show(frame)
 
-    def close(self) -> None:
-        if self._next:
-            self._next.cancel()
-            self._next = None
+    def _later(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._next = loop.call_later(seconds, self._flush_later)
 
     def _flush_later(self) -> None:
         self._next = None
-        self._task = asyncio.create_task(self.now())
+        self._task = asyncio.create_task(
+            self._turn_and_more() if self._live.is_behind else self.now()
+        )
+
+    async def _turn_and_more(self) -> None:
+        await self._turn()
+        if self._live.is_behind and not self._next:
+            self._later(0)

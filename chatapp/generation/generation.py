@@ -12,7 +12,7 @@ from structlog.contextvars import bind_contextvars
 from chatapp import metrics
 from chatapp.frames import LiveReply, delay_frame, sidebar_frame, snapshot_frame
 from chatapp.generation.audience import Audience
-from chatapp.generation.flushes import Flushes, Uncoloured
+from chatapp.generation.flushes import Flushes
 from chatapp.generation.storing import stored
 from chatapp.generation.tabs import Showing
 from chatapp.generation.writer import Toolless, Writer
@@ -43,14 +43,13 @@ class Generation:
         pace: Pace,
         toolless: Toolless,
         showing: Showing,
-        uncoloured: Uncoloured,
         journal: Segment,
     ) -> None:
         self.message = message
         self.live = LiveReply(message)
         self.audience = Audience(showing, self._abandon)
         self.began_at = self.saved_at = time.monotonic()
-        self._flushes = Flushes(self.live, self.audience, pace, uncoloured)
+        self._flushes = Flushes(self.live, self.audience, pace)
         self._journal = journal
         self.writer = Writer(message, history, client, self.live, self._flushes, toolless, journal)
         self._writing: asyncio.Task[None] | None = None

@@ -21,7 +21,6 @@ from chatapp.catalogue import Catalogue
 from chatapp.close_codes import CloseCode
 from chatapp.generation.audience import Tab
 from chatapp.generation.exchange import Exchange
-from chatapp.generation.flushes import Uncoloured
 from chatapp.generation.generation import Generation
 from chatapp.generation.mail import post_from_outside
 from chatapp.generation.presence import Presence, Sighting
@@ -31,7 +30,7 @@ from chatapp.generation.tabs import Tabs
 from chatapp.generation.writer import Toolless
 from chatapp.journal import Journal, Segment
 from chatapp.models import Message
-from chatapp.pace import Pace
+from chatapp.pace import OneAtATime, Pace
 from chatapp.tools import close_shared_toolbox
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.dialects import ChatMessage
@@ -65,6 +64,7 @@ class Generations:
         self.exchange = Exchange(self.process, self.tabs, self.running, look_again_at)
         self.is_draining = False
         self._prompts = 0  # that are being stored
+        self.one_prompt_at_a_time = OneAtATime()
         self._presence: Presence | None = None
         self._journal: Journal | None = None
         self._exchanging: asyncio.Task[None] | None = None
@@ -72,7 +72,6 @@ class Generations:
         self._looking: asyncio.Task[None] | None = None
         self._pace = Pace()
         self._toolless: Toolless = set()
-        self._uncoloured: Uncoloured = asyncio.Queue()
         self._running: dict[UUID, Generation] = {}
         metrics.replies_running.set_function(lambda: len(self._running))
         self._tasks: set[asyncio.Task[None]] = set()
@@ -119,7 +118,6 @@ class Generations:
             self._pace,
             self._toolless,
             showing,
-            self._uncoloured,
             self._journal.open(message.pk) if self._journal else Segment.off(),
         )
         for watcher in {tab, *showing}:
@@ -135,7 +133,6 @@ class Generations:
             self._upkeep = [
                 asyncio.create_task(self._pace.watch(), context=own),
                 asyncio.create_task(self._checkpoint(), context=own),
-                asyncio.create_task(self._colour(), context=own),
             ]
         self.exchange.tell_of_turn(message.conversation.user_id, conversation)
         return generation
@@ -284,15 +281,6 @@ class Generations:
             if self._presence and self._presence.was_given_up(since=generation.began_at):
                 # Other tabs may show that it was interrupted; what is saved now is the truth.
                 self.exchange.tell_of_turn(generation.message.conversation.user_id, conversation)
-
-    async def _colour(self) -> None:
-        """Colours finished code, one block a turn of the loop, so that tokens go first."""
-        while True:
-            try:
-                await (await self._uncoloured.get()).colour()
-            except Exception:  # what is wrong with one block's colours is not with another's
-                logger.exception("Code could not be coloured")
-            await asyncio.sleep(0)
 
     async def _checkpoint(self) -> None:
         """Saves what has arrived, each reply every few seconds, a few at a time."""

@@ -1,5 +1,6 @@
 """The upstream's side of a reply: its requests, folded into rounds, with the tools in between."""
 
+import asyncio
 import time
 
 from chatapp import metrics
@@ -32,6 +33,9 @@ from chatapp.upstream.events import (
 from chatapp.upstream.reply import Reply
 
 MAX_ROUNDS = 8
+# After a read that holds many events, others get as much time as it took to decode them.
+MANY_EVENTS = 32
+SECONDS_AN_EVENT = 0.0001
 
 Toolless = set[tuple[int, str]]  # upstreams' models that have refused tools
 
@@ -156,6 +160,8 @@ class Writer:
                     self._apply(event)
                 self.is_dirty = True
                 await self._flushes.soon(read_at)
+                if len(events) > MANY_EVENTS:  # as many as a model never writes at once
+                    await asyncio.sleep(len(events) * SECONDS_AN_EVENT)
                 if self._reads_for_usage_only and self.reply.usage:
                     break
         self._is_streaming = False

@@ -5,19 +5,30 @@ a viewer must do to its page. Both cut the text into the same top-level blocks a
 with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
 
 What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
-and links to http, https and mailto alone. Nothing here does I/O, and no text makes it raise.
+and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
+and no text makes it raise; but some make `render` take long, so that `chatapp.rendering` does it
+elsewhere.
 """
 
-from .changes import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
-from .live import LiveMarkdown
-from .whole import render
+from .block_html import FULL, Dress, block_html
+from .blocks import Block
+from .changes import Append, Change, ReplaceBlock, ReplaceLast
+from .live import Job, LiveMarkdown, Work
+from .whole import render, render_at_once, render_plain
 
 __all__ = [
+    "FULL",
     "Append",
+    "Block",
     "Change",
+    "Dress",
+    "Job",
     "LiveMarkdown",
-    "ReplaceAll",
     "ReplaceBlock",
     "ReplaceLast",
+    "Work",
+    "block_html",
     "render",
+    "render_at_once",
+    "render_plain",
 ]

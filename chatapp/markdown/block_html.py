@@ -3,6 +3,9 @@
 The text's own "<" never begins a tag. Images become links, since a remote image tells its server
 who reads. A block that is absurdly long or nested is shown as it was written.
 
+A block is drawn by cmark, and dressed: colours for its code, MathML for its formulas. To dress may
+take very long; `block_at_once` is what can be had without.
+
 The regular expressions here read what cmark wrote, in which every "<" and ">" belongs to a tag.
 What they make of it is judged by a parser: the cleaner comes last. Two things have no use for it:
 a fence, in which nothing stands but our own tags and escaped text; and formulas, each of which has
@@ -10,18 +13,19 @@ been through a cleaner of the same list before it is put into the text.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from . import budgets
 from .allowed import ALLOWED, cleaner
 from .blocks import Block
 from .characters import NOT_A_TAG, escape
-from .code import CLOSING_TAGS, highlight, language_of, opening_tags
+from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
 from .commonmark import to_html
-from .formulas import Formulas, mask
+from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 
 OPENING, CLOSING = '<div class="block">', "</div>"
 PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
-LONGEST_BLOCK = 32 * 1024  # characters; what is longer was not written as Markdown
-_DEEPEST = 60
 
 _RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[\w.+-]+@[\w.-]+>)")
 _NEWLINE_AFTER_TAG = re.compile(
@@ -36,23 +40,78 @@ _CODE_OR_BREAK = re.compile(r"(<code>.*?</code>|<[^>]*>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 
-def block_html(block: Block, definitions: str = "", *, colours: bool = True) -> str:
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """What makes HTML of code, given its language, and of a formula."""
+
+    code: Callable[[str, str], str]
+    formula: Callable[[str], str]
+
+
+FULL = Dress(highlight, mathml)
+PLAIN = Dress(uncoloured, as_source)
+
+
+def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
     """A finished block as HTML, `definitions` being the link definitions that it uses."""
     if block.kind == "fence":
-        return OPENING + _fence_html(block, colours) + CLOSING
-    if block.size > LONGEST_BLOCK:
-        return OPENING + plain_html(block.source) + CLOSING
+        return OPENING + _fence_html(block, dress) + CLOSING
+    if not block.is_formatted:
+        return OPENING + plain_block(block) + CLOSING
     masked = mask(block.source)
-    html = markdown_html(definitions + masked.text, masked.formulas, colours=colours)
-    return OPENING + (plain_html(block.source) if html is None else html) + CLOSING
+    html = markdown_html(definitions + masked.text, masked.formulas, dress)
+    return OPENING + (plain_block(block) if html is None else html) + CLOSING
 
 
-def plain_html(source: str) -> str:
-    """The text as it was written."""
-    return PLAIN_OPENING + escape(source.rstrip("\n")) + PLAIN_CLOSING
+def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
+    """A finished block as far as it can be drawn in a turn of the event loop; and if that is all.
+
+    What is missing are the colours of code, formulas, or all that a large block makes.
+    """
+    if block.is_formatted and is_heavy(block):
+        return OPENING + plain_html(block.source) + CLOSING, False
+    is_all = True
+
+    def code(code: str, language: str) -> str:
+        nonlocal is_all
+        is_all = is_all and not has_colours(code, language)
+        return uncoloured(code, language)
+
+    def formula(formula: str) -> str:
+        nonlocal is_all
+        is_all = is_all and formula in cheap
+        return mathml(formula) if formula in cheap else as_source(formula)
+
+    cheap = cheap_ones(mask(block.source).formulas) if block.kind != "fence" else frozenset()
+    return block_html(block, definitions, Dress(code, formula)), is_all
 
 
-def markdown_html(source: str, taken_out: list[str], *, colours: bool) -> str | None:
+def is_heavy(block: Block) -> bool:
+    """Whether to draw it takes longer than a turn of the event loop may."""
+    if block.kind == "fence":
+        return False
+    return budgets.weight_of_block(block.weight, block.cells) > budgets.HEAVIEST_AT_ONCE
+
+
+def plain_html(source: str, notice: str = "") -> str:
+    """The text as it was written, below a notice where there is one."""
+    return plain_opening(notice) + escape(source.rstrip("\n")) + PLAIN_CLOSING
+
+
+def plain_opening(notice: str) -> str:
+    return (f'<p class="as-written">{notice}</p>' if notice else "") + PLAIN_OPENING
+
+
+def plain_block(block: Block) -> str:
+    """A block that is not formatted, or nests too deeply for it."""
+    return plain_html(block.source, notice_of(block))
+
+
+def notice_of(block: Block) -> str:
+    return budgets.TOO_MUCH_IN_TEXT if block.kind == "rest" else budgets.TOO_MUCH_IN_BLOCK
+
+
+def markdown_html(source: str, taken_out: list[str], dress: Dress) -> str | None:
     """Markdown and the formulas taken out of it as safe HTML; None if it nests absurdly deep."""
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
@@ -63,8 +122,8 @@ def markdown_html(source: str, taken_out: list[str], *, colours: bool) -> str | 
         return None
     if "<img" in html:
         html = _images_to_links(html)
-    formulas = Formulas(taken_out)
-    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), colours)))
+    formulas = Formulas(taken_out, dress.formula)
+    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), dress)))
 
 
 def fence_body(block: Block) -> str:
@@ -85,19 +144,18 @@ def fence_info(block: Block) -> str:
     return block.lines[0].strip().lstrip(block.fence[0])
 
 
-def _fence_html(block: Block, colours: bool) -> str:
+def _fence_html(block: Block, dress: Dress) -> str:
     info, code = fence_info(block), fence_body(block)
-    html = highlight(code, language_of(info)) if colours else escape(code)
-    return opening_tags(info) + html + CLOSING_TAGS
+    return opening_tags(info) + dress.code(code, language_of(info)) + CLOSING_TAGS
 
 
 def _is_too_deep(html: str) -> bool:
-    if html.count("</") <= _DEEPEST:
+    if html.count("</") <= budgets.DEEPEST:
         return False
     depth = 0
     for closes in _NESTING.findall(html):
         depth += -1 if closes else 1
-        if depth > _DEEPEST:
+        if depth > budgets.DEEPEST:
             return True
     return False
 
@@ -116,7 +174,7 @@ def _images_to_links(html: str) -> str:
     return _LINKS_AND_IMAGES.sub(link, html)
 
 
-def _dressed(html: str, colours: bool) -> str:
+def _dressed(html: str, dress: Dress) -> str:
     """What we add: heading levels below the page's own, scrolling tables, code blocks."""
     if "<h" in html:
         html = _HEADING_TAG.sub(lambda tag: f"{tag[1]}{min(int(tag[2]) + 2, 6)}>", html)
@@ -126,15 +184,13 @@ def _dressed(html: str, colours: bool) -> str:
             html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
     if "<pre" in html:
-        html = _CODE_BLOCK.sub(lambda found: _code_block(found, colours), html)
+        html = _CODE_BLOCK.sub(lambda found: _code_block(found, dress), html)
     return html
 
 
-def _code_block(found: re.Match[str], colours: bool) -> str:
-    info, code = found[1] or "", found[2]
-    if colours:
-        code = highlight(_unescape(code), language_of(info))
-    return opening_tags(info) + code + CLOSING_TAGS
+def _code_block(found: re.Match[str], dress: Dress) -> str:
+    info, code = found[1] or "", _unescape(found[2])
+    return opening_tags(info) + dress.code(code, language_of(info)) + CLOSING_TAGS
 
 
 def _unescape(html: str) -> str:

@@ -3,6 +3,7 @@
 CommonMark's rules for where a top-level block ends, read so that a block can be rendered by
 itself. Two departures: a formula that begins a line is not cut by what its lines look like, and a
 very long list becomes several blocks, so that no token of it costs more than a short list's.
+Where a text has become too much to be formatted (`budgets`), all the rest of it is one block.
 
 A line is placed in a block as soon as its beginning tells where it belongs (`Blocks.place`), and
 joins it when it is complete (`Blocks.end_line`). Only the first 200 characters of a line ever
@@ -13,7 +14,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["paragraph", "heading", "rule", "quote", "list", "indented", "fence", "formula"]
+from . import budgets
+
+Kind = Literal[
+    "paragraph", "heading", "rule", "quote", "list", "indented", "fence", "formula", "rest"
+]
 
 _DECIDING = 200
 _LONG_LIST = 8 * 1024
@@ -43,6 +48,45 @@ class Block:
     indent: int = 0  # of the fence, or of what belongs to a list's last item
     marker: str = ""  # of a list: its bullet, or what follows its numbers
     blank_before: bool = False
+    weight: int = 0  # of its lines
+    dressing: int = 0  # what its formulas weigh besides
+    columns: int = 0  # of the table that may be open
+    cells: int = 0
+    depth: int = 0
+
+    def add(self, line: str, *, is_blank: bool) -> None:
+        """Take a complete line, and count what it may make."""
+        self.lines.append(line)
+        self.size += len(line)
+        self.blank_before = is_blank
+        if self.is_formatted:
+            self._count(line)
+
+    def _count(self, line: str) -> None:
+        if self.kind == "fence":
+            self.weight += len(line)
+            return
+        self.weight += budgets.weight_of_line(line)
+        self.dressing += budgets.weight_of_formulas(line)
+        self.depth = max(self.depth, budgets.depth_of(line, in_list=self.kind == "list"))
+        self.columns = max(self.columns, budgets.columns_of(line))
+        if line.isspace():
+            self.columns = 0
+        self.cells += self.columns
+
+    @property
+    def whole_weight(self) -> int:
+        """What is counted against the text's budget."""
+        colours = budgets.weight_of_colours(self.size) if self.kind == "fence" else 0
+        return budgets.weight_of_block(self.weight, self.cells) + self.dressing + colours
+
+    @property
+    def is_formatted(self) -> bool:
+        """Whether it is shown as Markdown, or else as it was written."""
+        if self.kind == "fence":
+            return True
+        is_small = self.size <= budgets.LONGEST_BLOCK and self.cells <= budgets.MOST_CELLS
+        return is_small and self.depth <= budgets.DEEPEST and self.kind != "rest"
 
     @property
     def source(self) -> str:
@@ -67,6 +111,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self.open: Block | None = None
+        self._weight = 0  # of the blocks that are finished
 
     def place(self, line: str) -> Block | None:
         """Open the block that this line (or its decided beginning) belongs to.
@@ -76,7 +121,8 @@ class Blocks:
         head = line[:_DECIDING]
         if _BLANK.match(head) or (self.open and self._continues(self.open, head)):
             return None
-        finished, self.open = self.open, _begin(head)
+        finished = self.finish()
+        self.open = Block("rest") if self._weight > budgets.MOST_WEIGHT else _begin(head)
         return finished
 
     def end_line(self, line: str) -> Block | None:
@@ -89,19 +135,19 @@ class Blocks:
         if blank and block.kind in ("paragraph", "quote", "formula"):
             return self.finish()
         first = not block.lines
-        block.lines.append(line)
-        block.size += len(line)
-        block.blank_before = blank
+        block.add(line, is_blank=blank)
         return self.finish() if _ends_with(block, line.rstrip("\n"), head, first) else None
 
     def finish(self) -> Block | None:
         """Close what is open."""
         finished, self.open = self.open, None
+        if finished:
+            self._weight += finished.whole_weight
         return finished
 
     def _continues(self, block: Block, head: str) -> bool:
         match block.kind:
-            case "fence" | "formula":
+            case "fence" | "formula" | "rest":
                 return True
             case "paragraph":
                 return _UNDERLINE.match(head) is not None or not _interrupts(head)

@@ -31,14 +31,7 @@ class ReplaceBlock:
     html: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceAll:
-    """Put HTML in the place of everything in the region."""
-
-    html: str
-
-
-Change = Append | ReplaceLast | ReplaceBlock | ReplaceAll
+Change = Append | ReplaceLast | ReplaceBlock
 
 _CLOSING_TAGS = re.compile(r"(?:</[a-z0-9]+>)+\Z")
 _TAG = re.compile(r"<(/?)([a-z0-9]+)[^>]*>")

@@ -11,8 +11,8 @@ FORMULA_START, FORMULA_END = "\ufdd1", "\ufdd2"  # around the number of a formul
 UNKNOWN = "\ufffd"
 
 _UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MARKUP = re.compile(r"[&<>\xa0]")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\xa0": "&nbsp;"}
 
 
 def clean(text: str) -> str:
@@ -22,6 +22,14 @@ def clean(text: str) -> str:
     return _UNWANTED.sub(UNKNOWN, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def encodable(text: str) -> str:
+    """The text with U+FFFD for halves of surrogate pairs, which UTF-8 can't express."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def escape(text: str) -> str:
     """The text as HTML, character for character as nh3 writes it."""
-    return _MARKUP.sub(lambda found: _ENTITIES[found[0]], text)
+    if _MARKUP.search(text) is None:
+        return text
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("\xa0", "&nbsp;")

@@ -13,11 +13,12 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
+from . import budgets
 from .allowed import COLOURS, LANGUAGE
 from .characters import escape
 
 CLOSING_TAGS = "</code></pre></div>"
-_LONGEST_HIGHLIGHTED = 16 * 1024
+CODE_BEGINS = re.compile(r"(?:`{3}|~{3})[`~]*[ \t]*[^\s`~]")  # a fence that may name a language
 _LANGUAGE = re.compile(LANGUAGE)
 
 
@@ -39,9 +40,22 @@ def language_of(info: str) -> str:
     return found[0] if found else ""
 
 
+def has_colours(code: str, language: str) -> bool:
+    """Whether `highlight` does more than to escape."""
+    return language.lower() in _KNOWN and len(code) <= budgets.LONGEST_COLOURED
+
+
+def uncoloured(code: str, _language: str) -> str:
+    """The code as HTML without colours."""
+    return escape(code)
+
+
 def highlight(code: str, language: str) -> str:
-    """The code as HTML, coloured if its language is known and it is not too long."""
-    lexer = _lexer(language.lower()) if language and len(code) <= _LONGEST_HIGHLIGHTED else None
+    """The code as HTML, coloured if its language is known and it is not too long.
+
+    No lexer is trusted to end soon: never call it where somebody waits for anything else.
+    """
+    lexer = _lexer(language.lower()) if language and len(code) <= budgets.LONGEST_COLOURED else None
     if lexer is None:
         return escape(code)
     tokens = [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(code)]

@@ -1,7 +1,9 @@
 """Link reference definitions (`[label]: address`), which one block makes and others use."""
 
 import re
+from collections import Counter
 
+from . import budgets
 from .blocks import Block
 
 _DEFINITION = re.compile(r" {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*[^\s].*")
@@ -26,15 +28,36 @@ class Definitions:
             found = _DEFINITION.match(line)
             if found is None:
                 return
-            self._lines.setdefault(_folded(found[1]), found[0])
+            if len(found[0]) <= budgets.LONGEST_DEFINITION:
+                self._lines.setdefault(_folded(found[1]), found[0])
 
     def used_in(self, source: str) -> str:
         """Those that the text may use, as Markdown to stand before it."""
         if not self._lines or "[" not in source:
             return ""
-        labels = dict.fromkeys(_folded(label) for label in _USE.findall(source))
-        lines = [self._lines[label] for label in labels if label in self._lines]
-        return "".join(line + "\n" for line in lines[:_MOST_USED]) + "\n" if lines else ""
+        uses = Counter(_folded(label) for label in _USE.findall(source))
+        known = [(self._lines[label], uses[label]) for label in uses if label in self._lines]
+        lines, left = [], budgets.MOST_DEFINED_IN_BLOCK
+        for line, times in known[:_MOST_USED]:
+            left -= len(line) * times
+            if left > 0:
+                lines.append(line)
+        return "".join(line + "\n" for line in lines) + "\n" if lines else ""
+
+
+class Used:
+    """The definitions that a text's blocks use, asked for in the order of the blocks."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = definitions
+        self._left = budgets.MOST_DEFINED
+
+    def of(self, block: Block) -> str:
+        used = self._definitions.used_in(block.source) if block.is_formatted else ""
+        if not used or block.kind == "fence" or len(used) > self._left:
+            return ""
+        self._left -= len(used)
+        return used
 
 
 def _folded(label: str) -> str:

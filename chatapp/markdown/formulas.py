@@ -5,12 +5,15 @@ so that `$5 and $10` stays prose. What is inside code comes back as it was writt
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import quote
 
 from latex2mathml import converter, exceptions
 
+from . import budgets
 from .allowed import MATHML, cleaner
 from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, UNKNOWN, escape
 
@@ -132,7 +135,8 @@ class Formulas:
     Each comes back once, since a mask that was written as entities is not one of ours.
     """
 
-    def __init__(self, formulas: list[str]) -> None:
+    def __init__(self, formulas: list[str], as_html: Callable[[str], str]) -> None:
+        self._as_html = as_html
         self._all = formulas
         self._left = dict(enumerate(formulas))
 
@@ -142,7 +146,7 @@ class Formulas:
         return _ADDRESS_OR_CODE.sub(self._written, html) if self._all else html
 
     def into_text(self, html: str) -> str:
-        """Put them as MathML into HTML that has been cleaned: no attribute that was allowed can
+        """Put them, `as_html`, into HTML that has been cleaned: no attribute that was allowed can
         hold a mask, so those that are left stand in text."""
         return _MASK.sub(self._drawn, html) if self._all else html
 
@@ -160,22 +164,33 @@ class Formulas:
 
     def _drawn(self, mask: re.Match[str]) -> str:
         formula = self._left.pop(int(mask[1]), "")
-        return _mathml(formula) if formula else UNKNOWN
+        return self._as_html(formula) if formula else UNKNOWN
+
+
+def as_source(formula: str) -> str:
+    """The formula as it was written."""
+    return f"<code>{escape(formula)}</code>"
+
+
+def cheap_ones(formulas: list[str]) -> frozenset[str]:
+    """Those that are put into MathML at once: the first few, and only short ones."""
+    short = (one for one in formulas if len(one) <= budgets.LONGEST_FORMULA_AT_ONCE)
+    return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))
 
 
 @lru_cache(maxsize=512)
-def _mathml(formula: str) -> str:
+def mathml(formula: str) -> str:
     width = 1 if formula[0] == "$" != formula[1] else 2
     tex = formula[width:-width].strip()
     display = "block" if formula.startswith(("$$", "\\[")) else "inline"
     if _depth(tex) > _MOST_NESTED:
-        return f"<code>{escape(formula)}</code>"
+        return as_source(formula)
     try:
-        mathml = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
+        converted = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
     except _CONVERTER_ERRORS:
-        return f"<code>{escape(formula)}</code>"
+        return as_source(formula)
     # It writes a "<" as it is, so that one in \\text{} would begin a tag.
-    return _CLEANER.clean(mathml.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
+    return _CLEANER.clean(converted.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
 
 
 def _depth(tex: str) -> int:

@@ -6,25 +6,31 @@ block too long to be meant) is only ever appended to.
 
 import re
 
+from . import budgets
+from .arriving import Line
 from .block_html import (
     CLOSING,
-    LONGEST_BLOCK,
     OPENING,
     PLAIN_CLOSING,
-    PLAIN_OPENING,
+    Dress,
     fence_info,
+    is_heavy,
     markdown_html,
-    plain_html,
+    notice_of,
+    plain_block,
+    plain_opening,
     unindented,
 )
 from .blocks import Block
 from .changes import Append, Change, difference, split_closing_tags
 from .characters import escape
-from .code import CLOSING_TAGS, opening_tags
+from .code import CLOSING_TAGS, opening_tags, uncoloured
 from .definitions import Definitions
+from .formulas import as_source, cheap_ones, mathml
 from .unfinished import visible
 
 _LARGE = 4 * 1024
+_LONGEST_OPEN_LINE = 8 * 1024
 _GROWTH = 32  # a large block is rendered again when it has grown by this part of itself
 
 # Characters that have no meaning in Markdown in the middle of a line, after a letter or a digit.
@@ -36,6 +42,13 @@ _ADDRESS = re.compile(r"://|www\.|@|http")
 _LETTER = re.compile(r"[^\W\d_]")
 _MAY_CLOSE_FENCE = re.compile(r" {0,3}[`~]*[ \t]*\Z")
 _EMPTY_CELLS = re.compile(r"(?:<td[^>]*></td>)+(?=</tr></tbody></table></div></div>\Z)")
+
+
+def is_verbatim(block: Block, line: Line) -> bool:
+    """Whether an open block is shown as it is written: code, and what is heavy or too much."""
+    if block.kind == "fence" or not block.is_formatted or is_heavy(block):
+        return True
+    return block.size + line.size > budgets.LONGEST_BLOCK or line.size > _LONGEST_OPEN_LINE
 
 
 class OpenBlock:
@@ -76,7 +89,7 @@ class Prose(OpenBlock):
     def add_words(self, text: str) -> list[Change] | None:
         """The change when plain words follow plain words; None if it takes a rendering."""
         end = self._end + text
-        if not _WORDS.fullmatch(text) or _ADDRESS.search(end) or self._size > LONGEST_BLOCK:
+        if not _WORDS.fullmatch(text) or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
             return None
         self._size += len(text)
         self._end = end[-4:]
@@ -87,22 +100,22 @@ class Prose(OpenBlock):
         self.body += words
         return [Append(self.closing.count("<"), words)]
 
-    def show(self, block: Block, line: list[str], definitions: Definitions) -> list[Change]:
+    def show(self, block: Block, line: Line, definitions: Definitions) -> list[Change]:
         """Render the block with its incomplete last line, unless it can wait."""
         self.takes_words = False
-        self._size = block.size + sum(map(len, line))
+        self._size = block.size + line.size
         if self._size > _LARGE and self._size - self._rendered_size < self._size // _GROWTH:
             return []
         self._rendered_size = self._size
-        last = "".join(line)
+        last = line.text
         source = block.source + last
         shown = visible(source)
         if shown.markdown == self._markdown or not shown.markdown:
             return []
         self._markdown = shown.markdown
         text = definitions.used_in(source) + shown.markdown
-        html = markdown_html(text, shown.formulas, colours=False)
-        html = OPENING + (plain_html(source) if html is None else html) + CLOSING
+        html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas))
+        html = OPENING + (plain_block(block) if html is None else html) + CLOSING
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         if shown.exact:
             self._expect_words(last)
@@ -121,6 +134,11 @@ class Prose(OpenBlock):
         self._end, self._space = line[-4:], line[len(text) :]
 
 
+def _dress_at_once(formulas: list[str]) -> Dress:
+    cheap = cheap_ones(formulas)
+    return Dress(uncoloured, lambda one: mathml(one) if one in cheap else as_source(one))
+
+
 class Verbatim(OpenBlock):
     """Text shown as it is written. Line ends wait for what follows, since the last ones go."""
 
@@ -131,7 +149,7 @@ class Verbatim(OpenBlock):
         self._next_line = 1 if self._is_fence else 0
         self._shown_of_line = 0
         self._line_ends = 0
-        self._opening = PLAIN_OPENING
+        self._opening = plain_opening("" if block.is_formatted else notice_of(block))
         self._closing = PLAIN_CLOSING
         if self._is_fence:
             self._opening, self._closing = opening_tags(fence_info(block)), CLOSING_TAGS
@@ -153,11 +171,11 @@ class Verbatim(OpenBlock):
         self._shown_of_line += len(text)
         return [self._appended(self._escaped(text))]
 
-    def show(self, block: Block, line: list[str], _definitions: Definitions) -> list[Change]:
+    def show(self, block: Block, line: Line, _definitions: Definitions) -> list[Change]:
         """Append the lines that are new, and the incomplete one if it can't close the fence."""
         html = [self._escaped(self._rest(line)) for line in block.lines[self._next_line :]]
         self._next_line = len(block.lines)
-        last = "".join(line)
+        last = line.text
         if last and (self._shown_of_line or not self._may_close(last)):
             html.append(self._escaped(self._rest(last)))
             self._shown_of_line = len(last)

@@ -2,16 +2,45 @@
 
 from django.utils.safestring import SafeString, mark_safe
 
-from .block_html import block_html
+from . import budgets
+from .block_html import CLOSING, FULL, OPENING, PLAIN, Dress, block_html, is_heavy, plain_html
 from .blocks import split
 from .characters import clean
-from .definitions import Definitions
+from .code import CODE_BEGINS
+from .definitions import Definitions, Used
+
+_LONGEST_AT_ONCE = 4 * 1024  # characters
 
 
-def render(text: str) -> SafeString:
+def render(text: str, dress: Dress = FULL) -> SafeString:
     """The text as `<div class="block">…</div>`, one for each top-level block."""
-    blocks, definitions = split(clean(text)), Definitions()
+    shown = clean(text[: budgets.LONGEST_TEXT])
+    blocks, definitions = split(shown), Definitions()
     for block in blocks:
         definitions.learn(block)
-    html = (block_html(block, definitions.used_in(block.source)) for block in blocks)
+    used = Used(definitions)
+    html = [block_html(block, used.of(block), dress) for block in blocks]
+    if len(text) > budgets.LONGEST_TEXT:
+        html.append(TOO_LONG)
     return mark_safe("".join(html))  # noqa: S308 — each block comes out of nh3 or is escaped
+
+
+def render_at_once(text: str) -> SafeString | None:
+    """The same where it costs next to nothing; None where it may not."""
+    if len(text) > _LONGEST_AT_ONCE or "$" in text or "\\" in text or CODE_BEGINS.search(text):
+        return None
+    if any(is_heavy(block) for block in split(clean(text))):
+        return None
+    return render(text, PLAIN)
+
+
+def render_plain(text: str, notice: str) -> SafeString:
+    """The text as it was written, below a notice."""
+    shown = clean(text[: budgets.LONGEST_TEXT])
+    html = OPENING + plain_html(shown, notice) + CLOSING
+    if len(text) > budgets.LONGEST_TEXT:
+        html += TOO_LONG
+    return mark_safe(html)  # noqa: S308 — it is escaped
+
+
+TOO_LONG = f'{OPENING}<p class="as-written">{budgets.TOO_LONG}</p>{CLOSING}'

@@ -1,7 +1,7 @@
 """Conversations and their messages: branches of prompts and replies."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -447,7 +447,7 @@ class Message(models.Model):
         usage.message = self
         return usage
 
-    def save_reply(self, usage: Usage, others: Iterable["Message"] = ()) -> None:
+    def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
         """Saves a reply that has ended, what it cost, and the other choices that came with it.
 
         It may have been ended before, by a process that took its own for dead: this replaces that.

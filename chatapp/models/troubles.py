@@ -15,7 +15,7 @@ def trouble_with(database: BaseDatabaseWrapper, error: Exception) -> Trouble | N
     if database.vendor == "sqlite":
         name = str(database.settings_dict["NAME"]).removeprefix("file:").partition("?")[0]
         return _of_sqlite(Path(name), str(error))
-    return _of_postgresql(error.__cause__ or error)
+    return _of_postgresql(_psycopgs(error))
 
 
 def _of_sqlite(file: Path, text: str) -> Trouble | None:
@@ -48,13 +48,21 @@ def _of_sqlite(file: Path, text: str) -> Trouble | None:
     return None
 
 
-def _of_postgresql(error: BaseException) -> Trouble | None:
+def _psycopgs(error: BaseException) -> BaseException | None:
+    """Its own error, of which Django made others."""
+    known: BaseException | None = error
+    while known and not isinstance(known, psycopg.Error):
+        known = known.__cause__ or known.__context__
+    return known
+
+
+def _of_postgresql(error: BaseException | None) -> Trouble | None:
     match error:
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedColumn():
-            return Trouble("the database does not have this version's tables", UPGRADE)
+            return Trouble("it does not have this version's tables", UPGRADE)
         case psycopg.errors.ReadOnlySqlTransaction():
             return Trouble(
-                "the database can only be read: it is a replica, or was set to be",
+                "it can only be read: it is a replica, or was set to be",
                 "Let DATABASE_URL name the primary server.",
             )
         case psycopg.errors.InsufficientPrivilege():
@@ -63,10 +71,10 @@ def _of_postgresql(error: BaseException) -> Trouble | None:
                 "Let that user own the database.",
             )
         case psycopg.errors.DiskFull():
-            return Trouble("the disk of the database is full", "Make room on PostgreSQL's host.")
+            return Trouble("its disk is full", "Make room on PostgreSQL's host.")
         case psycopg.OperationalError():
             return Trouble(
-                f"the database can't be reached: {_first_line(error)}",
+                f"it can't be reached: {_first_line(error)}",
                 "See that it runs, and that DATABASE_URL names it.",
             )
     return None

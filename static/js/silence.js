@@ -8,7 +8,7 @@ const seconds = () => performance.now() / 1000;
 const silentSince = new WeakMap(); // by the element that says what is waited for
 const heardAt = new WeakMap(); // by the reply
 
-const main = document.getElementById("main");
+const app = document.getElementById("app"); // outlives every page that is shown in it
 
 new MutationObserver((changes) => {
   let isRedrawn = false;
@@ -19,9 +19,9 @@ new MutationObserver((changes) => {
     else isRedrawn = true;
   }
   if (isRedrawn) begin();
-}).observe(main, { childList: true, characterData: true, subtree: true });
+}).observe(app, { childList: true, characterData: true, subtree: true });
 
-const waits = () => main.querySelectorAll('[data-ending="streaming"] .waiting[data-silent-for]');
+const waits = () => app.querySelectorAll('[data-ending="streaming"] .waiting[data-silent-for]');
 
 function begin() {
   for (const waiting of waits()) {

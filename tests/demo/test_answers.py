@@ -54,6 +54,7 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("How do I step through the choices?", "Choices of a reply"),
         ("why am I asked to allow a tool?", "Tools in a reply"),
         ("what are MCP servers for", "Tools in a reply"),
+        ("where are the sources of an answer?", "What stands under an answer"),
         ("How confident is the model?", "How sure the model was"),
         ("does it try again after a 503?", "When something goes wrong"),
         ("which dialect do I choose?", "Connecting a gateway"),

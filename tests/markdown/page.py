@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from chatapp.markdown import Append, Change, ReplaceAll, ReplaceBlock, ReplaceLast
+from chatapp.markdown import Append, Change, ReplaceBlock, ReplaceLast
 
 _VOID = {"br", "hr", "input"}
 
@@ -70,8 +70,6 @@ def make(changes: list[Change], region: Element) -> None:
             case ReplaceLast(html) | ReplaceBlock(_, html):
                 at = next(i for i, child in enumerate(region.children) if child is place)
                 region.children[at : at + 1] = parse(html).children
-            case ReplaceAll(html):
-                region.children = parse(html).children
 
 
 def _place(change: Change, region: Element) -> Element:
@@ -84,5 +82,3 @@ def _place(change: Change, region: Element) -> Element:
             return region.last_element
         case ReplaceBlock(index, _):
             return region.children[index]
-        case ReplaceAll():
-            return region

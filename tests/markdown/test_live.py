@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatapp.markdown import Append, LiveMarkdown, ReplaceAll, ReplaceBlock, render
+from chatapp.markdown import Append, LiveMarkdown, ReplaceBlock, block_html, render
 
 from .page import Element, make, parse
 from .texts import ANSWER, PIECES
@@ -19,15 +19,22 @@ def stream(pieces, colour_every=1):
     for number, piece in enumerate([*pieces, None], 1):
         if piece is not None:
             live.append(piece)
-        changes = live.changes() if piece is not None else live.finish()
-        make(changes, page)
-        if number % colour_every == 0:
-            coloured = live.colour()  # in a message of its own
-            make(coloured, page)
-            changes += coloured
-        assert page == parse(live.html()), piece
-        made.append(changes)
-    assert live.is_coloured
+        else:
+            live.finish()
+        made.append([])
+        while True:
+            changes = live.changes()
+            make(changes, page)
+            assert page == parse(live.html()), piece
+            made[-1] += changes
+            if not live.is_behind:
+                break
+        while live.has_jobs and (number % colour_every == 0 or piece is None):
+            for job in live.jobs():
+                drawn = live.take(job, block_html(job.block, job.definitions))
+                make(drawn, page)  # in a message of its own
+                made[-1] += drawn
+            assert page == parse(live.html()), piece
     assert live.html() == render("".join(pieces))
     return made
 
@@ -177,13 +184,14 @@ def test_a_finished_block_is_never_touched_again():
 
 def test_a_later_definition_changes_earlier_blocks_at_the_end():
     last = stream(["see [foo].\n\n", "[foo]: http://a.b\n"])[-1]
-    assert isinstance(last[-1], ReplaceAll)
+    assert isinstance(last[-1], ReplaceBlock)
+    assert last[-1].index == 0
     assert '<a href="http://a.b"' in last[-1].html
 
 
 def test_an_early_definition_changes_nothing_at_the_end():
     made = stream(["[foo]: http://a.b\n\n", "see [foo].", "\n\nx"])
-    assert not any(isinstance(change, ReplaceAll) for change in made[-1])
+    assert not any(isinstance(change, ReplaceBlock) for change in made[-1])
 
 
 def test_nothing_new_is_no_change():
@@ -191,7 +199,9 @@ def test_nothing_new_is_no_change():
     assert live.changes() == []
     live.append("")
     assert live.changes() == []
-    assert live.finish() == []
+    live.finish()
+    assert live.changes() == []
+    assert not live.is_behind
     assert live.html() == ""
 
 

@@ -14,9 +14,11 @@ import websockets.asyncio.client
 from django.test import Client
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from chatapp import consumers
 from chatapp.close_codes import CloseCode
 from chatapp.consumers import TOO_MUCH
 from chatapp.forms import MAX_PROMPT_CHARACTERS
+from chatapp.generation import generations
 from chatapp.models import Message
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.live import WAIT_SECONDS, Person, Server, Site, run
@@ -245,6 +247,43 @@ async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -
         await other.until("Packets in flight")  # what it was behind by, it has in the end
         assert await other._socket.receive_nothing(timeout=0.1)
         assert drawn(other) == 2
+
+
+async def test_whoever_comes_back_at_once_is_shown_what_they_left(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    async with Tab(tab.client) as other:
+        await other.send(action="watch", conversation=conversation)
+        await other.until("Packets in flight")
+        upstream.script(role(), delta("Elsewhere"), finish(), done())
+        await other.ask("Another thing")
+        await other.until_ended()
+        await other.send(action="watch", conversation=conversation)
+        async with asyncio.timeout(0.9):
+            await other.until("Packets in flight")
+
+
+async def test_a_tab_that_closes_is_drawn_no_more(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "WATCH_AGAIN_SECONDS", 0.2)
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = (await Message.objects.aget(pk=reply)).conversation_id
+    async with Tab(tab.client) as other:
+        for _ in range(2):
+            await other.send(action="watch", conversation=str(conversation))
+        await other.until("Packets in flight")
+        await other.send(action="nonsense")
+        await other.until("Reload")
+    await tab.send(action="watch")
+    await tab.send(action="nonsense")
+    await tab.until("Reload")
+    await asyncio.sleep(0.3)  # past the moment at which it would be drawn again
+    assert generations().tabs.conversations() == set()
 
 
 def drawn(tab: Tab) -> int:

@@ -16,7 +16,7 @@ from django.db import connection
 from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import idle_sessions, markdown, metrics, stored_secrets
+from chatapp import idle_sessions, metrics, rendering, stored_secrets
 from chatapp.accounts import setup_token
 from chatapp.data_dir import make_private
 from chatapp.generation import Presence, begin_as, shut_down
@@ -29,19 +29,6 @@ from chatapp.reactor import WriteFirstReactor
 logger = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.2  # between looks at whether another process lives
-# Those that people show each other most, for which nobody shall wait for Pygments to get ready.
-LANGUAGES = (
-    "python",
-    "bash",
-    "javascript",
-    "json",
-    "html",
-    "css",
-    "sql",
-    "yaml",
-    "typescript",
-    "c",
-)
 
 
 class Command(BaseCommand):
@@ -154,7 +141,6 @@ class Command(BaseCommand):
             logger.error("%s", problem)
         greeting = self._greeting()
         connection.close()
-        _warm(LANGUAGES[0])
         gc.collect()
         gc.freeze()
         # Rarer than Python's own, for what is young; often enough for replies that have ended,
@@ -190,8 +176,7 @@ class Command(BaseCommand):
         begin_as(self.presence)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        for place, language in enumerate(LANGUAGES):
-            loop.call_later(0.2 + 0.05 * place, _warm, language)
+        rendering.warm_up()
         self.stdout.write(greeting)
         self.stdout.flush()
 
@@ -210,8 +195,5 @@ class Command(BaseCommand):
             await shut_down(settings.CHATAPP_DRAIN_SECONDS)
         except Exception:  # whatever it was, the process ends
             logger.exception("The process could not stop as it should")
+        rendering.shut_down()
         self.reactor.stop()
-
-
-def _warm(language: str) -> None:
-    markdown.render(f"```{language}\nx\n```")

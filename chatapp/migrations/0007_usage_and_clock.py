@@ -16,7 +16,7 @@ def book_what_died(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0007_shared_cache'),
+        ('chatapp', '0006_shared_cache'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     # and each new index before the one that it replaces goes.
 
     dependencies = [
-        ('chatapp', '0005_message_sequence'),
+        ('chatapp', '0004_message_sequence'),
     ]
 
     operations = [

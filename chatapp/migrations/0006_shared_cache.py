@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0006_sequence_indexes'),
+        ('chatapp', '0005_sequence_indexes'),
     ]
 
     operations = [

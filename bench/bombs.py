@@ -1,0 +1,152 @@
+"""Texts that cost far more than they weigh: what a model or a person may send to hold up a process.
+
+A bomb is a reply, as the deltas of a stream, or a prompt. `scale` makes it larger or smaller: what
+costs ten times as much at ten times the size is harmless, what costs a hundred times is not.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+Delta = dict[str, object]
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Bomb:
+    """`text(scale)` is what is sent, in deltas of `piece` characters (0: in one)."""
+
+    text: Callable[[float], str]
+    piece: int = 2000
+    region: str = "content"  # or reasoning_content, arguments, result, logprobs
+
+    def deltas(self, scale: float = 1) -> Iterator[Delta]:
+        text = self.text(scale)
+        size = self.piece or len(text)
+        for start in range(0, len(text), size):
+            yield self._delta(text[start : start + size], is_first=not start)
+
+    def _delta(self, text: str, *, is_first: bool) -> Delta:
+        if self.region != "arguments":
+            return {self.region: text}
+        function: dict[str, str] = {"arguments": text}
+        if is_first:
+            function["name"] = "clock"
+        return {"tool_calls": [{"index": 0, "id": "call_1", "function": function}]}
+
+
+def repeated(unit: str, characters: int) -> Callable[[float], str]:
+    """The unit over and over, until there are so many characters."""
+    return lambda scale: unit * max(1, int(characters * scale) // len(unit))
+
+
+def fence(language: str, filler: str, characters: int = 16_000) -> Callable[[float], str]:
+    body = repeated(filler, characters)
+    return lambda scale: f"```{language}\n{body(scale)}\n```\n"
+
+
+def _short_rows(scale: float) -> str:
+    """A header as wide and rows as short as can be: cells are made, not sent."""
+    columns, rows = 2500, int(10_000 * scale)
+    return "|a" * columns + "\n" + "|-" * columns + "\n" + "|\n" * rows
+
+
+def _wide_table(scale: float) -> str:
+    rows = int(1500 * scale)
+    return "|a|b|c|d|e|f|\n|-|-|-|-|-|-|\n" + "|1|2|3|4|5|6|\n" * rows
+
+
+def _definitions(scale: float) -> str:
+    """One long address, used again and again."""
+    uses = int(6000 * scale)
+    return "[a]: http://a.b/" + "x" * 12_000 + "\n\n" + "[a] " * uses
+
+
+def _many_definitions(scale: float) -> str:
+    """Blocks that each use as many long definitions as they may."""
+    addresses = "".join(f"[{n}]: http://a.b/{'x' * 2000}\n" for n in range(50))
+    uses = "".join(f"[{n}]" for n in range(50)) + "\n\n"
+    return addresses + "\n" + uses * int(1000 * scale)
+
+
+def _late_definition(scale: float) -> str:
+    return "see [a] and *b*.\n\n" * int(10_000 * scale) + "[a]: http://a.b\n"
+
+
+def _nested_lists(scale: float) -> str:
+    return "\n".join("  " * min(depth, 4000) + "- a" for depth in range(int(2000 * scale)))
+
+
+def formulas(characters: int, between: str = "\n\n") -> str:
+    """Formulas, no two of them the same, some in a paragraph."""
+    made, size = [], 0
+    while size < characters:
+        formula = rf"$\frac{{a_{{{len(made)}}}^2 + b_i}}{{\sqrt{{c}}}} + x^{{2y}}$ "
+        made.append(formula if len(made) % 20 else formula + between)
+        size += len(made[-1])
+    return "".join(made)
+
+
+# fmt: off
+TEXTS: dict[str, Callable[[float], str]] = {
+    "C# fence, 16 KB": fence("csharp", "a\t\n"),
+    "C++ fence, 16 KB": fence("cpp", "\n"),
+    "Perl fence, 16 KB": fence("perl", "<<a\n"),
+    "20 slow fences": lambda scale: fence("csharp", "a\n", 15_000)(1) * int(20 * scale),
+    "200 KB of formulas": lambda scale: formulas(int(200_000 * scale)),
+    "200 KB of formulas in one line": lambda scale: formulas(int(200_000 * scale), ""),
+    "one nested formula": repeated("$$" + r"\sqrt{a" * 35 + "}" * 35 + "$$\n\n", 200_000),
+    "table with short rows": _short_rows,
+    "tables with short rows": lambda scale: (_short_rows(1) + "\n\n") * int(8 * scale),
+    "long table": _wide_table,
+    "endless newlines": repeated("\n", 2 * MIB),
+    "endless newlines in a list": lambda scale: "- a" + "\n" * int(2 * MIB * scale) + "  b",
+    "definition bomb, 25 KB": _definitions,
+    "definition bomb, 200 KB": _many_definitions,
+    "late definition": _late_definition,
+    "deep quotes": repeated("> ", 200_000),
+    "deep quotes in lines": repeated(">" * 500 + " a\n", 200_000),
+    "deep lists": _nested_lists,
+    "emphasis openers": repeated("*a _b ", 200_000),
+    "emphasis in blocks": repeated("*a **b " * 1000 + "\n\n", 200_000),
+    "link openers": repeated("[a](", 200_000),
+    "link openers in blocks": repeated("[a](<b" * 1500 + "\n\n", 200_000),
+    "brackets in blocks": repeated("[" * 15_000 + "a" + "]" * 15_000 + "\n\n", 200_000),
+    "entities": repeated("&quot;&lt;", 200_000),
+    "backticks": lambda scale: " ".join("`" * (i % 300) for i in range(int(1500 * scale))),
+    "a very long line": repeated("word ", 1 * MIB),
+    "autolinks": repeated("www.a.bc ", 200_000),
+    "autolinks in one word": repeated("a@b.cd:", 200_000),
+    "addresses in blocks": repeated("http://" * 2000 + "\n\n", 200_000),
+    "short blocks": repeated("a\n\n", 600_000),
+    "short headings": repeated("# a\n", 600_000),
+    "short lines of a list": repeated("- a\n", 600_000),
+    "hard spaces": repeated("\xa0<&", 600_000),
+    "dollars": repeated("$a ", 200_000),
+    "one word": repeated("a", 2 * MIB),
+}
+THINK = "Let me *think* about this, step by step.\n\n"
+REPLIES: dict[str, Bomb] = {
+    **{name: Bomb(text) for name, text in TEXTS.items()},
+    "8 MB think": Bomb(lambda scale: "<think>" + repeated(THINK, 8_000_000)(scale)),
+    "8 MB think, 1 MiB deltas": Bomb(
+        lambda scale: "<think>" + repeated(THINK, 8_000_000)(scale), 900_000
+    ),
+    "8 MB answer that was thought": Bomb(
+        lambda scale: repeated(THINK, 8_000_000)(scale) + "</think>a", 900_000
+    ),
+    "1 MB think in tiny deltas": Bomb(
+        lambda scale: "<think>" + repeated(THINK, 1_000_000)(scale), 5
+    ),
+    "8 MB of arguments": Bomb(
+        lambda scale: '{"a": "' + "x" * int(8_000_000 * scale) + '"}', 900_000, "arguments"
+    ),
+    "2 MB of arguments in tiny deltas": Bomb(
+        lambda scale: '{"a": "' + "x" * int(2_000_000 * scale) + '"}', 20, "arguments"
+    ),
+}
+# fmt: on
+LONGEST_PROMPT = 200_000
+PROMPTS: dict[str, Callable[[float], str]] = {
+    name: lambda scale, text=text: text(scale)[:LONGEST_PROMPT]  # type: ignore[misc]
+    for name, text in TEXTS.items()
+}

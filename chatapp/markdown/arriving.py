@@ -1,0 +1,67 @@
+"""What has arrived of a text and is not read yet, and the incomplete last line of what is."""
+
+from collections import deque
+
+from . import budgets
+from .characters import clean
+
+_SLICE = 4 * 1024  # characters that are looked at together
+
+
+class Arriving:
+    """Pieces in, cut anywhere; slices out that end in no half of a CRLF, and no more than fits."""
+
+    def __init__(self) -> None:
+        self.has_ended = False
+        self.is_cut = False  # more came than a page may show
+        self._pieces: deque[str] = deque()
+        self._left = budgets.LONGEST_TEXT
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether `take` has something."""
+        return bool(self._pieces) and (self.has_ended or self._pieces != deque("\r"))
+
+    def append(self, text: str) -> None:
+        if len(text) > self._left:
+            text, self.is_cut, self.has_ended = text[: self._left], True, True
+        self._left -= len(text)
+        for start in range(0, len(text), _SLICE):
+            self._pieces.append(text[start : start + _SLICE])
+
+    def take(self) -> str:
+        """The next slice, with LF line ends."""
+        text = self._pieces.popleft()
+        while self._pieces and len(text) + len(self._pieces[0]) <= _SLICE:
+            text += self._pieces.popleft()
+        if text.endswith("\r") and not (self.has_ended and not self._pieces):
+            text = text[:-1]
+            self._pieces.appendleft("\r" + (self._pieces.popleft() if self._pieces else ""))
+        return clean(text)
+
+    def put_back(self, text: str) -> None:
+        """What was taken and is left for another time."""
+        if text:
+            self._pieces.appendleft(text)
+
+
+class Line:
+    """A line that grows: its pieces are joined only when it is read."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._pieces: list[str] = []
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def add(self, text: str) -> None:
+        if text:
+            self._pieces.append(text)
+            self.size += len(text)
+
+    @property
+    def text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""

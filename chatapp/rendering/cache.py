@@ -1,0 +1,36 @@
+"""Rendered texts, the ones used last, up to a number of bytes."""
+
+import sys
+import threading
+from collections import OrderedDict
+from hashlib import blake2b
+
+from django.utils.safestring import SafeString
+
+
+class Cache:
+    """May be used from any thread."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[bytes, SafeString] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> SafeString | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: bytes, html: SafeString) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = html
+                self._bytes += sys.getsizeof(html)
+            while self._bytes > self._most_bytes:
+                self._bytes -= sys.getsizeof(self._kept.popitem(last=False)[1])
+
+
+def key_of(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,114 @@
+"""The worker processes, each with a thread here that waits for it.
+
+A request is bytes, and so is its answer; its future raises `Undone` where there is none. Processes
+start when they are needed. They are fresh ones, not forks: nothing of this process gets into them.
+"""
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from socket import socketpair
+
+from chatapp.rendering.jobs import receive, send
+from chatapp.rendering.worker import SECONDS_A_REQUEST
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+START = "from chatapp.rendering.worker import main; main()"
+GRACE_SECONDS = 2.0  # after which a worker that did not end by itself is killed
+
+
+class Undone(Exception):
+    """A request was not answered."""
+
+
+class TooBusy(Undone):
+    """The request was not begun in time: another time it may be."""
+
+
+class Pool:
+    """At most `size` processes."""
+
+    def __init__(self, size: int) -> None:
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="rendering")
+        self._mine = threading.local()
+        self._workers: set[_Worker] = set()
+
+    def submit(self, request: bytes, patience: float) -> Future[bytes]:
+        """`patience` is for how many seconds it may wait for its turn."""
+        return self._threads.submit(self._answer, request, time.monotonic() + patience)
+
+    @property
+    def pids(self) -> list[int]:
+        return [worker.pid for worker in list(self._workers)]
+
+    def close(self) -> None:
+        """Nothing is begun any more; what is being done is given up."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in list(self._workers):
+            worker.kill()
+
+    def _answer(self, request: bytes, give_up_at: float) -> bytes:
+        if time.monotonic() > give_up_at:
+            raise TooBusy
+        worker: _Worker | None = getattr(self._mine, "worker", None)
+        if worker is None or worker.has_ended:
+            if worker:
+                self._drop(worker)
+            worker = self._mine.worker = _Worker()
+            self._workers.add(worker)
+        try:
+            return worker.answer(request)
+        except (OSError, EOFError) as error:
+            self._mine.worker = None
+            self._drop(worker)
+            logger.warning("A text could not be rendered: %r, %s", error, worker.fate)
+            raise Undone from error
+
+    def _drop(self, worker: "_Worker") -> None:
+        worker.kill()
+        self._workers.discard(worker)
+
+
+class _Worker:
+    """One process, seen from here."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = socketpair()
+        self._connection.settimeout(SECONDS_A_REQUEST + GRACE_SECONDS)
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-B", "-c", START],
+                cwd=ROOT,
+                env={},  # which holds secrets
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the server alone
+            )
+        self.pid = self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """By itself, since it was not needed for long, or because somebody killed it."""
+        return self._process.poll() is not None
+
+    @property
+    def fate(self) -> str:
+        return f"its process ended with {self._process.returncode}"
+
+    def answer(self, request: bytes) -> bytes:
+        send(self._connection, request)
+        return receive(self._connection)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._connection.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_SECONDS)

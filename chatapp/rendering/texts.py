@@ -1,0 +1,155 @@
+"""Which text is rendered where: in place, by a worker, or not again."""
+
+import asyncio
+import atexit
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+
+from django.utils.safestring import SafeString, mark_safe
+
+from chatapp.markdown import Job, budgets, render_at_once, render_plain
+from chatapp.markdown.characters import encodable
+from chatapp.pace import Share
+from chatapp.rendering.cache import Cache, key_of
+from chatapp.rendering.jobs import SomeBlocks, WholeText, decoded_answer, encoded
+from chatapp.rendering.pool import Pool, TooBusy, Undone
+
+logger = logging.getLogger(__name__)
+
+HtmlOf = Callable[[str], SafeString]
+
+WORKERS = 2
+MOST_CACHED_BYTES = 16 * 1024 * 1024
+PATIENCE_SECONDS = 5.0  # that a text waits for its turn
+UNDONE = "This text could not be formatted in time. It is shown as it was written."
+# Those that people show each other most, for which nobody shall wait for Pygments to get ready.
+WARM = "\n".join(
+    f"```{language}\nx\n```"
+    for language in ("python", "bash", "javascript", "json", "html", "css", "sql", "yaml", "c")
+)
+
+
+class Renderer:
+    """The workers of this process, and what they made."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self.pool = Pool(workers)
+        self._cache = Cache(MOST_CACHED_BYTES)
+        self._running: dict[bytes, Future[bytes]] = {}
+
+    def rendered(self, texts: Iterable[str]) -> HtmlOf:
+        """The HTML of each of these texts. Blocks this thread until all are there."""
+        begun = {text: self._begin(text) for text in set(texts)}
+        give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
+        made: dict[str, SafeString] = {}
+        for text, html in begun.items():
+            if isinstance(html, Future):
+                try:
+                    answer = html.result(max(0.0, give_up_at - time.monotonic()))
+                    made[text] = self._finished(text, answer)
+                except (Undone, FutureTimeout, CancelledError) as error:
+                    made[text] = self._given_up(text, error)
+            else:
+                made[text] = html
+        return made.__getitem__
+
+    async def arendered(self, texts: Iterable[str], patience: float) -> HtmlOf:
+        """The same on the event loop, which it does not hold."""
+        begun: dict[str, SafeString | Future[bytes]] = {}
+        share = Share()
+        for text in set(texts):
+            begun[text] = self._begin(text)
+            await share.give()
+        made: dict[str, SafeString] = {}
+        for text, html in begun.items():
+            if isinstance(html, Future):
+                made[text] = await self._awaited(text, html, patience)
+            else:
+                made[text] = html
+        return made.__getitem__
+
+    async def drawn(self, jobs: Sequence[Job]) -> list[str]:
+        """What comes of these jobs, in their order; nothing at all where that failed."""
+        request = SomeBlocks([(job.block, job.definitions) for job in jobs])
+        try:
+            answer: bytes = await asyncio.wrap_future(
+                self.pool.submit(encoded(request), PATIENCE_SECONDS)
+            )
+        except Undone:
+            return []
+        return decoded_answer(answer)
+
+    def _begin(self, text: str) -> SafeString | Future[bytes]:
+        key = key_of(text)
+        if (cached := self._cache.get(key)) is not None:
+            return cached
+        if (html := render_at_once(text)) is not None:
+            self._cache.put(key, html)
+            return html
+        if (running := self._running.get(key)) is not None:
+            return running
+        request = WholeText(encodable(text[: budgets.LONGEST_TEXT + 1]))
+        future = self.pool.submit(encoded(request), PATIENCE_SECONDS)
+        self._running[key] = future
+        future.add_done_callback(lambda _: self._running.pop(key, None))
+        return future
+
+    async def _awaited(self, text: str, future: Future[bytes], patience: float) -> SafeString:
+        try:
+            async with asyncio.timeout(patience):
+                # Others may wait for it too, so that nobody who leaves may cancel it.
+                answer = await asyncio.shield(asyncio.wrap_future(future))
+        except (Undone, TimeoutError) as error:
+            return self._given_up(text, error)
+        return self._finished(text, answer)
+
+    def _finished(self, text: str, answer: bytes) -> SafeString:
+        html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - of `markdown.render`
+        self._cache.put(key_of(text), html)
+        return html
+
+    def _given_up(self, text: str, error: BaseException) -> SafeString:
+        html = render_plain(text, UNDONE)
+        if isinstance(error, Undone) and not isinstance(error, TooBusy):
+            self._cache.put(key_of(text), html)  # it would only take as long again
+        return html
+
+
+_renderer: Renderer | None = None
+
+
+def _here() -> Renderer:
+    """The one of this process, made when it is first needed."""
+    global _renderer
+    if _renderer is None:
+        _renderer = Renderer()
+        atexit.register(shut_down)
+    return _renderer
+
+
+def rendered(texts: Iterable[str]) -> HtmlOf:
+    return _here().rendered(texts)
+
+
+async def arendered(texts: Iterable[str], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
+    return await _here().arendered(texts, patience)
+
+
+async def drawn(jobs: Sequence[Job]) -> list[str]:
+    return await _here().drawn(jobs)
+
+
+def warm_up() -> None:
+    """Starts a worker, so that the first who needs one does not wait for it."""
+    _here().pool.submit(encoded(WholeText(WARM)), PATIENCE_SECONDS)
+
+
+def shut_down() -> None:
+    """Ends the workers; another one is started where there is need of it after all."""
+    global _renderer
+    if _renderer is not None:
+        _renderer.pool.close()
+        _renderer = None

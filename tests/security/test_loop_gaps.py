@@ -1,0 +1,247 @@
+"""No text of a model or a person keeps everybody else waiting.
+
+What counts is what the event loop's own thread does in one callback, in CPU time, so that a busy
+machine changes nothing. The bound is far above what was measured (some 20 ms) and far below what a
+bomb took before there were any budgets (seconds to minutes); `python -m bench bombs` takes the
+milliseconds.
+"""
+
+import asyncio
+import time
+
+import httpx
+import pytest
+from django.test import Client
+
+from bench.bombs import REPLIES, TEXTS
+from chatapp.frames import LiveReply, ThreadParts, snapshot_frame
+from chatapp.generation.audience import Audience
+from chatapp.generation.flushes import Flushes
+from chatapp.generation.tabs import Showing
+from chatapp.models import Conversation, Message
+from chatapp.pace import Pace
+from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role
+from tests.live import Site
+from tests.page import Page
+from tests.tab import Tab
+from tests.visitor import visit
+
+LONGEST_SECONDS = 0.3  # of CPU, in one callback of the loop
+AT_ONCE = [
+    "C# fence, 16 KB",
+    "200 KB of formulas",
+    "table with short rows",
+    "definition bomb, 200 KB",
+    "late definition",
+    "deep quotes",
+    "short blocks",
+    "endless newlines in a list",
+    "autolinks in one word",
+]
+
+
+@pytest.fixture
+def longest(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the longest callback of the loop took, of CPU time of its thread."""
+    took = [0.0]
+    run = asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        began_at = time.thread_time()
+        run(handle)
+        took[0] = max(took[0], time.thread_time() - began_at)
+
+    monkeypatch.setattr(asyncio.Handle, "_run", timed)
+    return took
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", AT_ONCE)
+async def test_a_models_text_holds_the_loop_for_moments(
+    tab: Tab, upstream: FakeUpstream, longest: list[float], name: str
+) -> None:
+    text = TEXTS[name](0.5)
+    deltas = [delta(text[start : start + 20_000]) for start in range(0, len(text), 20_000)]
+    upstream.script(role(), *deltas, finish(), done())
+    await tab.ask()
+    await tab.until_ended()
+    assert longest[0] < LONGEST_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", AT_ONCE)
+async def test_a_persons_text_holds_the_loop_for_moments(
+    tab: Tab, longest: list[float], name: str
+) -> None:
+    await tab.ask(TEXTS[name](0.5)[:100_000])
+    await tab.until_ended()
+    assert longest[0] < LONGEST_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_answer_that_was_thought_is_not_drawn_again(
+    tab: Tab, upstream: FakeUpstream, longest: list[float]
+) -> None:
+    paragraph = "Let me *think*, step by step.\n\n" * 200
+    upstream.script(role(), *[delta(paragraph)] * 100, delta("</think>So."), finish(), done())
+    await tab.ask()
+    await tab.until_ended()
+    assert longest[0] < LONGEST_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
+    tab: Tab, alices: Client, longest: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight tabs on the same branch are told of the turn alone."""
+    await tab.ask(TEXTS["200 KB of formulas"](0.2))
+    await tab.until_ended()
+    conversation = await Conversation.objects.aget()
+    head = await conversation.messages.alast()
+    tabs = [
+        Tab(alices, conversation=conversation.pk, head=head.pk, ending=head.ending)
+        for _ in range(8)
+    ]
+    for one in tabs:
+        assert await one.connect()
+        await one.send(
+            action="watch", conversation=str(conversation.pk), head=str(head.pk), ending=head.ending
+        )
+    drawn = []
+    draw = ThreadParts.of
+    monkeypatch.setattr(ThreadParts, "of", lambda *what: drawn.append(what) or draw(*what))
+    longest[0] = 0.0
+    await tab.ask("A prompt", conversation=str(conversation.pk), parent=str(head.pk))
+    for one in [tab, *tabs]:
+        await one.until_ended()
+        assert not any("innerHTML target:#messages" in frame for frame in one.frames[-3:])
+    assert drawn == []
+    assert longest[0] < LONGEST_SECONDS
+    for one in tabs:
+        await one.close()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Client) -> None:
+    first = await tab.ask("One")
+    await tab.until_ended()
+    conversation = str((await Conversation.objects.aget()).pk)
+    await tab.send(action="retry", reply=str(first))
+    second = await tab.next_reply()
+    await tab.until_ended()
+    async with Tab(alices, conversation=conversation, head=first, ending="complete") as other:
+        await other.ask("Two", conversation=conversation, parent=str(second))
+        frame = await tab.until("Two")
+        assert "innerHTML target:#messages" not in frame  # it shows that branch
+        await other.until_ended()
+        await tab.until_ended()
+        # Now it moves to the other branch, as a person does who presses an arrow.
+        await tab.send(
+            action="watch", conversation=conversation, head=str(first), ending="complete"
+        )
+        await tab.send(action="stop")
+        third = (await Message.objects.filter(role="assistant").alast()).pk
+        await other.ask("Three", conversation=conversation, parent=str(third))
+        frame = await tab.until("Three")
+        assert "innerHTML target:#messages" in frame
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_megabytes_of_arguments_are_shown_in_part_and_kept(
+    tab: Tab, upstream: FakeUpstream, longest: list[float]
+) -> None:
+    pieces = list(REPLIES["2 MB of arguments in tiny deltas"].deltas(0.05))
+    upstream.script(role(), *[choice(piece) for piece in pieces], finish("length"), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert sum(len(frame) for frame in tab.frames) < 100_000
+    assert "more characters are kept and not shown here" in "".join(tab.frames)
+    message = await Message.objects.aget(pk=reply)
+    assert len(message.rounds[0].tool_runs[0].arguments) > 100_000
+    assert longest[0] < LONGEST_SECONDS
+
+
+class Watching:
+    """A tab that is slow to take a frame, so that the next one could overtake it."""
+
+    user_id, session, head = 1, "", None
+
+    def __init__(self, html: str, turns: int) -> None:
+        self.page = Page(html)
+        self._turns = turns
+
+    async def show(self, frame: str) -> None:
+        for _ in range(self._turns):
+            await asyncio.sleep(0)
+        self.page.swap(frame)
+
+
+async def test_no_frame_overtakes_another_on_its_way_to_any_tab() -> None:
+    message = Message(role="assistant", ending=Message.STREAMING, model="m")
+    live, showing = LiveReply(message), Showing()
+    flushes = Flushes(live, Audience(showing, lambda: None), Pace())
+    template = f'<div id="messages"><div id="reply-{message.pk}"></div></div>'
+    tabs = []
+    for number in range(6):
+        tabs.append(Watching(template, number % 3))
+        tabs[-1].page.swap(snapshot_frame(live.view()))
+        showing.add(tabs[-1])
+    for number in range(40):
+        live.append("answer", f"Some *words* {number}, and\n\n```python\nx = {number}\n```\n\n")
+        reading = asyncio.create_task(flushes.soon(time.monotonic()))
+        await flushes.now()
+        await reading
+    await flushes.last()
+    whole = Page(template)
+    whole.swap(snapshot_frame(live.view()))
+    assert "Some words 39, and" in whole.region("answer")
+    for tab in tabs:
+        assert tab.page.region("answer") == whole.region("answer")
+
+
+async def test_the_loop_turns_while_a_frame_goes_to_thousands() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    class Busy:
+        user_id, session, head = 1, "", None
+
+        async def show(self, frame: str) -> None:
+            until = time.thread_time() + 0.0002
+            while time.thread_time() < until:
+                pass
+
+    showing = Showing()
+    showing.update(Busy() for _ in range(1000))
+    counting = asyncio.create_task(count())
+    await Audience(showing, lambda: None).show("")
+    counting.cancel()
+    assert turns > 20
+
+
+async def test_the_server_answers_others_while_a_page_is_drawn(
+    site: Site, upstream: FakeUpstream
+) -> None:
+    """The whole app: the slow code of a page is coloured by a process of its own."""
+    upstream.script(role(), delta(TEXTS["C# fence, 16 KB"](1)), finish(), done())
+    person = site.person()
+    with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="k") as server:
+        async with visit(server, person) as visitor:
+            await visitor.send("Show me C#")
+            await visitor.until_ended()
+            path = visitor.path
+        async with httpx.AsyncClient(
+            base_url=server.url, cookies=person.cookies, trust_env=False
+        ) as client:
+            page = asyncio.create_task(client.get(path, timeout=60))
+            answers = 0
+            while not page.done():
+                assert (await client.get("/healthz", timeout=60)).status_code == 200
+                answers += 1
+            assert 'class="language-csharp"' in page.result().text
+    assert answers >= 5

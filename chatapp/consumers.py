@@ -29,7 +29,7 @@ from chatapp import frames, metrics, rendering, sessions, turns
 from chatapp.allowance import Allowance
 from chatapp.close_codes import CloseCode
 from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
-from chatapp.generation import Generation, RemoteReply, generations, stored
+from chatapp.generation import Generation, RemoteReply, Tab, generations, stored
 from chatapp.generation.audience import show_to
 from chatapp.idle_sessions import use_by_key
 from chatapp.models import Message, StillStreaming
@@ -199,8 +199,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             turn = await self._stored(turns.store_prompt, asked)
             if not turn.is_repeated:
                 generations().show(self, turn.conversation.pk)
-                self.head = turn.prompt.parent_id
-                await self._start(turn)
+                tabs = generations().tabs.showing(turn.conversation.pk)
+                parent = turn.prompt.parent_id
+                at_branch = {tab for tab in tabs if tab is self or (parent and tab.head == parent)}
+                await self._start(turn, at_branch)
                 return
         await self._watch({"conversation": str(turn.conversation.pk)})
 
@@ -210,18 +212,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         with generations().taking_prompt():
             turn = await self._stored(turns.store_retry, asked)
             generations().show(self, turn.conversation.pk)
-            self.head = None
-            await self._start(turn)
+            await self._start(turn, at_branch=set())
 
-    async def _start(self, turn: Turn) -> None:
+    async def _start(self, turn: Turn, at_branch: set[Tab]) -> None:
         """Shows a turn in every tab of its conversation, and lets it stream.
 
-        Most show the branch that it follows. What the others show is drawn once for all of them.
+        Those `at_branch` show all that it follows. What the others show is drawn once for all.
         """
         showing = generations().tabs.showing(turn.conversation.pk)
-        at_branch = {tab for tab in showing if tab.head and tab.head == turn.prompt.parent_id}
-        if not turn.prompt.parent_id:
-            at_branch.add(self)
         html_of = await rendering.arendered([turn.prompt.content], PROMPT_PATIENCE_SECONDS)
         thread = await _drawn(turn.thread) if showing - at_branch else None
         async with generations().one_prompt_at_a_time:

@@ -12,7 +12,7 @@ from chatapp.frames import LiveReply
 from chatapp.generation.audience import Audience
 from chatapp.pace import Pace
 
-DRAWING_SECONDS = 10.0  # that the end of a reply waits for its colours and formulas
+DRAWING_SECONDS = 3.0  # that the end of a reply waits for its colours and formulas
 
 
 class Flushes:
@@ -50,12 +50,6 @@ class Flushes:
             await self._flush()
         if self._live.is_behind and not self._next:
             self._later(0)
-
-    async def until_shown(self) -> None:
-        """Returns when all tabs have all that had arrived."""
-        await self.now()
-        while self._live.is_behind:
-            await self._turn()
 
     async def last(self) -> None:
         """Completes every region; nothing comes after this."""

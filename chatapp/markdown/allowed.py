@@ -77,7 +77,7 @@ _VARIANT = _one_of(
 _LETTERS: Attributes = {"mathvariant": _VARIANT}
 
 PROSE: dict[str, Attributes] = {
-    **_bare("p br hr h3 h4 h5 h6 ul li blockquote em strong del table thead tbody tr"),
+    **_bare("br hr h3 h4 h5 h6 ul li blockquote em strong del table thead tbody tr"),
     "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},
     "div": {
@@ -89,6 +89,7 @@ PROSE: dict[str, Attributes] = {
     },
     "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
     "ol": {"start": _form("[0-9]{1,9}")},
+    "p": {"class": _one_of("as-written")},  # of a notice of ours
     "pre": {"class": _one_of("plain"), "tabindex": _FOCUSABLE},
     "span": {"class": _one_of(*sorted(COLOURS))},
     "td": {"align": _ALIGN},

@@ -39,6 +39,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="rendering")
         self._mine = threading.local()
         self._workers: set[_Worker] = set()
+        self._is_closed = False
 
     def submit(self, request: bytes, patience: float) -> Future[bytes]:
         """`patience` is for how many seconds it may wait for its turn."""
@@ -50,12 +51,13 @@ class Pool:
 
     def close(self) -> None:
         """Nothing is begun any more; what is being done is given up."""
+        self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(self._workers):
             worker.kill()
 
     def _answer(self, request: bytes, give_up_at: float) -> bytes:
-        if time.monotonic() > give_up_at:
+        if self._is_closed or time.monotonic() > give_up_at:
             raise TooBusy
         worker: _Worker | None = getattr(self._mine, "worker", None)
         if worker is None or worker.has_ended:
@@ -68,6 +70,8 @@ class Pool:
         except (OSError, EOFError) as error:
             self._mine.worker = None
             self._drop(worker)
+            if self._is_closed:
+                raise TooBusy from error
             logger.warning("A text could not be rendered: %r, %s", error, worker.fate)
             raise Undone from error
 

@@ -148,21 +148,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return key
 
     async def _act(self, action: str, fields: Mapping[str, Any]) -> None:
-        actions = {
-            "prompt": self._prompt,
-            "retry": self._retry,
-            "stop": self._stop,
-            "allow": self._allow,
-            "deny": self._deny,
-            "watch": self._watch,
-        }
         try:
             await self._take_allowance(action)
-            if action not in actions:
+            if action not in ACTIONS:
                 raise Refused("This page is out of date. Reload it.")
             if action != "stop" and not generations().database_answers:
                 raise OperationalError("it did not answer a second ago")
-            await actions[action](fields)
+            await ACTIONS[action](self, fields)
         except Refused as refused:
             await self.show(frames.problem_frame(str(refused), _uuid(fields.get("prompt"))))
         except NotSignedIn as why:
@@ -393,6 +385,16 @@ def _fields_of(message: str) -> dict[str, Any]:
         return {name: json.loads(text) for name, text in texts.items() if text[0] not in b"{["}
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return {}
+
+
+ACTIONS = {
+    "prompt": ChatConsumer._prompt,
+    "retry": ChatConsumer._retry,
+    "stop": ChatConsumer._stop,
+    "allow": ChatConsumer._allow,
+    "deny": ChatConsumer._deny,
+    "watch": ChatConsumer._watch,
+}
 
 
 async def _drawn(messages: list[Message], running: Generation | None = None) -> frames.ThreadParts:

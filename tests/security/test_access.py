@@ -82,7 +82,8 @@ TABLE = {
     "admin/password_change/done/": STAFF,
     "admin/autocomplete/": NO_ONE,
     "admin/jsi18n/": STAFF,
-    "admin/r/<path:content_type_id>/<path:object_id>/": NOT_IN_ADMIN,
+    "admin/r/<path:rest>": NOT_THERE,
+    "admin/r/<path:content_type_id>/<path:object_id>/": NOT_THERE,  # behind the one above
     "admin/chatapp/user/<id>/password/": ROOT,
     "admin/chatapp/upstream/<path:object_id>/check/": POSTED_IN_ADMIN,
     "admin/chatapp/toolserver/<path:object_id>/tools/": POSTED_IN_ADMIN,
@@ -143,6 +144,7 @@ class House:
             "<int:position>": "0",
             "<str:token>": "0" * 32,
             "<path:content_type_id>": "1",
+            "<path:rest>": "1/1/",
             "<path:object_id>": "1",
             "^(?P<app_label>chatapp|auth)/$": "chatapp/",
             "(?P<url>.*)$": "no/such/page/",

@@ -1,0 +1,118 @@
+"""What a tab may ask of other people's conversations: each action of a socket with Alice's ids.
+
+An action that the table does not know fails the tests.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Permission
+from django.core import serializers
+from django.test import Client
+
+from chatapp.consumers import ACTIONS
+from chatapp.models import Conversation, Message, Upstream, User
+from tests.conftest import signed_in
+from tests.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PROMPT = "alicepromptcanary"
+ANSWER, THOUGHT = "aliceanswercanary", "alicethoughtcanary"
+OUT_OF_DATE = "This page is out of date"
+NOT_HERE = "is not here any more"
+NOTHING = OUT_OF_DATE  # is shown of it: the answer to what is sent next comes at once
+
+
+@dataclass
+class Running:
+    """A conversation of Alice's in which a reply is being written."""
+
+    conversation: str
+    prompt: str
+    reply: str
+    model: str
+
+    def attempts(self) -> dict[str, tuple[dict[str, Any], str]]:
+        """By the action: what somebody sends who knows all ids, and what they are told."""
+        here = {"conversation": self.conversation}
+        call = here | {"round": 0, "call": 0}
+        asked = here | {"message": "Go on", "parent": self.reply, "model": self.model}
+        return {
+            "prompt": (asked, NOT_HERE),
+            "retry": ({"reply": self.reply, "model": self.model}, NOT_HERE),
+            "stop": (here, NOTHING),
+            "allow": (call, NOTHING),
+            "deny": (call, NOTHING),
+            "watch": (here | {"head": self.reply, "ending": "streaming"}, NOT_HERE),
+        }
+
+
+@pytest.fixture
+async def running(tab: Tab, upstream: FakeUpstream, connected: Upstream) -> Running:
+    upstream.script(role(), reasoning(THOUGHT), delta(ANSWER), Stall())
+    reply = await tab.ask(PROMPT)
+    await tab.until(ANSWER)
+    message = await Message.objects.aget(pk=reply)
+    model = f"{connected.pk}/{message.model}"
+    return Running(str(message.conversation_id), str(message.parent_id), str(reply), model)
+
+
+@pytest.fixture(params=["bob", "rita", "olive"])
+async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIterator[Tab]:
+    """Another person; staff who may view everything, in the review; a superuser."""
+    name = request.param
+    async with Tab(await database_sync_to_async(client_of)(name)) as stranger:
+        yield stranger
+
+
+def client_of(name: str) -> Client:
+    user = User.objects.create_user(name, is_staff=name != "bob", is_superuser=name == "olive")
+    if name == "rita":
+        user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    return signed_in(user)
+
+
+@database_sync_to_async
+def of_alice() -> str:
+    conversations = Conversation.objects.filter(user__username="alice")
+    messages = Message.objects.filter(conversation__in=conversations).order_by("pk")
+    return serializers.serialize("json", [*conversations, *messages])
+
+
+async def test_no_action_reaches_what_is_somebody_elses(running: Running, stranger: Tab) -> None:
+    attempts = running.attempts()
+    assert set(attempts) == set(ACTIONS)
+    before = await of_alice()
+    for action, (fields, told) in attempts.items():
+        await stranger.send(action=action, **fields)
+        await stranger.send(action="no such action")
+        await stranger.until(told)
+        if told != OUT_OF_DATE:
+            await stranger.until(OUT_OF_DATE)
+    shown = "".join(stranger.frames)
+    assert not [word for word in (PROMPT, ANSWER, THOUGHT, running.reply) if word in shown]
+    assert await of_alice() == before
+    assert (await Message.objects.aget(pk=running.reply)).is_streaming
+
+
+async def test_the_id_of_somebody_elses_prompt_is_no_way_to_its_reply(
+    running: Running, stranger: Tab, upstream: FakeUpstream
+) -> None:
+    reply = await stranger.ask(PROMPT, prompt=running.prompt)
+    await stranger.until_ended()
+    assert reply != UUID(running.reply)
+    assert ANSWER not in "".join(stranger.frames)
+
+
+async def test_a_socket_that_is_opened_for_somebody_elses_conversation_shows_nothing_of_it(
+    running: Running, stranger: Tab
+) -> None:
+    async with Tab(stranger.client, conversation=running.conversation) as tab:
+        await tab.until(NOT_HERE)
+        assert not [word for word in (PROMPT, ANSWER, THOUGHT) if word in "".join(tab.frames)]

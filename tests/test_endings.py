@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 
 from chatapp.endings import FAILED, notice_of
 from chatapp.frames.replies import ReplyView
+from chatapp.markdown import render
 from chatapp.models import Conversation, Message, Usage
 from chatapp.upstream.decoder import EventDecoder
 from chatapp.upstream.errors import ErrorKind, UpstreamError
@@ -219,7 +220,7 @@ def kept(events: list[Event]) -> Message:
 def drawn(message: Message) -> str:
     message.siblings = [message]
     message.usage = Usage(message=message, provenance=Usage.Provenance.UNKNOWN)
-    return unescape(render_to_string("chat/_reply.html", ReplyView.of(message).context()))
+    return unescape(render_to_string("chat/_reply.html", ReplyView.of(message, render).context()))
 
 
 def check(message: Message, told: Told) -> None:

@@ -70,6 +70,10 @@ def replied(text: str, conversation: Conversation) -> Message:
         system_fingerprint=text,
         moderation=moderation,
         is_flagged=True,
+        extras_record={
+            "sources": [["https://a.example/", text], ["https://b.example/", ""]],
+            "left_out": {text: 2},
+        },
     )
     reply.siblings = [reply]
     Usage(message=reply, provenance="unknown")

@@ -6,6 +6,7 @@ upstream's tokens of up to six bytes: it is never more than the upper figure, an
 is neither over three times nor under a third of it.
 """
 
+import asyncio
 import json
 import re
 from collections import Counter
@@ -312,4 +313,4 @@ async def until_checkpointed(server: Server) -> None:
         "    assert time.monotonic() < give_up_at\n"
         "    time.sleep(0.1)\n"
     )
-    await database_sync_to_async(run)(server.environment, "-c", script)
+    await asyncio.to_thread(run, server.environment, "-c", script)

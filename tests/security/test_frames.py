@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 
 from chatapp import frames
 from chatapp.frames import LiveReply, ReplyView
-from chatapp.markdown import render
+from chatapp.markdown import block_html, render
 from chatapp.models import Conversation, Message, Usage
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.errors import ErrorKind, UpstreamError
@@ -94,7 +94,14 @@ def streamed(text: str) -> str:
             live.append(region, piece)
         live.write_call(0, "call", text, piece)
         sent += live.changes()
-    return sent + live.finish()
+    live.finish()
+    sent += live.changes()
+    while live.is_behind:
+        sent += live.changes()
+    while live.has_jobs:
+        of, jobs = live.jobs()
+        sent += live.take(of, jobs, [block_html(job.block, job.definitions) for job in jobs])
+    return sent
 
 
 def places_of_mark(root: Element) -> list[str]:

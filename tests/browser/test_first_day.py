@@ -45,6 +45,23 @@ def test_no_line_below_a_reply_begins_with_a_dot(
     assert [after for _before, after in dots] == ['"·"'] * (len(dots) - 1) + ["none"]
 
 
+@pytest.mark.parametrize("mark", ["- ", "> "])
+def test_what_is_nested_deeply_can_be_read_on_a_phone(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream, mark: str
+) -> None:
+    levels = (" " * 2 * level + mark + f"level {level}\n" for level in range(50))
+    quotes = "> " * 50 + "level 49"
+    upstream.script(delta("".join(levels) if mark == "- " else quotes), finish("stop"), done())
+    tab = sit_down(site.person(), viewport={"width": 390, "height": 800}).open()
+    tab.ask("Nest")
+    tab.expect_ending("complete")
+    words = tab.answer.get_by_text("level 49")
+    box = words.bounding_box()
+    assert box
+    assert box["width"] >= 50
+    assert box["x"] + box["width"] <= 390
+
+
 def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quiet(
     site: Site, sit_down: SitDown
 ) -> None:

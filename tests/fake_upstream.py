@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from tests.listening import stop_listening
+
 MODEL = "google/gemini-3-flash"
 RESPONSE_ID = "chatcmpl-1"
 WAIT_SECONDS = 15.0  # how long a test waits for what must happen; never reached when it does
@@ -278,9 +280,7 @@ class FakeUpstream:
         server = await self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0)
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
-        server.close()
-        for _ in range(5):  # turns of the loop, until what was accepted just now is a connection
-            await asyncio.sleep(0)
+        await stop_listening(server)
         connections = list(self._connections)
         for connection in connections:
             connection.abort()

@@ -347,9 +347,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return chosen
 
     async def _default_model(self) -> tuple[int, str]:
-        for offer in await generations().catalogue.offers():
-            if offer.models:
-                return offer.upstream.pk, offer.models[0]
+        for wait_for_all in (False, True):
+            for offer in await generations().catalogue.offers(wait_for_all):
+                if offer.models:
+                    return offer.upstream.pk, offer.models[0]
         raise Refused("No model is available. An administrator can connect one.")
 
     async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:

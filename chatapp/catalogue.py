@@ -129,7 +129,7 @@ class Catalogue:
             upstream,
             (),
             f"{upstream.name} did not list its models ({reason}). "
-            "An administrator can check its address and key, or name its models, under Upstreams.",
+            "An administrator can check its address and key, or name its models.",
         )
 
 

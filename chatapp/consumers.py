@@ -351,7 +351,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             for offer in await generations().catalogue.offers(wait_for_all):
                 if offer.models:
                     return offer.upstream.pk, offer.models[0]
-        raise Refused("No model is available. An administrator can connect an upstream.")
+        raise Refused("No model is available. An administrator can connect one.")
 
     async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
         told = []

@@ -175,7 +175,7 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
     [
         (401, {}, "refused the key"),
         (429, {"retry-after": "80"}, "Try again in 80 s"),
-        (500, {}, "The upstream failed"),
+        (500, {}, "server failed"),
     ],
 )
 def test_an_error_is_a_sentence_and_retry_asks_again(

@@ -23,7 +23,7 @@ from chatapp.generation import generations
 from chatapp.models import Message
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.live import WAIT_SECONDS, Person, Server, Site, run
-from tests.security.wire import Answer, Wire
+from tests.security.wire import Wire, handshake
 from tests.tab import Tab
 from tests.visitor import visit
 
@@ -403,34 +403,12 @@ async def test_who_sends_before_being_let_in_is_dropped(server: Server) -> None:
     answers = []
     for _ in range(20):
         with Wire(server.url) as wire:
-            head = handshake(wire.host, server.url)
-            wire.write(head)
             with suppress(OSError):
                 for _ in range(20):
-                    wire.write(head)
-            answers.append(read_or_reset(wire))
+                    wire.write(handshake(server.url))
+            answers.append(wire.read_to_the_end())
     assert {answer.status for answer in answers} <= {0, 403}
     assert 0 in {answer.status for answer in answers}
-
-
-def handshake(host: str, origin: str) -> bytes:
-    lines = [
-        "GET /ws/ HTTP/1.1",
-        f"Host: {host}",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-        "Sec-WebSocket-Version: 13",
-        f"Origin: {origin}",
-    ]
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def read_or_reset(wire: Wire) -> Answer:
-    try:
-        return wire.read_to_the_end()
-    except ConnectionResetError:
-        return Answer(b"")
 
 
 # Clients that send what no page sends

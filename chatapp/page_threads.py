@@ -14,7 +14,7 @@ MOST_IDLE = 8  # each with its connection; a burst of requests has as many threa
 
 
 class PageThreads:
-    """ASGI middleware around Django: each request has a thread to itself, which may be a used one."""
+    """ASGI middleware around Django: each request has a thread to itself, perhaps a used one."""
 
     def __init__(self, application: Any) -> None:
         self._application = application

@@ -19,6 +19,7 @@ from uuid import UUID
 import msgspec
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django import forms
 from django.conf import settings
@@ -102,6 +103,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if message["type"] == "websocket.disconnect":
             by_hand = message.get("code") in CLOSE_FRAME_CODES
             self._leave(by_hand=by_hand)
+            # Nor the handler, which has the database's thread look after each socket that ends.
+            raise StopConsumer
         await getattr(self, get_handler_name(message))(message)
 
     def _leave(self, *, by_hand: bool) -> None:

@@ -19,6 +19,7 @@ from uuid import UUID
 import msgspec
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django import forms
 from django.conf import settings
@@ -102,6 +103,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if message["type"] == "websocket.disconnect":
             by_hand = message.get("code") in CLOSE_FRAME_CODES
             self._leave(by_hand=by_hand)
+            # Nor the handler, which has the database's thread look after each socket that ends.
+            raise StopConsumer
         await getattr(self, get_handler_name(message))(message)
 
     def _leave(self, *, by_hand: bool) -> None:
@@ -378,15 +381,27 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 def _fields_of(message: str) -> dict[str, Any]:
     """A form's fields: texts, numbers, null; empty where the message is no JSON object.
 
-    What is nested is left out unread, since no field of ours is: it would take long to build.
+    What is nested is left out unread, since no field of ours is: it would take long to build. So is
+    what no form has, of which there may be a hundred thousand.
     """
     try:
-        parts = msgspec.json.decode(message, type=dict[str, msgspec.Raw])
-        texts = {name: bytes(part) for name, part in parts.items()}
-        return {name: json.loads(text) for name, text in texts.items() if text[0] not in b"{["}
+        fields = msgspec.structs.asdict(msgspec.json.decode(message, type=_Fields))
+        texts = {name: bytes(part) for name, part in fields.items()}
+        return {
+            name: json.loads(text) for name, text in texts.items() if text and text[0] not in b"{["
+        }
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return {}
 
+
+FORMS = (PromptForm, RetryForm, DecisionForm, WatchForm)
+_Fields: type[Any] = msgspec.defstruct(
+    "_Fields",
+    [
+        (name, msgspec.Raw, msgspec.Raw())
+        for name in sorted({"action"}.union(*(form.base_fields for form in FORMS)))
+    ],
+)
 
 ACTIONS = {
     "prompt": ChatConsumer._prompt,

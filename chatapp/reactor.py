@@ -3,12 +3,19 @@
 Twisted asks the kernel to watch a socket for each write, writes when it says so, and takes the
 request back. Here the write is tried first, at the end of the loop's turn, and a socket is watched
 only where it did not take everything.
+
+And made for clients that reset their connections. uvloop tells of a reset once, as of something to
+read, and watches the socket no more. Where the client had sent something before it, that is what is
+read, and the connection would stay: a file, a tab, a reply that nobody waits for.
 """
 
 import asyncio
+from socket import SO_ERROR, SOL_SOCKET
 from typing import Any
 
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
+from twisted.internet.main import CONNECTION_LOST
+from twisted.internet.tcp import Connection
 
 
 class WriteFirstReactor(AsyncioSelectorReactor):
@@ -32,7 +39,18 @@ class WriteFirstReactor(AsyncioSelectorReactor):
         if writer not in self._to_write:
             return
         failure = writer.doWrite()
-        if failure or writer in self._to_write:
-            # Back to Twisted's own way, which also knows what to do with a failure.
+        if failure:
+            self._disconnectSelectable(writer, failure, False)  # type: ignore[no-untyped-call]
+        elif writer in self._to_write:
             self._to_write.discard(writer)
             super().addWriter(writer)  # type: ignore[no-untyped-call]
+
+    def _readOrWrite(self, selectable: Any, read: bool) -> None:
+        super()._readOrWrite(selectable, read)  # type: ignore[no-untyped-call]
+        if read and selectable in self._readers and _is_reset(selectable):
+            self._disconnectSelectable(selectable, CONNECTION_LOST, True)  # type: ignore[no-untyped-call]
+
+
+def _is_reset(selectable: Any) -> bool:
+    is_connection = isinstance(selectable, Connection)
+    return is_connection and selectable.socket.getsockopt(SOL_SOCKET, SO_ERROR) != 0

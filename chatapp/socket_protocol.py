@@ -4,6 +4,10 @@
   large. While it is, others wait behind it; where these come to more than a bound, the client does
   not read: the connection is aborted, and the tab catches up by a snapshot when it is back.
 * What waits for the application is bounded, and a message may be as large as a form can be.
+* So many frames are taken a second, whatever they are: a ping, a pong and an empty fragment reach
+  no application that could count them, and each costs the loop as much as a message does.
+* Nothing is taken before the handshake is answered. Autobahn would run it once more for each head
+  that comes meanwhile, with an application of its own, and keep everything else.
 * Autobahn lets an application close with 1000 or a private code alone. With 1012 ("service
   restart") and 1013 ("try again later") a browser comes back, to another process perhaps; a socket
   that is refused with one of them gets 503 in place of 403, and a proxy tries another process.
@@ -17,8 +21,10 @@ from typing import Any
 
 from autobahn.websocket.types import ConnectionDeny
 from daphne.ws_protocol import WebSocketProtocol
+from django.conf import settings
 
 from chatapp import metrics
+from chatapp.allowance import Allowance
 from chatapp.close_codes import CloseCode
 from chatapp.forms import MAX_PROMPT_CHARACTERS
 
@@ -30,6 +36,8 @@ MOST_BEHIND = 1024 * 1024  # bytes that wait behind the message that is on its w
 MOST_INCOMING = 6 * MAX_PROMPT_CHARACTERS + 64 * 1024
 MOST_UNREAD = 100  # messages that wait for the application
 MOST_UNREAD_BYTES = 2 * MOST_INCOMING
+# For each action of a tab, on average and at once: pongs, and the fragments of a long prompt.
+FRAMES_PER_ACTION, FRAMES_AT_ONCE_PER_ACTION = 2, 50
 
 CONTINUATION, TEXT, BINARY = 0, 1, 2  # RFC 6455, section 5.2
 REFUSALS = {
@@ -51,6 +59,9 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         self._behind = 0  # bytes of the others
         self._is_full = False  # the transport has enough for now
         self._unread = 0  # bytes since nothing waited for the application
+        actions = settings.CHATAPP_ACTIONS_PER_SECOND
+        self._frames = Allowance(FRAMES_PER_ACTION * actions, FRAMES_AT_ONCE_PER_ACTION * actions)
+        self._is_deaf = False  # what comes is dropped, until the connection is closed
         # It belonged to Daphne's HTTP channel, whose business has ended.
         self.transport.unregisterProducer()
         self.transport.registerProducer(self, True)
@@ -114,6 +125,29 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
 
     # What the client sends
 
+    def _dataReceived(self, data: bytes) -> None:
+        if self._is_deaf:
+            return
+        if hasattr(self, "handshake_deferred"):  # it is being decided whether to let it in
+            self._is_deaf = True
+            self.dropConnection(abort=True)
+            return
+        super()._dataReceived(data)
+
+    def processData(self) -> bool:
+        return not self._is_deaf and bool(super().processData())
+
+    def onFrameBegin(self) -> None:
+        if self._frames.take() < 0:
+            self._refuse_flood()
+        else:
+            super().onFrameBegin()
+
+    def onPing(self, payload: bytes) -> None:
+        """Where the client does not read, no pong waits for it, of which there is no bound."""
+        if not self._is_full:
+            super().onPing(payload)
+
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         if self.state != self.STATE_OPEN:
             return
@@ -122,5 +156,10 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         if waiting < MOST_UNREAD and self._unread <= MOST_UNREAD_BYTES:
             super().onMessage(payload, isBinary)
         else:
-            logger.warning("A socket is closed, since it sends faster than can be read")
-            self.sendCloseFrame(code=CloseCode.FLOOD)
+            self._refuse_flood()
+
+    def _refuse_flood(self) -> None:
+        logger.warning("A socket is closed, since it sends faster than can be read")
+        self.sendCloseFrame(code=CloseCode.FLOOD)
+        self._is_deaf = True
+        self.data = b""

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from chatapp import catalogue as catalogue_module
-from chatapp.catalogue import Catalogue
+from chatapp.catalogue import PAGE_SECONDS, Catalogue
 from chatapp.models import Upstream
 from chatapp.upstream.client import UpstreamClient
 from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
 
 HANGING = Script((Pause(),))
+PATIENCE = 1.5  # seconds, with one that hangs
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def catalogue(
     connected: Upstream, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Catalogue]:
     """Of two upstreams, of which the second hangs."""
-    monkeypatch.setattr(catalogue_module, "PATIENCE_SECONDS", 1.5)
+    monkeypatch.setattr(catalogue_module, "PATIENCE_SECONDS", PATIENCE)
     await Upstream.objects.acreate(name="Hanging", base_url=hanging.base_url)
     client = UpstreamClient()
     catalogue = Catalogue(client)
@@ -40,7 +41,7 @@ async def catalogue(
 async def test_what_is_known_is_there_while_another_upstream_hangs(catalogue: Catalogue) -> None:
     began_at = time.monotonic()
     good, hanging = await catalogue.offers()
-    assert time.monotonic() - began_at < 1
+    assert time.monotonic() - began_at < PATIENCE
     assert (good.models, good.is_awaited) == ((MODEL,), False)
     assert (hanging.models, hanging.problem, hanging.is_awaited) == ((), "", True)
     good, hanging = await catalogue.offers(wait_for_all=True)
@@ -59,7 +60,7 @@ async def test_an_upstream_that_still_hangs_keeps_nobody_waiting_again(
         _, offer = await catalogue.offers()
         assert "no answer within" in offer.problem
         assert offer.is_awaited
-    assert time.monotonic() - began_at < 0.3
+    assert time.monotonic() - began_at < 3 * PAGE_SECONDS  # and not five times
     assert len(hanging.requests) <= 2  # pages that come at once ask once
     hanging.models_failure = None
 

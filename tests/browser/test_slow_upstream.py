@@ -48,6 +48,8 @@ def test_the_models_of_a_slow_upstream_come_while_the_page_is_used(
     assert time.monotonic() - began_at < 3  # what its list would be waited for
     tab.ask("Hello?")
     tab.expect_ending("complete")
+    tab.page.get_by_role("link", name="New chat").click()  # which leaves what was waited for there
+    expect(tab.page.locator(".prompt")).to_have_count(0)
     pause.release()
     expect(picker.locator("option")).to_have_text([MODEL, "late", "later"])
     expect(tab.page.locator(".banner")).to_have_count(0)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from chatapp.generation import generations
 from chatapp.models import Message
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.live import WAIT_SECONDS, Person, Server, Site, run
+from tests.security.wire import Wire, handshake
 from tests.tab import Tab
 from tests.visitor import visit
 
@@ -361,6 +363,54 @@ async def test_the_longest_prompt_of_the_widest_characters_is_taken(
         assert await visitor.until_ended() == "complete"
 
 
+PING, PONG, EMPTY_FRAGMENT = (bytes([first, 0x80, 0, 0, 0, 0]) for first in (0x89, 0x8A, 0x00))
+BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message whose fragments follow
+
+
+@pytest.mark.parametrize("frame", [PING, PONG, EMPTY_FRAGMENT], ids=["ping", "pong", "fragment"])
+async def test_frames_that_are_no_messages_are_counted_too(
+    server: Server, person: Person, frame: bytes
+) -> None:
+    """One socket that sent them without end kept everybody else waiting for four seconds."""
+    since = len(server.lines)
+    async with open_socket(server, person) as opened:
+        opened.transport.write((BEGIN if frame == EMPTY_FRAGMENT else b"") + frame * 60_000)
+        assert await close_code(opened) in (CloseCode.FLOOD, 1006)
+    await asyncio.to_thread(server.wait_for, "faster than can be read", since)
+
+
+async def test_no_pongs_wait_for_who_does_not_read_them(
+    site: Site, person: Person, module_upstream: FakeUpstream
+) -> None:
+    with site.server(
+        OPENAI_BASE_URL=module_upstream.base_url, CHATAPP_ACTIONS_PER_SECOND="1000000"
+    ) as server:
+        async with visit(server, person):
+            before = memory_of(server)
+            async with open_socket(server, person, receive=FEW_BYTES) as deaf:
+                deaf.transport.pause_reading()
+                pings = (b"\x89\xfd" + bytes(4 + 125)) * 8000  # 1 MiB, and as many bytes of pongs
+                for _ in range(60):
+                    deaf.transport.write(pings)
+                with server.visit() as client:
+                    while deaf.transport.get_write_buffer_size():
+                        await asyncio.to_thread(client.get, "/healthz")
+                assert memory_of(server) - before < 20
+
+
+async def test_who_sends_before_being_let_in_is_dropped(server: Server) -> None:
+    """A head was a handshake each time, and the second one failed in the server's own words."""
+    answers = []
+    for _ in range(20):
+        with Wire(server.url) as wire:
+            with suppress(OSError):
+                for _ in range(20):
+                    wire.write(handshake(server.url))
+            answers.append(wire.read_to_the_end())
+    assert {answer.status for answer in answers} <= {0, 403}
+    assert 0 in {answer.status for answer in answers}
+
+
 # Clients that send what no page sends
 
 
@@ -395,6 +445,14 @@ async def test_what_is_no_message_of_a_page_gets_a_sentence(
         assert 'id="problem"' in str(await opened.recv())
         await opened.send(json.dumps({"action": "nonsense"}))
         assert "out of date" in str(await opened.recv())
+
+
+async def test_fields_that_no_form_has_hold_up_nobody() -> None:
+    """They were built one by one, for 0.7 s a message of the size that is taken."""
+    many = ",".join(f'"k{number}":{number}' for number in range(80_000))
+    began_at = time.thread_time()
+    assert consumers._fields_of('{"action":"watch",' + many + "}") == {"action": "watch"}
+    assert time.thread_time() - began_at < 0.1
 
 
 async def test_text_that_is_no_utf_8_is_refused_by_a_code(server: Server, person: Person) -> None:

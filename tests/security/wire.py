@@ -7,6 +7,7 @@ with Wire(server.url) as wire:
 
 import select
 import socket
+import struct
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -107,6 +108,25 @@ class Wire:
             while data := self.read():
                 raw += data
         return Answer(raw)
+
+    def reset(self) -> None:
+        """Closes so that the server sees no end but a reset (RST), at once."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+
+def handshake(url: str, cookies: str = "") -> bytes:
+    """What a page of this address sends to open its WebSocket."""
+    return head(
+        b"GET /ws/ HTTP/1.1",
+        b"Host: " + urlsplit(url).netloc.encode(),
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        b"Sec-WebSocket-Version: 13",
+        b"Origin: " + url.encode(),
+        b"Cookie: " + cookies.encode(),
+    )
 
 
 def head(*lines: bytes) -> bytes:

@@ -25,6 +25,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from chatapp.models import User
+from chatapp.passwords import ADVICE
 
 MISMATCH = (
     "This name and this password don't open an account. Check both; an administrator can give you "
@@ -89,6 +90,10 @@ class Backend(ModelBackend):
 
 class ChangePasswordForm(AllauthChangePasswordForm):  # type: ignore[misc]
     """Guesses of the old password are counted as those at the sign-in are."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["password1"].help_text = ADVICE
 
     def clean_oldpassword(self) -> str:
         password: str = self.cleaned_data["oldpassword"]

@@ -19,6 +19,7 @@ pages = get_asgi_application()
 from chatapp.consumers import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
+from chatapp.page_threads import PageThreads  # noqa: E402
 from chatapp.response_headers import ResponseHeaders  # noqa: E402
 
 
@@ -30,7 +31,7 @@ async def refuse(scope: Any, receive: Any, send: Any) -> None:
 
 routes = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": PageThreads(pages),
         "websocket": CookieMiddleware(
             URLRouter(
                 [

@@ -1,8 +1,13 @@
-"""Which models a person can choose, by upstream: what each upstream lists, asked once a minute."""
+"""Which models a person can choose, by upstream: what each upstream lists, asked once a minute.
+
+Upstreams are independent: nobody waits for the list of one that hangs longer than `PAGE_SECONDS`,
+and only where there is no earlier one to show. What comes later is asked for again by the page.
+"""
 
 import asyncio
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from chatapp.models import Upstream
@@ -12,7 +17,10 @@ from chatapp.upstream.errors import UpstreamFailed
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 3.0  # with an upstream that is asked
+PAGE_SECONDS = 0.5  # of a page, with upstreams that nobody has heard of yet
+
+Key = tuple[int, str, str | None]
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,7 @@ class Offer:
     upstream: Upstream
     models: tuple[str, ...]
     problem: str = ""
+    is_awaited: bool = False  # it is being asked, and there is nothing better to show yet
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -43,11 +52,25 @@ class Catalogue:
 
     def __init__(self, client: UpstreamClient) -> None:
         self._client = client
-        self._known: dict[tuple[int, str, str | None], tuple[float, Offer]] = {}
+        self._known: dict[Key, tuple[float, Offer]] = {}
+        self._asking: dict[Key, asyncio.Task[None]] = {}
 
-    async def offers(self) -> list[Offer]:
+    async def aclose(self) -> None:
+        asking = list(self._asking.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    async def offers(self, wait_for_all: bool = False) -> list[Offer]:
+        """What is known of each by now; or, where that is asked for, what each says."""
         upstreams = [upstream async for upstream in Upstream.objects.filter(enabled=True)]
-        return await asyncio.gather(*map(self._offer, upstreams))
+        asked = [(upstream, self._asked(upstream, FRESH_SECONDS)) for upstream in upstreams]
+        if wait_for_all:
+            await _until_done(task for _, task in asked)
+        else:
+            unheard = (task for upstream, task in asked if _key(upstream) not in self._known)
+            await _until_done(unheard, PAGE_SECONDS)
+        return [self._offer(upstream) for upstream in upstreams]
 
     async def is_offered(self, upstream_pk: int, model: str) -> bool:
         """Whether a person may choose it: false only where what its upstream lists is known."""
@@ -57,21 +80,38 @@ class Catalogue:
             return True
         # Another process may have shown the person a newer list.
         async for upstream in Upstream.objects.filter(pk=upstream_pk):
-            newest = await self._offer(upstream, fresh_seconds=RETRY_SECONDS)
+            await _until_done([self._asked(upstream, RETRY_SECONDS)])
+            newest = self._offer(upstream)
         return bool(newest.problem) or model in newest.models
 
-    async def _offer(self, upstream: Upstream, fresh_seconds: float = FRESH_SECONDS) -> Offer:
+    def _offer(self, upstream: Upstream) -> Offer:
         if upstream.secret_problem:
             return Offer(upstream, (), upstream.secret_problem)
         if named := tuple(upstream.offered_models.split()):
             return Offer(upstream, named)
-        key = (upstream.pk, upstream.base_url, upstream.api_key)
+        key = _key(upstream)
+        _, offer = self._known.get(key, (0.0, Offer(upstream, ())))
+        is_awaited = key in self._asking and not offer.models
+        return replace(offer, upstream=upstream, is_awaited=is_awaited)
+
+    def _asked(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
+        """What asks it at this moment; None where what is known is fresh."""
+        if upstream.secret_problem or upstream.offered_models.split():
+            return None
+        key = _key(upstream)
+        if task := self._asking.get(key):
+            return task
         asked_at, offer = self._known.get(key, (0.0, None))
         fresh = RETRY_SECONDS if offer and offer.problem else fresh_seconds
-        if offer is None or time.monotonic() - asked_at > fresh:
-            offer = await self._ask(upstream)
-            self._known[key] = (time.monotonic(), offer)
-        return offer
+        if offer and time.monotonic() - asked_at <= fresh:
+            return None
+        task = self._asking[key] = asyncio.create_task(self._learn(upstream))
+        task.add_done_callback(lambda _: self._asking.pop(key))
+        return task
+
+    async def _learn(self, upstream: Upstream) -> None:
+        offer = await self._ask(upstream)
+        self._known[_key(upstream)] = (time.monotonic(), offer)
 
     async def _ask(self, upstream: Upstream) -> Offer:
         try:
@@ -89,5 +129,16 @@ class Catalogue:
             upstream,
             (),
             f"{upstream.name} did not list its models ({reason}). "
-            "An administrator can check its address and key, or name its models, under Upstreams.",
+            "An administrator can check its address and key, or name its models.",
         )
+
+
+def _key(upstream: Upstream) -> Key:
+    return upstream.pk, upstream.base_url, upstream.api_key
+
+
+async def _until_done(
+    tasks: Iterable[asyncio.Task[None] | None], seconds: float | None = None
+) -> None:
+    if waiting := [task for task in tasks if task]:
+        await asyncio.wait(waiting, timeout=seconds)

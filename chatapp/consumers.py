@@ -19,6 +19,7 @@ from uuid import UUID
 import msgspec
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django import forms
 from django.conf import settings
@@ -102,6 +103,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if message["type"] == "websocket.disconnect":
             by_hand = message.get("code") in CLOSE_FRAME_CODES
             self._leave(by_hand=by_hand)
+            # Nor the handler, which has the database's thread look after each socket that ends.
+            raise StopConsumer
         await getattr(self, get_handler_name(message))(message)
 
     def _leave(self, *, by_hand: bool) -> None:
@@ -347,10 +350,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return chosen
 
     async def _default_model(self) -> tuple[int, str]:
-        for offer in await generations().catalogue.offers():
-            if offer.models:
-                return offer.upstream.pk, offer.models[0]
-        raise Refused("No model is available. An administrator can connect an upstream.")
+        for wait_for_all in (False, True):
+            for offer in await generations().catalogue.offers(wait_for_all):
+                if offer.models:
+                    return offer.upstream.pk, offer.models[0]
+        raise Refused("No model is available. An administrator can connect one.")
 
     async def _stored(self, store: Callable[..., Turn], asked: dict[str, Any]) -> Turn:
         told = []

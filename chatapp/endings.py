@@ -26,27 +26,34 @@ def flagged_categories(moderation: dict[str, Any] | None) -> list[str]:
 
 CALM = {
     Ending.LENGTH: "The reply reached its length limit. Continue asks for the rest.",
-    Ending.CONTENT_FILTER: "The upstream's content filter ended the reply.",
+    Ending.CONTENT_FILTER: "The model's content filter ended the reply.",
     Ending.REFUSED: "The model declined to answer.",
     Ending.STOPPED: "Stopped.",
     Ending.ABANDONED: "Stopped, because its last tab was closed.",
     Ending.INTERRUPTED: "The server was restarted while this reply was being written.",
 }
 FAILED = {
-    ErrorKind.UNREACHABLE: "The upstream can't be reached. Try again, or tell an administrator.",
-    ErrorKind.UNAUTHORIZED: "The upstream refused the key. An administrator can set it anew.",
-    ErrorKind.RATE_LIMITED: "The upstream is over its limit. Try again later.",
-    ErrorKind.NOT_FOUND: "The upstream does not know this model or address. Choose another model.",
-    ErrorKind.BAD_REQUEST: "The upstream did not accept the request.",
-    ErrorKind.SERVER_ERROR: "The upstream failed. Try again.",
-    ErrorKind.STREAM_ERROR: "The upstream broke the reply off. Try again.",
-    ErrorKind.NOT_A_STREAM: "The upstream's answer was not a stream. Its address may be wrong.",
-    ErrorKind.REDIRECTED: "The upstream's address redirects. An administrator can correct it.",
-    ErrorKind.EMPTY: "The upstream sent an empty reply. The conversation may be too long for it.",
-    ErrorKind.TOO_LARGE: "The upstream sent more at once than is taken, so the reply was ended.",
+    ErrorKind.UNREACHABLE: "The model's server can't be reached. Try again, or tell an "
+    "administrator.",
+    ErrorKind.UNAUTHORIZED: "The model's server refused the key. An administrator can set it anew.",
+    ErrorKind.RATE_LIMITED: "The model's server is over its limit. Try again later.",
+    ErrorKind.NOT_FOUND: "The model's server does not know this model. Choose another, or tell an "
+    "administrator.",
+    ErrorKind.BAD_REQUEST: "The model's server did not accept the request. Choose another model, "
+    "or tell an administrator.",
+    ErrorKind.SERVER_ERROR: "The model's server failed. Try again.",
+    ErrorKind.STREAM_ERROR: "The model's server broke the reply off. Try again.",
+    ErrorKind.NOT_A_STREAM: "What the model's server sent is no reply. An administrator can check "
+    "its address.",
+    ErrorKind.REDIRECTED: "The address of the model's server redirects. An administrator can "
+    "correct it.",
+    ErrorKind.EMPTY: "The model's server sent an empty reply. The conversation may be too long "
+    "for the model.",
+    ErrorKind.TOO_LARGE: "The model's server sent more at once than is taken, so the reply was "
+    "ended.",
     ErrorKind.MALFORMED: "A piece of the reply could not be read, so it is not whole. Try again.",
     ErrorKind.OUT_OF_RANGE: "The reply went beyond what this app takes, so it was ended.",
-    ErrorKind.FINISH_REASON: "The upstream did not end the reply as a whole one. Try again.",
+    ErrorKind.FINISH_REASON: "The model's server did not end the reply as a whole one. Try again.",
     ErrorKind.TOO_MANY_ROUNDS: "The model called tools again and again without an answer, so the "
     "reply was ended. Continue lets it go on with what it has found.",
 }
@@ -66,11 +73,13 @@ def notice_of(message: Message) -> Notice | None:
     kept = " What had arrived is kept." if _has_arrived(message) else ""
     if ending is Ending.CUT_OFF:
         return Notice(
-            "The stream from the upstream ended before the reply was complete." + kept,
+            "The connection to the model ended before the reply was complete." + kept,
             is_error=True,
         )
     if ending is Ending.TIMED_OUT:
-        return Notice("The upstream fell silent, so the reply was ended." + kept, is_error=True)
+        return Notice(
+            "The model's server fell silent, so the reply was ended." + kept, is_error=True
+        )
     return _failed(message.upstream_error, kept)
 
 
@@ -81,7 +90,7 @@ def _no_answer(message: Message) -> str:
         return "The model thought, but gave no answer. Retry asks it again."
     if message.earlier_rounds:
         return "The model called tools, but gave no answer. Retry asks it again."
-    return "The upstream ended the reply without an answer. Retry asks again."
+    return "The model ended the reply without an answer. Retry asks again."
 
 
 def _has_arrived(message: Message) -> bool:
@@ -100,10 +109,11 @@ def _failed(error: UpstreamError | None, kept: str) -> Notice:
         return Notice("Something failed in this server; its log says what." + kept, is_error=True)
     text = FAILED[error.kind]
     if error.retry_after is not None:
-        text = f"The upstream is over its limit. Try again in {_duration(error.retry_after)}."
+        text = f"The model's server is over its limit. Try again in {_duration(error.retry_after)}."
     if error.kind is ErrorKind.FINISH_REASON:
         text = (
-            f"The upstream ended the reply with “{error.code}”, as no whole reply ends. Try again."
+            f"The model's server ended the reply with “{error.code}”, as no whole reply ends. "
+            "Try again."
         )
     status = f"{error.status} " if error.status else ""
     return Notice(text + kept, detail=f"{status}{error.message}".strip(), is_error=True)

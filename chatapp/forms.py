@@ -1,9 +1,12 @@
 """What a person sends, checked: each error says what to do."""
 
+from typing import Any
+
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
 from chatapp.models import User
+from chatapp.passwords import ADVICE
 
 MAX_PROMPT_CHARACTERS = 200_000
 
@@ -82,6 +85,19 @@ class SetupForm(BaseUserCreationForm):  # type: ignore[type-arg]
             ),
             "email": forms.EmailInput(attrs={"autocomplete": "email"}),
         }
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["username"].help_text = ""  # what it can't be is told where it is tried
+        self.fields["password1"].help_text = ADVICE
+        self.fields["password2"].help_text = ""
+
+    def full_clean(self) -> None:
+        """Also puts the cursor where something is wrong, so that this is in view."""
+        super().full_clean()
+        if self.errors:
+            self.fields["username"].widget.attrs.pop("autofocus", None)
+            self.fields[next(iter(self.errors))].widget.attrs["autofocus"] = True
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit=False)

@@ -2,7 +2,8 @@
 
 What counts is `expire_date` in the database. It is moved once a tenth of the time has passed, so
 that a request seldom writes; a session therefore ends nine to ten tenths of the time after its last
-use.
+use. No page waits for that: while another program has locked the database, it is left to a later
+request.
 """
 
 import time
@@ -13,9 +14,13 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions import middleware
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+
+from chatapp.models.connections import impatient
 
 USED_AT = "used_at"  # in the session: seconds since the epoch
 
@@ -24,7 +29,13 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         session = getattr(request, "session", None)
         if session is not None and session.accessed and response.status_code < 500:
-            use(session)
+            is_to_be_saved = session.modified
+            if use(session) and not is_to_be_saved:
+                try:
+                    with impatient(connection):
+                        return super().process_response(request, response)
+                except SessionInterrupted:  # which is also what Django makes of a lock
+                    session.modified = False
         return super().process_response(request, response)
 
 

@@ -3,6 +3,10 @@
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
 
+ADVICE = (
+    "Twelve characters or more that are hard to guess: some words that don't belong together do "
+    "well, with spaces if you like."
+)
 GUESSES = 10**8  # those below are found in hours, by who has stolen the hash
 NAMES = ("username", "email", "first_name", "last_name")
 LONGEST = 72  # characters that are looked at: what comes after can only make it better

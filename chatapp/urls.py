@@ -9,6 +9,7 @@ from chatapp import views
 urlpatterns = [
     path("", views.chat, name="chat"),
     path("c/<uuid:pk>/", views.conversation, name="conversation"),
+    path("models/", views.models, name="models"),
     path("conversations/", views.conversations, name="conversations"),
     path("replies/<uuid:pk>/confidence/", views.confidence, name="confidence"),
     path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),

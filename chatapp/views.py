@@ -74,8 +74,7 @@ def _chat_page(
         "conversation": conversation,
         "head": head,
         "thread": frames.thread_html(thread, _html_of(thread, live), live),
-        "offers": offers,
-        "chosen_model": _chosen_model(offers, thread),
+        **_models(offers, _chosen_model(offers, thread)),
         "prompt_id": uuid4(),
         "suggestions": SUGGESTIONS,
     }
@@ -84,6 +83,33 @@ def _chat_page(
     context |= _sidebar(request)
     context["socket_url"] = _socket_url(conversation, head)
     return render(request, "chat/page.html", context)
+
+
+@require_GET
+@never_cache
+@login_required
+async def models(request: HttpRequest) -> HttpResponse:
+    """The picker and what there is to say of it, for a page that waited for no slow upstream."""
+    user = await request.auser()
+    assert isinstance(user, User)
+    pk = _uuid(request.GET.get("conversation", ""))
+    found = await user.conversations.filter(pk=pk).afirst() if pk else None
+    offers = await generations().catalogue.offers(wait_for_all=True)
+    return await sync_to_async(_models_part)(request, offers, found)
+
+
+def _models_part(
+    request: HttpRequest, offers: list[Offer], conversation: Conversation | None
+) -> HttpResponse:
+    thread = conversation.thread() if conversation else []
+    chosen = _chosen_model(offers, thread, request.GET.get("model", ""))
+    context = {"conversation": conversation, **_models(offers, chosen)}
+    return render(request, "chat/_models.html", context)
+
+
+def _models(offers: list[Offer], chosen: str) -> dict[str, object]:
+    awaits = any(offer.is_awaited for offer in offers)
+    return {"offers": offers, "chosen_model": chosen, "awaits_models": awaits}
 
 
 def _html_of(thread: list[Message], live: frames.ReplyView | None) -> rendering.HtmlOf:
@@ -99,14 +125,12 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
-def _chosen_model(offers: list[Offer], thread: list[Message]) -> str:
-    """The model of the thread's last reply where it is still offered, the first one otherwise."""
+def _chosen_model(offers: list[Offer], thread: list[Message], shown: str = "") -> str:
+    """The model of the thread's last reply where it is still offered; or else what the page shows
+    already, or the first one."""
     offered = [value for offer in offers for value, _ in offer.choices]
-    for message in reversed(thread):
-        value = f"{message.upstream_id}/{message.model}"
-        if value in offered:
-            return value
-    return offered[0] if offered else ""
+    used = [f"{message.upstream_id}/{message.model}" for message in reversed(thread)]
+    return next((value for value in (*used, shown, *offered) if value in offered), "")
 
 
 def _socket_url(conversation: Conversation | None, head: Message | None) -> str:

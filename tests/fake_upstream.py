@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from tests.listening import stop_listening
+
 MODEL = "google/gemini-3-flash"
 RESPONSE_ID = "chatcmpl-1"
 WAIT_SECONDS = 15.0  # how long a test waits for what must happen; never reached when it does
@@ -244,15 +246,19 @@ class FakeUpstream:
 
         With a `head`, that is written as it is, and so is the body, which ends with a close.
         """
-        self._scripts.put(Script(steps, status, headers or {}, head))
+        self.respond(Script(steps, status, headers or {}, head))
+
+    def respond(self, script: Script) -> None:
+        """Queue a response that is written down already."""
+        self._scripts.put(script)
 
     def fail(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         """Queue an error response; a body that is no text is sent as JSON."""
-        self._scripts.put(_failure(status, body, headers or {}))
+        self.respond(answered(status, body, headers))
 
     def fail_models(self, status: int, body: object) -> None:
         """Let every `GET /models` fail from now on."""
-        self.models_failure = _failure(status, body, {})
+        self.models_failure = answered(status, body)
 
     def wait_for_request(self, timeout: float = WAIT_SECONDS) -> Request:
         """Wait for the next chat completion request; each is returned once, in order."""
@@ -278,9 +284,7 @@ class FakeUpstream:
         server = await self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0)
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
-        server.close()
-        for _ in range(5):  # turns of the loop, until what was accepted just now is a connection
-            await asyncio.sleep(0)
+        await stop_listening(server)
         connections = list(self._connections)
         for connection in connections:
             connection.abort()
@@ -290,22 +294,23 @@ class FakeUpstream:
         path = request.path.partition("?")[0]
         if (request.method, path) == ("GET", "/v1/models"):
             models = [{"id": model, "object": "model"} for model in self.models]
-            return self.models_failure or _failure(200, {"object": "list", "data": models}, {})
+            return self.models_failure or answered(200, {"object": "list", "data": models})
         if (request.method, path) != ("POST", "/v1/chat/completions"):
-            return _failure(404, {"error": {"message": f"no such path: {path}"}}, {})
+            return answered(404, {"error": {"message": f"no such path: {path}"}})
         try:
             return self._scripts.get_nowait()
         except queue.Empty:
             return Script(tuple(self.default))
 
 
-def _failure(status: int, body: object, headers: dict[str, str]) -> Script:
+def answered(status: int, body: object, headers: dict[str, str] | None = None) -> Script:
+    """A response that is no stream; a body that is no text is sent as JSON."""
     if isinstance(body, str):
         kind = "text/html; charset=utf-8" if body.lstrip().startswith("<") else "text/plain"
         content = body.encode()
     else:
         kind, content = "application/json", json.dumps(body).encode()
-    return Script((content,), status, {"content-type": kind, **headers})
+    return Script((content,), status, {"content-type": kind, **(headers or {})})
 
 
 class _Connection(asyncio.Protocol):

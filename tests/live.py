@@ -36,6 +36,7 @@ import httpx
 import psycopg
 import pytest
 
+from tests.listening import stop_listening
 from tests.program import WAIT_SECONDS, Program
 
 ROOT = Path(__file__).parent.parent
@@ -313,9 +314,7 @@ class Line:
         server = await self._loop.create_server(lambda: _End(self), "127.0.0.1", 0)
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
-        server.close()
-        for _ in range(5):  # turns of the loop, until what was accepted just now is a connection
-            await asyncio.sleep(0)
+        await stop_listening(server)
         await self._cut()
 
     async def _cut(self) -> None:

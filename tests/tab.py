@@ -46,9 +46,13 @@ class Tab:
         return bool(self._is_open)
 
     async def close(self, code: int = 1001) -> None:
-        """The tab closes (1001), or its connection is lost (1006)."""
-        if self._is_open:
-            self._is_open = False
+        """The tab closes (1001), or its connection is lost (1006).
+
+        Where `until` waited in vain, the communicator has cancelled the consumer already, and would
+        raise that here: a `CancelledError`, after which pytest leaves fixtures as they are.
+        """
+        was_open, self._is_open = self._is_open, False
+        if was_open and not self._socket.future.cancelled():
             await self._socket.disconnect(code=code, timeout=WAIT_SECONDS)
 
     async def send(self, **fields: Any) -> None:

@@ -6,6 +6,7 @@ from django.test import Client
 from chatapp.accounts import is_setup_token, setup_token
 from chatapp.models import User
 from tests.conftest import PASSWORD
+from tests.page import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,6 +50,17 @@ def test_the_first_password_must_be_good(stranger: Client, password: str) -> Non
     answer = stranger.post(f"/setup/{setup_token()}/", fields(password=password))
     assert answer.status_code == 200
     assert not User.objects.exists()
+
+
+def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) -> None:
+    link = f"/setup/{setup_token()}/"
+
+    def focused(page: bytes) -> list[str]:
+        inputs = Page(page.decode()).root.find_all("input")
+        return [i.attributes["name"] for i in inputs if "autofocus" in i.attributes]
+
+    assert focused(stranger.get(link).content) == ["username"]
+    assert focused(stranger.post(link, fields(password="short")).content) == ["password2"]
 
 
 def test_nobody_signs_up(stranger: Client, alice: User) -> None:

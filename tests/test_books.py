@@ -59,12 +59,15 @@ EARLY = (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED)
 SAID = {
     Ending.COMPLETE: [finish()],
     Ending.REFUSED: [finish()],
+    Ending.NO_ANSWER: [finish()],
     Ending.LENGTH: [finish("length")],
     Ending.CONTENT_FILTER: [finish("content_filter")],
     Ending.FAILED: [error()],
     Ending.CUT_OFF: [Close()],
     Ending.TIMED_OUT: [Stall()],
 } | {ending: [Stall()] for ending in EARLY}
+
+FIELDS = {Ending.REFUSED: "refusal", Ending.NO_ANSWER: "reasoning_content"}
 
 
 def counted(text: str) -> int:
@@ -107,7 +110,7 @@ class Case:
         return [*steps, *others, *SAID[self.ending], done()]
 
     def _said(self, index: int, text: str) -> bytes:
-        field = "refusal" if self.ending is Ending.REFUSED else "content"
+        field = FIELDS.get(self.ending, "content")
         return chunk([{"index": index, "delta": {field: text}, "finish_reason": None}])
 
     def _finished(self, index: int) -> bytes:

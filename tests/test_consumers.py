@@ -280,7 +280,7 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
     [
         (401, {}, "refused the key"),
         (429, {"retry-after": "80"}, "Try again in 80 s"),
-        (500, {}, "The upstream failed"),
+        (500, {}, "server failed"),
         (404, {}, "does not know this model"),
     ],
 )

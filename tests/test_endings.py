@@ -4,7 +4,10 @@ Each row is a stream as an upstream ends it, read by the real decoder, kept by t
 drawn by the page's own partial. A reply that is not whole is never `complete`.
 """
 
+import gzip
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from html import unescape
 from uuid import uuid4
 
@@ -15,11 +18,20 @@ from chatapp.endings import FAILED, notice_of
 from chatapp.frames.replies import ReplyView
 from chatapp.markdown import render
 from chatapp.models import Conversation, Message, Usage
+from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.decoder import EventDecoder
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import Event, Failed
 from chatapp.upstream.reply import Reply
 from tests.fake_upstream import (
+    Abort,
+    Close,
+    FakeUpstream,
+    Pause,
+    Script,
+    Stall,
+    Step,
+    answered,
     choice,
     chunk,
     delta,
@@ -32,6 +44,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
+from tests.upstream import RECORDINGS
+from tests.upstream.test_recordings import ASKED_CHOICES
 
 HALF = role() + delta("Packets ")
 TEXT = HALF + delta("in flight")
@@ -202,8 +216,101 @@ ROWS: list[tuple[str, bytes, Told]] = [
 ]  # fmt: skip
 
 
-def events_of(stream: bytes) -> list[Event]:
-    decoder = EventDecoder()
+# The recordings that do not end as a whole reply; every other one is whole. A gateway's row in the
+# table of dialects has a recording of its own, or stands above or under `OVER_HTTP`.
+RECORDED = {
+    "opentoken_reasoning": LENGTH,
+    "opentoken_error": failed("stream interrupted"),
+    "openai_refusal": REFUSED,
+    "aivene_error": failed("stream interrupted"),
+    "litellm_error": failed("upstream closed"),
+    "transformers_error": failed("CUDA"),
+    "llama_cpp_interrupted": CUT,
+    "azure": FILTERED,
+    "mistral_length": LENGTH,
+    "deepseek_overloaded": failed("with “insufficient_system_resource”"),
+    "openrouter_error": failed("GPU"),
+    "vllm_error": failed("EngineCore died"),
+    "anthropic_error": failed("Overloaded"),
+    "llama_cpp_error": failed("context shift failed"),
+    "small_last_words": failed("upstream error"),
+    "proxy_cut": CUT,
+    "proxy_cut_in_character": CUT,
+    "hostile_html": failed("<script>"),
+    "hostile_choice_index": failed("beyond what this app takes"),
+    "hostile_tool_index": failed("beyond what this app takes"),
+    "hostile_nesting": failed("not whole"),
+}
+
+STREAM = (role(), delta("Hello"), finish(), usage(), done())
+NO_TYPE = b"HTTP/1.0 200 OK\r\n\r\n"
+HINTS = b"HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n" + NO_TYPE
+IN_AN_HOUR = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+
+
+def streamed(*steps: Step, **headers: str) -> Script:
+    return Script(steps, 200, {name.replace("_", "-"): headers[name] for name in headers})
+
+
+def written(head: bytes, *steps: Step) -> Script:
+    """With this head, until close."""
+    return Script(steps, written_head=head)
+
+
+# What shows in no stream alone: the status, the headers, how the connection ends.
+OVER_HTTP: list[tuple[str, Script, Told]] = [
+    ("401", answered(401, {"error": {"message": "bad key"}}), failed("401 bad key", False)),
+    ("403", answered(403, {"error": "not you"}), failed("403 not you", False)),
+    ("LiteLLM's wrong key, a 400", answered(400, {"error": {"message": "no token", "code": "400"}}),
+     failed("400 no token", False)),
+    ("404", answered(404, {"detail": "Not Found"}), failed("404 Not Found", False)),
+    ("408", answered(408, {"message": "too slow"}), failed("408 too slow", False)),
+    ("409", answered(409, "a conflict"), failed("409 a conflict", False)),
+    ("transformers' 422", answered(422, {"detail": "Unexpected keys"}),
+     failed("422 Unexpected keys", False)),
+    ("429", answered(429, {"error": {"message": "slow"}}), failed("over its limit", False)),
+    ("429 and seconds", answered(429, {"error": "slow"}, {"Retry-After": "7"}),
+     failed("Try again in 7 s", False)),
+    ("429 and a date", answered(429, {"error": "slow"}, {"Retry-After": IN_AN_HOUR}),
+     failed("Try again in 60 min", False)),
+    ("500 in plain text", answered(500, "no such model"), failed("500 no such model", False)),
+    ("502 and a page", answered(502, "<html><title>Bad Gateway</title>"),
+     failed("502 Bad Gateway", False)),
+    ("503", answered(503, {"error": {}}), failed("The upstream failed", False)),
+    ("529", answered(529, {"error": {"message": "overloaded"}}), failed("529 overloaded", False)),
+    ("a page as 200", answered(200, "<html><title>Welcome</title>"), failed("Welcome", False)),
+    ("an error as 200", answered(200, {"error": {"message": "m"}}), failed("m", False)),
+    ("JSON that is no reply", answered(200, {"choices": []}), failed("not a stream", False)),
+    ("a whole reply as JSON", answered(200, COMPLETION), WHOLE),
+    ("llama-cpp-python's empty body", streamed(), failed("may be too long", False)),
+    ("an empty body as JSON", streamed(Content_Type="application/json"),
+     failed("may be too long", False)),
+    ("a stream called JSON", streamed(*STREAM, Content_Type="application/json"), WHOLE),
+    ("a stream called text", streamed(*STREAM, Content_Type="text/plain"), WHOLE),
+    ("a stream called bytes", streamed(*STREAM, Content_Type="application/octet-stream"), WHOLE),
+    ("half of one called JSON", streamed(*STREAM[:2], Content_Type="application/json"), CUT),
+    ("HTTP/1.0 until close", written(NO_TYPE, *STREAM), WHOLE),
+    ("half of it until close", written(NO_TYPE, *STREAM[:2]), CUT),
+    ("early hints", written(HINTS, *STREAM), WHOLE),
+    ("gzip", streamed(gzip.compress(b"".join(STREAM)), Content_Encoding="gzip"), WHOLE),
+    ("gzip in several members", streamed(*map(gzip.compress, STREAM), Content_Encoding="gzip"),
+     WHOLE),
+    ("half of a gzip", streamed(gzip.compress(HALF), Content_Encoding="gzip"), CUT),
+    ("a packing that was not asked for", streamed(HALF, Content_Encoding="br"),
+     failed("packed as br", False)),
+    ("llama-cpp-python's second request", streamed(HALF, done(), Close()), CUT),
+    ("the same, before a word", streamed(done(), Close()), NOTHING),
+    ("cut before a word", streamed(role(), Close()), Told("cut_off", CUT.words[:20], False, True)),
+    ("a reset", streamed(HALF, Pause(), Abort()), CUT),
+    ("silence", streamed(HALF, Stall()), Told("timed_out", "fell silent", True, True)),
+    ("silence from the start", streamed(Stall()), Told("timed_out", "fell silent", False, True)),
+    ("silence after the finish", streamed(TEXT, finish(), Stall()), WHOLE),
+    ("an endless line", streamed(HALF, b"data: " + b"x" * 2**26), failed("more at once")),
+]  # fmt: skip
+
+
+def events_of(stream: bytes, choices: int = 1) -> list[Event]:
+    decoder = EventDecoder("", choices)
     return decoder.receive_data(stream) + decoder.close()
 
 
@@ -238,6 +345,31 @@ def check(message: Message, told: Told) -> None:
 @pytest.mark.parametrize(("stream", "told"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
 def test_what_the_wire_said_is_what_is_shown(stream: bytes, told: Told) -> None:
     check(kept(events_of(stream)), told)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDINGS.glob("*.sse")))
+def test_what_each_gateway_sends_is_shown_as_what_it_is(name: str) -> None:
+    events = events_of((RECORDINGS / f"{name}.sse").read_bytes(), ASKED_CHOICES.get(name, 1))
+    check(kept(events), RECORDED.get(name, WHOLE))
+
+
+@pytest.mark.parametrize(
+    ("script", "told"), [r[1:] for r in OVER_HTTP], ids=[r[0] for r in OVER_HTTP]
+)
+async def test_what_http_said_is_what_is_shown(
+    upstream: FakeUpstream, script: Script, told: Told
+) -> None:
+    upstream.respond(script)
+    client = UpstreamClient(idle_seconds=0.3, usage_seconds=0.1)
+    events: list[Event] = []
+    async with client.stream(Endpoint(upstream.base_url), "m", []) as reads:
+        async for read in reads:
+            events += read
+            for step in script.steps:
+                if isinstance(step, Pause):
+                    step.release()  # what was written before it has arrived
+    await client.aclose()
+    check(kept(events), told)
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))

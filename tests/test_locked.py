@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing, contextmanager
 import pytest
 
 from chatapp.generation.generation import UNSAVED
+from tests import viewer
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.live import Server, Site
 from tests.viewer import Viewer
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 SOON = 2.0  # seconds within which nobody asks why nothing happens
 HELD = 8.0  # longer than a lease, and than several checkpoints are apart
+LONG_HELD = 45.0  # seconds within which a write that waits 20 has given up, and one before it too
 
 
 @pytest.fixture
@@ -68,8 +70,8 @@ async def test_while_it_is_locked_tabs_open_and_read_along(
                     await second.until_says("One two")
             async with Viewer.opened(server, alice, tab.path) as second:
                 more.release()
-                for viewer in (tab, second):
-                    await viewer.until_says("One two three")
+                for one in (tab, second):
+                    await one.until_says("One two three")
         assert await tab.until_ended() == "complete"
 
 
@@ -106,3 +108,36 @@ async def test_a_prompt_waits_for_the_lock_and_its_tab_is_told(
                 await tab.until(lambda: "What you sent waits" in tab.problem)
         assert await tab.until_ended() == "complete"
         assert tab.problem == ""
+
+
+async def test_after_twenty_seconds_a_prompt_is_given_back_and_no_finished_reply_is_lost(
+    site: Site, server: Server, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer, "WAIT_SECONDS", LONG_HELD)
+    alice, bob = site.person(), site.person()
+    pause = Pause()
+    upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
+    async with Viewer.opened(server, alice) as tab, Viewer.opened(server, bob) as asking:
+        await tab.send("Count")
+        await tab.until_says("One")
+        prompt = asking.page.form()["prompt"]
+        with locked(server):
+            async with within(LONG_HELD):
+                await asking.send("Hello?")
+                async with within(SOON):
+                    await asking.until(lambda: "What you sent waits" in asking.problem)
+                pause.release()
+                async with within(2 * SOON):  # its last words, and the notice that they wait
+                    await tab.until(lambda: UNSAVED in tab.page.reply().text)
+                await asking.until(lambda: "Your text is kept" in asking.problem)
+            assert asking.page.root.find("p", id="problem").attributes["data-prompt"] == prompt
+            async with within(SOON), Viewer.opened(server, alice, tab.path) as second:
+                await second.until_says("One two")
+            assert tab.ending == "streaming"
+        assert await tab.until_ended() == "complete"
+        async with Viewer.opened(server, alice, tab.path) as later:
+            assert (later.ending, later.text) == ("complete", "One two")
+        await asking.ask("Hello?")
+        assert await asking.until_ended() == "complete"
+        async with Viewer.opened(server, bob, asking.path) as later:
+            assert len(later.page.root.find_all("article")) == 1

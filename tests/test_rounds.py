@@ -57,7 +57,7 @@ async def test_a_failure_that_may_pass_is_tried_again_and_told(
     upstream.fail(503, BUSY)
     upstream.fail(429, BUSY, {"retry-after": "0"})
     reply = await tab.ask()
-    assert "The upstream failed. Trying again" in await tab.until("try 2")
+    assert "server failed. Trying again" in await tab.until("try 2")
     assert "over its limit. Trying again" in await tab.until("try 3")
     await tab.until_ended()
     assert (await saved(reply)).ending == "complete"

@@ -147,7 +147,8 @@ async def test_the_upstreams_models_can_be_chosen(alices: AsyncClient, connected
 
 async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient) -> None:
     page = (await alices.get("/")).content.decode()
-    assert "No upstream is connected." in page
+    assert "No model is connected. An administrator can add one." in page
+    assert "/admin/" not in page
     assert '<option value="" selected>No model</option>' in page
 
 
@@ -157,7 +158,7 @@ async def test_models_that_cannot_be_listed_are_told_without_the_key(
     upstream.fail_models(401, {"error": {"message": "bad key sk-very-secret"}})
     page = (await alices.get("/")).content.decode()
     assert "Fake did not list its models" in page
-    assert "under Upstreams." in page
+    assert "name its models." in page
     assert "sk-very-secret" not in page
 
 

@@ -88,7 +88,8 @@ class ConversationAdmin(ReadOnlyAdmin):
             if conversation.upper_tokens > conversation.estimated_tokens:
                 parts[-1] += f" (at most {conversation.upper_tokens:,})"
         if conversation.unknown_replies:
-            parts.append(f"{conversation.unknown_replies} replies of unknown usage")
+            replies = "reply" if conversation.unknown_replies == 1 else "replies"
+            parts.append(f"{conversation.unknown_replies} {replies} of unknown usage")
         return ", ".join(parts)
 
     @admin.display(boolean=True, ordering="has_flagged")

@@ -111,8 +111,8 @@ STATUSES = {
         f"too many requests, with `Retry-After: {RETRY_AFTER_SECONDS}`",
         limited(RETRY_AFTER_SECONDS),
     ),
-    "500": Failure("the upstream fails", failing(500, "The server had an error.")),
-    "503": Failure("the upstream is overloaded", OVERLOADED),
+    "500": Failure("the model's server fails", failing(500, "The server had an error.")),
+    "503": Failure("it is overloaded", OVERLOADED),
     "529": Failure("the same, as some say it", failing(529, "Overloaded.", "overloaded_error")),
 }
 

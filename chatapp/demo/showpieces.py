@@ -82,7 +82,7 @@ Other scripts are at home here too: Ελληνικά, Русский, 日本語,
 
 ---"""
 
-CONFIDENCE = """Some gateways say how likely each token was. Open **Confidence** in the details of this reply: where the upstream was asked for `logprobs`, it shows every token with its probability, and with the tokens that might have stood there instead.
+CONFIDENCE = """Some gateways say how likely each token was. Open **Confidence** in the details of this reply: where the gateway was asked for `logprobs`, it shows every token with its probability, and with the tokens that might have stood there instead.
 
 A character such as é, 日 or 🙂 can be split over two tokens; it is shown as one. The figures of this demo are made up, but they are the same every time."""
 

@@ -6,6 +6,8 @@ before, so that no frame overtakes another on its way to any of them.
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from chatapp import metrics, rendering
 from chatapp.frames import LiveReply
@@ -27,7 +29,7 @@ class Flushes:
         self._unshown_since: float | None = None
         self._interval = 0.0
         self._rendering = 0.0  # seconds a flush, smoothed: one block of code is no reason to wait
-        self._next: asyncio.TimerHandle | None = None
+        self._next: asyncio.Handle | None = None
         self._task: asyncio.Task[None] | None = None
         self._drawing: asyncio.Task[None] | None = None
 
@@ -48,8 +50,7 @@ class Flushes:
         """Flushes what fits into a turn of the event loop, and the rest in the next turns."""
         async with self._showing:
             await self._flush()
-        if self._live.is_behind and not self._next:
-            self._later(0)
+        self._go_on_with_rest()
 
     async def last(self) -> None:
         """Completes every region; nothing comes after this."""
@@ -101,15 +102,17 @@ class Flushes:
 
     def _later(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        self._next = loop.call_later(seconds, self._flush_later)
+        self._next = loop.call_later(seconds, self._start, self.now)
 
-    def _flush_later(self) -> None:
-        self._next = None
-        self._task = asyncio.create_task(
-            self._turn_and_more() if self._live.is_behind else self.now()
-        )
-
-    async def _turn_and_more(self) -> None:
-        await self._turn()
+    def _go_on_with_rest(self) -> None:
         if self._live.is_behind and not self._next:
-            self._later(0)
+            loop = asyncio.get_running_loop()
+            self._next = loop.call_soon(self._start, self._rest)
+
+    def _start(self, flush: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._next = None
+        self._task = asyncio.create_task(flush())
+
+    async def _rest(self) -> None:
+        await self._turn()
+        self._go_on_with_rest()

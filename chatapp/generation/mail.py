@@ -115,7 +115,7 @@ class Mail:
         self._has_waiting.set()
 
     async def _send(self) -> None:
-        while True:
+        while not _is_to_end():
             await self._has_waiting.wait()
             self._has_waiting.clear()
             waiting, self._waiting = self._waiting, {}
@@ -138,12 +138,12 @@ class Mail:
                 await self._send_to(group, deque([letter]))
 
     async def _receive(self) -> None:
-        while True:
+        while not _is_to_end():
             try:
                 self._channel = await self._layer.new_channel("mail")
                 self._unjoined = self._groups()
                 await self._settle_groups()
-                while True:
+                while not _is_to_end():
                     await self._open(await self._layer.receive(self._channel))
             except LAYER_ERRORS:
                 await asyncio.sleep(ECHO_SECONDS)
@@ -177,7 +177,7 @@ class Mail:
 
     async def _listen_for_itself(self) -> None:
         did_answer = True
-        while True:
+        while not _is_to_end():
             self._hears_itself = False
             self.post(self.process, "echo")
             posted_at = time.monotonic()
@@ -199,6 +199,12 @@ class Mail:
                         "Redis can't be reached: processes do not hear each other. Replies go on "
                         "for tabs of the process that writes them, others catch up when it is back"
                     )
+
+
+def _is_to_end() -> bool:
+    """Whether this task was cancelled: Redis's client swallows that while it connects."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def post_from_outside(*letter: Any) -> None:

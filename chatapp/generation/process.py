@@ -207,6 +207,7 @@ class Generations:
         if self._looking:
             self._looking.cancel()
         await self._end_exchange()
+        await self.catalogue.aclose()
         await self.client.aclose()
         await close_shared_toolbox()
         if self._journal:

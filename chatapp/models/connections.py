@@ -1,5 +1,7 @@
-"""Connections to the database beside the pool that pages and sockets share."""
+"""Connections to the database beside the pool that pages and sockets share, and their patience."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -25,3 +27,18 @@ def unpooled_connection(
 def is_locked(error: Exception) -> bool:
     """Whether it is SQLite's word for a lock that another connection holds."""
     return "database is locked" in str(error)
+
+
+@contextmanager
+def impatient(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """What is written meanwhile fails at once where another program has locked SQLite."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with connection.cursor() as cursor:
+        (usual,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")

@@ -6,6 +6,7 @@ a request takes too long; before that, code and formulas that take long are left
 written.
 """
 
+import os
 import resource
 import signal
 import time
@@ -26,6 +27,7 @@ from chatapp.rendering.jobs import (
 )
 
 SECONDS_A_REQUEST = 10.0
+NICENESS = 5  # where cores are few, the event loop goes first
 IDLE_SECONDS = 300.0
 MEMORY_BYTES = 1024**3
 # CPU time: of one piece of code or one formula, and of all in a request.
@@ -100,6 +102,7 @@ def _raise(_number: int, _frame: object) -> None:
 
 
 def _limit_resources() -> None:
+    os.nice(NICENESS)
     for what, limit in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, 0),

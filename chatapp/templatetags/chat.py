@@ -74,7 +74,7 @@ def seconds(value: float) -> str:
 def usage_details(usage: Usage, ending: str = "") -> str:
     """Every count that is known: 12 in, 4 of them from cache, 18 out; and how, where estimated."""
     if usage.provenance == Usage.Provenance.UNKNOWN:
-        return "The upstream reported no usage."
+        return "The model's server reported no usage."
     counts = [
         f"{getattr(usage, field):,} {words}"
         for field, words in DETAILS.items()

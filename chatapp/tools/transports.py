@@ -12,14 +12,16 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.request import getproxies
 
 import anyio.abc
 import httpx2
-from mcp.client import Transport
+from mcp.client import Transport as McpTransport
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from chatapp.tools.network import Transport
 from chatapp.tools.settings import Command, HttpEndpoint
 
 logger = logging.getLogger(__name__)
@@ -43,7 +45,7 @@ class Noted:
 
 
 @asynccontextmanager
-async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[Transport]:
+async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[McpTransport]:
     async def look_at(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             noted.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
@@ -61,6 +63,8 @@ async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[Trans
         headers=[*endpoint.headers, ("accept-encoding", "identity")],
         timeout=httpx2.Timeout(REACH_SECONDS, read=None),  # a call has a timeout of its own
         event_hooks={"response": [look_at]},
+        # Proxies of the environment are known to httpx2's own alone.
+        transport=None if getproxies().keys() - {"no"} else Transport(),
     ) as client:
         yield streamable_http_client(
             endpoint.url, http_client=client, max_sse_event_size=ANSWER_LIMIT
@@ -86,7 +90,7 @@ class _Bounded(httpx2.AsyncByteStream):
 @asynccontextmanager
 async def over_stdio(
     command: Command, name: str, noted: Noted, when_ended: Callable[[], None]
-) -> AsyncIterator[Transport]:
+) -> AsyncIterator[McpTransport]:
     """`when_ended` is called when the command closes its stdout."""
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as stderr:

@@ -11,6 +11,7 @@ along.
 import asyncio
 import json
 import math
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -66,6 +67,7 @@ _MAX_ERROR_BYTES = 64 * 1024
 _MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stream
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
+ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
@@ -344,8 +346,13 @@ def _transport_error(error: Exception, secret: str) -> UpstreamError:
         ):  # its own text quotes the header, key and all
             kind, message = ErrorKind.BAD_REQUEST, "the API key has characters no key can have"
         case _:
-            kind, message = ErrorKind.UNREACHABLE, str(error) or type(error).__name__
+            kind, message = ErrorKind.UNREACHABLE, _words_of(error)
     return UpstreamError(kind, clean(message, secret=secret))
+
+
+def _words_of(error: Exception) -> str:
+    """What went wrong, without the number that the operating system has for it."""
+    return ERROR_NUMBER.sub("", str(error)) or type(error).__name__
 
 
 async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:

@@ -49,6 +49,7 @@ function drawBubble() {
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target.id === "problem" && pending && target.dataset.prompt === pending.id) return giveBack();
   if (target.id === "composer-state" || target.id === "messages") settle();
+  if (target.id === "model-picker") wantedModel();
 });
 
 function settle() {
@@ -83,7 +84,8 @@ function giveBack() {
 document.addEventListener("chat:shown", () => {
   pending = null; // it belongs to the page that was left, and its draft is kept there
   restoreDraft();
-  rememberedModel();
+  picked = "";
+  wantedModel();
   if (FINE_POINTER.matches) box().focus({ preventScroll: true });
 });
 
@@ -175,15 +177,18 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
   if (isEnded && hasLostFocus && FINE_POINTER.matches) box().focus({ preventScroll: true });
 });
 
-// ---- the model that a new chat starts with
+// ---- the model: the one picked here, or what a new chat starts with
+
+let picked = ""; // by hand, in what is shown now
 
 document.addEventListener("change", ({ target }) => {
-  if (target.id === "model" && mayKeep()) localStorage.setItem(stored("model"), target.value);
+  if (target.id !== "model") return;
+  picked = target.value;
+  if (mayKeep()) localStorage.setItem(stored("model"), picked);
 });
 
-function rememberedModel() {
-  const remembered = localStorage.getItem(stored("model"));
+function wantedModel() {
+  const wanted = picked || (!conversation() && localStorage.getItem(stored("model")));
   const picker = document.getElementById("model");
-  if (conversation() || ![...picker.options].some(({ value }) => value === remembered)) return;
-  picker.value = remembered;
+  if ([...picker.options].some(({ value }) => value === wanted)) picker.value = wanted;
 }

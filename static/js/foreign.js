@@ -22,8 +22,15 @@ document.addEventListener("htmx:before:swap", ({ target, detail: { tasks } }) =>
     const own = tasks.filter(({ type }) => type === "main");
     tasks.splice(0, tasks.length, ...own);
   }
-  for (const task of tasks) disarm(task.fragment, task.target?.closest?.("[hx-ignore]"));
+  for (const task of tasks) disarm(task.fragment, isWithinForeign(task));
 });
+
+// What takes an element's own place is as foreign as what is around it: `#problem` is ours, its text
+// is not.
+function isWithinForeign({ target, swapSpec }) {
+  const around = swapSpec?.style?.startsWith("outer") ? target?.parentElement : target;
+  return Boolean(around?.closest?.("[hx-ignore]"));
+}
 
 function disarm(root, isForeign = false) {
   for (const element of root.querySelectorAll(isForeign ? "*" : "[hx-ignore] *")) strip(element);

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chatapp.generation.asking import TRIES
+from chatapp.turns import NOT_OFFERED
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import (
     Close,
@@ -174,7 +175,7 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
     [
         (401, {}, "refused the key"),
         (429, {"retry-after": "80"}, "Try again in 80 s"),
-        (500, {}, "The upstream failed"),
+        (500, {}, "server failed"),
     ],
 )
 def test_an_error_is_a_sentence_and_retry_asks_again(
@@ -265,3 +266,23 @@ def test_the_keyboard_is_enough(tab: Tab, upstream: FakeUpstream) -> None:
     tab.page.keyboard.press("Control+Shift+O")
     expect(tab.page.locator("article")).to_have_count(0)
     expect(tab.message).to_be_focused()
+
+
+def test_a_refused_prompt_comes_back_to_its_box_as_often_as_it_is_refused(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    option = tab.page.locator("#model option")
+    offered = option.get_attribute("value")
+    for words in ("One", "Two"):
+        option.evaluate("(option, value) => { option.value = value; }", f"{offered}-no-more")
+        tab.ask(words)
+        expect(tab.problem).to_have_text(NOT_OFFERED)
+        expect(tab.problem).to_have_role("alert")
+        expect(tab.message).to_have_value(words)
+        expect(tab.page.locator(".prompt")).to_have_count(0)
+        option.evaluate("(option, value) => { option.value = value; }", offered)
+        tab.message.press("Enter")
+        tab.expect_ending("complete")
+        expect(tab.problem).to_have_text("")
+        tab.page.get_by_role("link", name="New chat").click()
+        expect(tab.page.locator(".prompt")).to_have_count(0)

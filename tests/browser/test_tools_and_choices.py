@@ -147,7 +147,7 @@ def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeU
 def test_a_retry_is_told_while_it_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(503, {"error": {"message": "overloaded"}}, {"retry-after": "2"})
     tab.ask("Try this")
-    told = "The upstream failed. Trying again in 2 s (try 2)…"
+    told = "The model's server failed. Trying again in 2 s (try 2)…"
     expect(tab.reply.locator(".waiting")).to_have_text(told)
     expect(tab.page.locator("#announcer")).to_have_text(told)
     tab.expect_ending("complete")

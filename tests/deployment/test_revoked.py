@@ -87,7 +87,7 @@ async def test_a_new_password_ends_the_other_sessions_on_all_servers(
             await asyncio.to_thread(change_password, client, stack.nginx.url, alice)
             for viewer in viewers:
                 await viewer.until(lambda viewer=viewer: viewer.closes == [SIGNED_OUT])
-            again = Person(alice.username, client.cookies["sessionid"])
+            again = Person(alice.username, client.cookies["__Host-sessionid"])
         async with Viewer.opened(stack.servers[2], again) as viewer:
             assert viewer.is_connected
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from tests.listening import stop_listening
 from tests.live import WAIT_SECONDS
 
 TOO_LARGE = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -92,9 +93,7 @@ class Relay:
         )
         self._listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
-        server.close()
-        for _ in range(5):  # turns of the loop, until what was accepted just now has its task
-            await asyncio.sleep(0)
+        await stop_listening(server)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

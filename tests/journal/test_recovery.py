@@ -9,7 +9,7 @@ import pytest
 from chatapp.journal import complete_lost_replies
 from chatapp.journal.records import Heading, line, line_of
 from chatapp.journal.writing import installation
-from chatapp.models import Message
+from chatapp.models import Message, ReplyImage
 from chatapp.models.rounds import Round, RunState, ToolRun
 from chatapp.upstream.errors import ErrorKind, UpstreamError
 from chatapp.upstream.events import (
@@ -17,15 +17,18 @@ from chatapp.upstream.events import (
     AnswerWasReasoning,
     Failed,
     Finished,
+    ImageCame,
     ReasoningDelta,
     StreamDone,
     TokenUsage,
     ToolCallDelta,
     UsageReported,
 )
+from chatapp.upstream.images import Image
 from tests.journal.conftest import Writing
 from tests.stored import end, growing, reply_of
 
+PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 CALL = ToolCallDelta(0, "call_0", "clock", "{}")
 
 
@@ -114,6 +117,18 @@ def test_every_choice_is_kept_once_and_counted(writing: Writing) -> None:
     message, reply = writing.message, reply_of("x" * 400)
     end(message, reply, others=tuple(message.other_choice(reply_of("y"), "complete") for _ in "1"))
     assert Message.objects.filter(choice__gt=0).count() == 2
+
+
+def test_images_are_kept_as_the_text_is(writing: Writing) -> None:
+    picture = Image("image/png", PNG_HEAD + bytes(range(256)) * 4096)  # of a mebibyte
+    writing.ask()
+    writing.read(AnswerDelta("Here it is: "), ImageCame(picture))
+    writing.die()
+    complete_lost_replies()
+    message = writing.saved()
+    assert (message.content, message.extras.image_count) == ("Here it is: ", 1)
+    [kept] = ReplyImage.objects.filter(message=message)
+    assert (kept.media_type, bytes(kept.data)) == (picture.media_type, picture.data)
 
 
 def test_an_answer_that_turned_out_to_be_reasoning_is(writing: Writing) -> None:

@@ -66,6 +66,7 @@ NEWCOMERS = "200 302 302 302 302 302"
 TABLE = {
     "": MEMBERS,
     "c/<uuid:pk>/": OWNER,
+    "models/": MEMBERS,
     "conversations/": MEMBERS,
     "replies/<uuid:pk>/confidence/": OWNER,
     "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200",  # and who reviews

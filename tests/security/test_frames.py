@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 
 from chatapp import frames
 from chatapp.frames import LiveReply, ReplyView
+from chatapp.markdown import block_html, render
 from chatapp.models import Conversation, Message, Usage
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.errors import ErrorKind, UpstreamError
@@ -33,8 +34,8 @@ def drawn(text: str) -> str:
     offers.append({"problem": text})
     return "".join(
         [
-            frames.thread_html([prompt, reply]),
-            frames.snapshot_frame(ReplyView.of(reply)),
+            frames.thread_html([prompt, reply], render),
+            frames.snapshot_frame(ReplyView.of(reply, render)),
             frames.composer_frame(conversation, reply),
             frames.sidebar_frame(conversation, running=True),
             frames.problem_frame(text),
@@ -44,7 +45,7 @@ def drawn(text: str) -> str:
             render_to_string(
                 "chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}
             ),
-            frames.review_html([prompt, reply]),
+            frames.review_html([prompt, reply], render),
         ]
     )
 
@@ -93,7 +94,14 @@ def streamed(text: str) -> str:
             live.append(region, piece)
         live.write_call(0, "call", text, piece)
         sent += live.changes()
-    return sent + live.finish()
+    live.finish()
+    sent += live.changes()
+    while live.is_behind:
+        sent += live.changes()
+    while live.has_jobs:
+        of, jobs = live.jobs()
+        sent += live.take(of, jobs, [block_html(job.block, job.definitions) for job in jobs])
+    return sent
 
 
 def places_of_mark(root: Element) -> list[str]:

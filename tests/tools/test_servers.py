@@ -6,7 +6,9 @@ The servers are shared by the tests of this module where a test does not kill it
 import asyncio
 import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -16,6 +18,7 @@ import pytest_asyncio
 
 from chatapp.tools.servers import McpServer, ServerFailed
 from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
+from chatapp.upstream import resolver
 from tests.tools.witness import COMMAND, HttpServer, Witness, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -238,6 +241,38 @@ async def test_a_command_that_never_answers_is_given_up(monkeypatch: pytest.Monk
     async with connected(settings_of(silent)) as server:
         failure = await failure_of(server.call("echo", {}))
     assert "can't be reached (it did not answer within 0" in failure
+
+
+async def test_a_name_that_hangs_is_its_own_servers_failure(
+    witness: Witness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop looks names up in a few threads, which upstreams' neighbours share."""
+    monkeypatch.setattr(resolver, "LOOK_UP_SECONDS", 0.3)
+    go, known = threading.Event(), socket.getaddrinfo
+    looking: list[str] = []
+
+    def look_up(host: str, *args: object, **options: object) -> object:
+        looking.append(threading.current_thread().name)
+        assert host == "localhost" or go.wait(20)
+        return known("127.0.0.1", *args, **options)  # type: ignore[call-overload]
+
+    async with witness.http_server("http") as good:
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        by_name = good.url.replace("127.0.0.1", "localhost")
+        hosts = [f"http://mcp{number}.example/mcp" for number in range(40)]
+        async with AsyncExitStack() as stack:
+            hanging = [
+                await stack.enter_async_context(connected(settings_of(HttpEndpoint(url))))
+                for url in hosts
+            ]
+            failing = [asyncio.create_task(failure_of(server.list_tools())) for server in hanging]
+            async with connected(settings_of(HttpEndpoint(by_name))) as server:
+                assert await server.list_tools()
+            for failure in await asyncio.gather(*failing):
+                assert "since its name server does not answer" in failure
+        go.set()
+    assert len(looking) == 41
+    assert all(name.startswith("look-up of") for name in looking)
 
 
 Answer = Callable[[asyncio.StreamWriter], None]

@@ -1,0 +1,72 @@
+"""What a new person meets first: pages and sentences without the words of who runs the app."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown, Tab
+from tests.fake_upstream import FakeUpstream, delta, done, finish
+from tests.live import Site
+
+SENTENCES = 'article [role="alert"], article [role="status"]'
+BROKEN = {
+    "refused": lambda upstream: upstream.fail(401, {"error": {"message": "bad key"}}),
+    "unknown": lambda upstream: upstream.fail(404, {"error": {"message": "no such model"}}),
+    "cut off": lambda upstream: upstream.script(delta("Half of")),
+    "no answer": lambda upstream: upstream.script(finish("stop"), done()),
+    "filtered": lambda upstream: upstream.script(delta("Half"), finish("content_filter"), done()),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_went_wrong_is_told_without_our_words(
+    tab: Tab, upstream: FakeUpstream, name: str
+) -> None:
+    BROKEN[name](upstream)
+    tab.ask("What happens?")
+    said = tab.page.locator(SENTENCES).last
+    expect(said).to_be_visible()
+    expect(said).not_to_contain_text(re.compile("upstream|dialect|errno", re.IGNORECASE))
+
+
+def test_no_line_below_a_reply_begins_with_a_dot(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream
+) -> None:
+    tab = sit_down(site.person(), viewport={"width": 320, "height": 700}).open()
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    facts = tab.reply.locator(".reply-meta > span:not(.actions)")
+    dots = facts.evaluate_all(
+        "facts => facts.map(f => ['::before', '::after'].map(p => getComputedStyle(f, p).content))"
+    )
+    assert len(dots) > 1
+    assert all(before == "none" for before, _after in dots)
+    assert [after for _before, after in dots] == ['"·"'] * (len(dots) - 1) + ["none"]
+
+
+@pytest.mark.parametrize("mark", ["- ", "> "])
+def test_what_is_nested_deeply_can_be_read_on_a_phone(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream, mark: str
+) -> None:
+    levels = (" " * 2 * level + mark + f"level {level}\n" for level in range(50))
+    quotes = "> " * 50 + "level 49"
+    upstream.script(delta("".join(levels) if mark == "- " else quotes), finish("stop"), done())
+    tab = sit_down(site.person(), viewport={"width": 390, "height": 800}).open()
+    tab.ask("Nest")
+    tab.expect_ending("complete")
+    words = tab.answer.get_by_text("level 49")
+    box = words.bounding_box()
+    assert box
+    assert box["width"] >= 50
+    assert box["x"] + box["width"] <= 390
+
+
+def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quiet(
+    site: Site, sit_down: SitDown
+) -> None:
+    desk = sit_down(site.olive)
+    page = desk.context.new_page()
+    for path in ("", "chatapp/user/", "chatapp/upstream/", "chatapp/conversation/"):
+        page.goto(f"{desk.url}/admin/{path}")
+        expect(page.locator('link[rel="icon"]')).to_have_count(1)

@@ -1,0 +1,89 @@
+"""Pages and upstreams that are slow to list their models: nobody waits for another's."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from chatapp import catalogue as catalogue_module
+from chatapp.catalogue import PAGE_SECONDS, Catalogue
+from chatapp.models import Upstream
+from chatapp.upstream.client import UpstreamClient
+from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
+
+HANGING = Script((Pause(),))
+PATIENCE = 1.5  # seconds, with one that hangs
+
+
+@pytest.fixture
+def hanging() -> Iterator[FakeUpstream]:
+    """One that takes the question for its models, and says nothing."""
+    with FakeUpstream() as hanging:
+        hanging.models_failure = HANGING
+        yield hanging
+
+
+@pytest.fixture
+async def catalogue(
+    connected: Upstream, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Catalogue]:
+    """Of two upstreams, of which the second hangs."""
+    monkeypatch.setattr(catalogue_module, "PATIENCE_SECONDS", PATIENCE)
+    await Upstream.objects.acreate(name="Hanging", base_url=hanging.base_url)
+    client = UpstreamClient()
+    catalogue = Catalogue(client)
+    yield catalogue
+    await catalogue.aclose()
+    await client.aclose()
+
+
+async def test_what_is_known_is_there_while_another_upstream_hangs(catalogue: Catalogue) -> None:
+    began_at = time.monotonic()
+    good, hanging = await catalogue.offers()
+    assert time.monotonic() - began_at < PATIENCE
+    assert (good.models, good.is_awaited) == ((MODEL,), False)
+    assert (hanging.models, hanging.problem, hanging.is_awaited) == ((), "", True)
+    good, hanging = await catalogue.offers(wait_for_all=True)
+    assert good.models == (MODEL,)
+    assert "no answer within" in hanging.problem
+    assert not hanging.is_awaited
+
+
+async def test_an_upstream_that_still_hangs_keeps_nobody_waiting_again(
+    catalogue: Catalogue, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await catalogue.offers(wait_for_all=True)
+    monkeypatch.setattr(catalogue_module, "RETRY_SECONDS", 0)
+    began_at = time.monotonic()
+    for _ in range(5):
+        _, offer = await catalogue.offers()
+        assert "no answer within" in offer.problem
+        assert offer.is_awaited
+    assert time.monotonic() - began_at < 3 * PAGE_SECONDS  # and not five times
+    assert len(hanging.requests) <= 2  # pages that come at once ask once
+    hanging.models_failure = None
+
+
+async def test_a_list_that_is_old_is_shown_while_a_newer_one_comes(
+    catalogue: Catalogue, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await catalogue.offers()
+    monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0)
+    pause = Pause()
+    listed = answered(200, {"data": [{"id": "newer"}]})
+    upstream.models_failure = Script((pause, *listed.steps), headers=listed.headers)
+    good, _ = await catalogue.offers()
+    assert (good.models, good.is_awaited) == ((MODEL,), False)
+    pause.release()
+    good, _ = await catalogue.offers(wait_for_all=True)
+    assert good.models == ("newer",)
+
+
+async def test_whoever_leaves_ends_no_question_that_others_wait_for(catalogue: Catalogue) -> None:
+    impatient = asyncio.create_task(catalogue.offers(wait_for_all=True))
+    others = asyncio.create_task(catalogue.offers(wait_for_all=True))
+    await catalogue.offers()
+    impatient.cancel()
+    _, hanging = await others
+    assert "no answer within" in hanging.problem

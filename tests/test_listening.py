@@ -1,0 +1,21 @@
+"""The tests' own servers leave nothing open, whenever they are stopped."""
+
+import gc
+import socket
+import threading
+
+from tests.fake_upstream import FakeUpstream
+
+
+def test_a_connection_that_is_accepted_while_the_server_stops_is_closed() -> None:
+    """A socket left open warns when it is collected, and warnings are errors here."""
+    for _ in range(5):  # the turn in which it is accepted follows from where the selector finds it
+        upstream = FakeUpstream().start()
+        go = threading.Event()
+        upstream._loop.call_soon_threadsafe(go.wait)
+        client = socket.create_connection(("127.0.0.1", upstream.port))
+        upstream._loop.call_soon_threadsafe(upstream._stopping.set)
+        go.set()
+        upstream.stop()
+        client.close()
+    gc.collect()

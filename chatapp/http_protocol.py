@@ -40,8 +40,8 @@ LINGER_BYTES = 4 * 1024 * 1024
 MAX_LINE_BYTES = 8 * 1024  # of the request line, and of each header
 MAX_HEAD_BYTES = 16 * 1024
 MAX_HEADERS = 100
-# Of a body that says no length: so many chunks, and one more for each KiB. Twisted takes as long for
-# one of a byte, and copies for each what comes behind it, so it is given little at once.
+# Of a body that says no length: so many chunks, and one more for each KiB. Twisted takes as long
+# for one of a byte, and copies for each what comes behind it, so it is given little at once.
 MAX_CHUNKS = 1000
 PIECE_BYTES = 4 * 1024
 

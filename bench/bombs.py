@@ -17,7 +17,7 @@ class Bomb:
 
     text: Callable[[float], str]
     piece: int = 2000
-    region: str = "content"  # or reasoning_content, arguments, result, logprobs
+    region: str = "content"  # or arguments, images, logprobs
 
     def deltas(self, scale: float = 1) -> Iterator[Delta]:
         text = self.text(scale)
@@ -26,6 +26,11 @@ class Bomb:
             yield self._delta(text[start : start + size], is_first=not start)
 
     def _delta(self, text: str, *, is_first: bool) -> Delta:
+        if self.region == "images":
+            return {"images": [{"type": "image_url", "image_url": {"url": text}}]}
+        if self.region == "logprobs":
+            tops = [{"token": text, "logprob": -1.0, "bytes": None}] * 20
+            return {"content": text, "logprobs": {"content": [{**tops[0], "top_logprobs": tops}]}}
         if self.region != "arguments":
             return {self.region: text}
         function: dict[str, str] = {"arguments": text}
@@ -143,6 +148,11 @@ REPLIES: dict[str, Bomb] = {
     "2 MB of arguments in tiny deltas": Bomb(
         lambda scale: '{"a": "' + "x" * int(2_000_000 * scale) + '"}', 20, "arguments"
     ),
+    "an image of 11 MB": Bomb(
+        lambda scale: "data:image/png;base64,iVBORw0KGgo" + "A" * int(15_000_000 * scale) + "A", 0,
+        "images",
+    ),
+    "20,000 tokens with logprobs": Bomb(repeated("word ", 100_000), 5, "logprobs"),
 }
 # fmt: on
 LONGEST_PROMPT = 200_000

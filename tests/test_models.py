@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.models import (
@@ -324,3 +325,18 @@ def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstre
     gateway.refresh_from_db()
     assert gateway.enabled
     assert gateway.base_url == "http://gw/v1"
+
+
+def test_a_thread_knows_of_logprobs_without_reading_them(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, plain = ask(conversation, gateway, "Why?")
+    end(plain, Reply(), Ending.COMPLETE)
+    _, told = ask(conversation, gateway, "How likely?", plain)
+    end(told, Reply(), Ending.COMPLETE)
+    Message.objects.filter(pk=told.pk).update(logprobs=[["Sure", 0.9, []]])
+    with CaptureQueriesContext(connection) as queries:
+        replies = conversation.thread()[1::2]
+        assert [reply.has_logprobs for reply in replies] == [False, True]
+    assert len(queries) == 1
+    assert all("logprobs" in reply.get_deferred_fields() for reply in replies)

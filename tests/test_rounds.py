@@ -481,6 +481,9 @@ async def test_logprobs_are_kept_and_shown_as_confidence(
     reply = await tab.ask()
     await tab.until_ended()
     path = f"/replies/{reply}/confidence/"
+    stored = await Message.objects.aget(pk=reply)
+    thread = await database_sync_to_async(alices.get)(f"/c/{stored.conversation_id}/")
+    assert path in thread.content.decode()
     page = (await database_sync_to_async(alices.get)(path)).content.decode()
     assert "Sure" in page
     assert "90.0%" in page

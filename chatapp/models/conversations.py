@@ -166,8 +166,11 @@ class Conversation(models.Model):
 
         Each message has `siblings`: those that share its parent, oldest first, itself included.
         """
-        related = self.messages.select_related("usage", "upstream")
-        messages = list(related.defer("upstream__api_key"))  # which takes long to decrypt
+        related = self.messages.select_related("usage", "upstream").annotate(
+            keeps_logprobs=models.Q(logprobs__isnull=False)
+        )
+        # One takes long to decrypt, the other to read, in which nobody else has a turn.
+        messages = list(related.defer("upstream__api_key", "logprobs"))
         by_id = {message.pk: message for message in messages}
         children: dict[uuid.UUID | None, list[Message]] = {}
         for message in messages:
@@ -357,6 +360,12 @@ class Message(models.Model):
     @property
     def is_streaming(self) -> bool:
         return self.ending == self.STREAMING
+
+    @property
+    def has_logprobs(self) -> bool:
+        if "logprobs" in self.get_deferred_fields():
+            return bool(getattr(self, "keeps_logprobs", False))
+        return bool(self.logprobs)
 
     @property
     def upstream_error(self) -> UpstreamError | None:

@@ -6,8 +6,9 @@ queryset method. All of it is synchronous and short: one transaction a call.
 
 from chatapp.models import sequence  # noqa: F401 - what it does after a migration
 from chatapp.models.cache import CacheEntry
-from chatapp.models.conversations import Conversation, Message, StillStreaming
+from chatapp.models.conversations import Conversation, StillStreaming
 from chatapp.models.images import ReplyImage
+from chatapp.models.messages import Message
 from chatapp.models.processes import Process
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import Upstream

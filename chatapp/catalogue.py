@@ -118,7 +118,7 @@ class Catalogue:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 models = await self._client.list_models(endpoint_of(upstream))
         except UpstreamFailed as failed:
-            reason = failed.error.message
+            reason = failed.error.message or f"it answered {failed.error.status}"
         except TimeoutError:
             reason = f"no answer within {PATIENCE_SECONDS:.0f} seconds"
         else:

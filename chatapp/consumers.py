@@ -6,7 +6,6 @@ A socket that is to be closed takes no action any more, and one that sends too m
 """
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-import msgspec
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
@@ -24,16 +22,16 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django import forms
 from django.conf import settings
 from django.db import Error, OperationalError
-from django.http.request import split_domain_port, validate_host
 
 from chatapp import frames, metrics, rendering, sessions, turns
 from chatapp.allowance import Allowance
 from chatapp.close_codes import CloseCode
-from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm
+from chatapp.forms import DecisionForm, PromptForm, RetryForm, WatchForm, fields_of
 from chatapp.generation import Generation, RemoteReply, Tab, generations, stored
 from chatapp.generation.audience import show_to
 from chatapp.idle_sessions import use_by_key
 from chatapp.models import Message, StillStreaming
+from chatapp.origins import is_own_host, is_own_origin
 from chatapp.sessions import NotSignedIn
 from chatapp.turns import Refused, Turn, View
 from chatapp.upstream.reply import Ending
@@ -117,7 +115,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Acts on a form's fields; whatever else comes gets a sentence."""
         if self._is_closed:
             return
-        fields = _fields_of(text_data or "")
+        fields = fields_of(text_data or "")
         await self._act(str(fields.get("action")), fields)
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
@@ -378,31 +376,6 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return turns.view(sessions.person_of(self.session_key), conversation, head)
 
 
-def _fields_of(message: str) -> dict[str, Any]:
-    """A form's fields: texts, numbers, null; empty where the message is no JSON object.
-
-    What is nested is left out unread, since no field of ours is: it would take long to build. So is
-    what no form has, of which there may be a hundred thousand.
-    """
-    try:
-        fields = msgspec.structs.asdict(msgspec.json.decode(message, type=_Fields))
-        texts = {name: bytes(part) for name, part in fields.items()}
-        return {
-            name: json.loads(text) for name, text in texts.items() if text and text[0] not in b"{["
-        }
-    except (ValueError, msgspec.MsgspecError, RecursionError):
-        return {}
-
-
-FORMS = (PromptForm, RetryForm, DecisionForm, WatchForm)
-_Fields: type[Any] = msgspec.defstruct(
-    "_Fields",
-    [
-        (name, msgspec.Raw, msgspec.Raw())
-        for name in sorted({"action"}.union(*(form.base_fields for form in FORMS)))
-    ],
-)
-
 ACTIONS = {
     "prompt": ChatConsumer._prompt,
     "retry": ChatConsumer._retry,
@@ -432,22 +405,6 @@ def _uuid(value: object) -> UUID | None:
         return UUID(str(value))
     except ValueError:
         return None
-
-
-def is_own_origin(scope: Mapping[str, Any]) -> bool:
-    """Whether the page that opens the socket is ours: browsers always send its Origin."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    host = headers.get(b"host", b"").decode("latin-1")
-    scheme = "https" if scope.get("scheme") == "wss" else "http"
-    return origin in settings.CSRF_TRUSTED_ORIGINS or origin == f"{scheme}://{host}"
-
-
-def is_own_host(scope: Mapping[str, Any]) -> bool:
-    """Whether the app answers under this name, as it does for pages."""
-    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-    domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 def _allowance_of_a_socket() -> Allowance:

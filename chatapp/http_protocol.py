@@ -40,6 +40,10 @@ LINGER_BYTES = 4 * 1024 * 1024
 MAX_LINE_BYTES = 8 * 1024  # of the request line, and of each header
 MAX_HEAD_BYTES = 16 * 1024
 MAX_HEADERS = 100
+# Of a body that says no length: so many chunks, and one more for each KiB. Twisted takes as long
+# for one of a byte, and copies for each what comes behind it, so it is given little at once.
+MAX_CHUNKS = 1000
+PIECE_BYTES = 4 * 1024
 
 _HTTPChannel: Any = HTTPChannel  # whose types tell half
 
@@ -133,9 +137,10 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
     # The body
 
     def rawDataReceived(self, data: bytes) -> None:
-        if self._is_refused:
-            return
-        super().rawDataReceived(data)
+        for start in range(0, len(data), PIECE_BYTES):
+            if self._is_refused:
+                return
+            super().rawDataReceived(data[start : start + PIECE_BYTES])
         if self._handlingRequest and any(one.strip(b"\r\n") for one in self._dataBuffer):
             # Nobody needs a second request before the first is answered, and many of them ask for
             # more replies than a client that does not read would let go.
@@ -211,6 +216,8 @@ class BoundedChannel(_HTTPChannel):  # type: ignore[misc]
 class BoundedRequest(WebRequest):  # type: ignore[misc]
     """One request, and the reply to it."""
 
+    _pieces = 0  # of its body
+
     def __init__(self, *args: Any, **options: Any) -> None:
         # Twisted would parse forms for itself, and in the event loop.
         super().__init__(*args, **options, parsePOSTFormSubmission=False)
@@ -218,7 +225,11 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
     def handleContentChunk(self, data: bytes) -> None:
         if self.channel._is_refused:
             return
-        if self.content.tell() + len(data) > self.channel.body_limit:
+        self._pieces += 1
+        most_pieces = MAX_CHUNKS + self.content.tell() // 1024
+        if self.channel.length is None and self._pieces > most_pieces:
+            self.channel.refuse(413, "This comes in too many pieces. Send it in larger ones.")
+        elif self.content.tell() + len(data) > self.channel.body_limit:
             self.channel.refuse_body()
         else:
             super().handleContentChunk(data)

@@ -187,7 +187,7 @@ def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
     images = ReplyImage.objects.readable_by(request.user)
     image = get_object_or_404(images, message=pk, position=position)
     headers = {
-        "Cache-Control": "private, max-age=3600",
+        "Cache-Control": "no-store",  # or whoever has the browser next would find it there
         "Content-Disposition": "inline",
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",

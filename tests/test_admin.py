@@ -64,6 +64,13 @@ def test_the_list_shows_what_is_estimated_at_most(
     assert "1,500, of which 300 estimated (at most 1,100)" in olives.get(LIST).content.decode()
 
 
+def test_one_reply_of_unknown_usage_is_counted_as_one(
+    olives: Client, conversation: Conversation
+) -> None:
+    Usage.objects.filter(total_tokens=300).update(provenance=Usage.Provenance.UNKNOWN)
+    assert "1 reply of unknown usage" in olives.get(LIST).content.decode()
+
+
 def test_what_the_clock_costs_stands_beside_its_setting(
     olives: Client, connected: Upstream
 ) -> None:

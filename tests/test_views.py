@@ -162,6 +162,14 @@ async def test_models_that_cannot_be_listed_are_told_without_the_key(
     assert "sk-very-secret" not in page
 
 
+async def test_a_refusal_without_a_word_is_told_by_its_status(
+    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, {})
+    page = (await alices.get("/")).content.decode()
+    assert "Fake did not list its models (it answered 404)." in page
+
+
 async def test_an_upstream_without_models_is_told(
     alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
 ) -> None:

@@ -11,10 +11,12 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.models import User
+from chatapp.models.secrets import SecretField
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +72,12 @@ class ConfirmedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             self.message_user(request, "Nothing was done yet. Select again what it was meant for.")
             return ask_to_confirm(request.get_full_path())
         return super().changelist_view(request, extra_context)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Never for a secret, which a filter would give away character by character."""
+        secrets = [one.name for one in self.opts.get_fields() if isinstance(one, SecretField)]
+        is_secret = lookup.split(LOOKUP_SEP)[0] in secrets
+        return not is_secret and super().lookup_allowed(lookup, value, request)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any

@@ -2,20 +2,20 @@
 
 import re
 import shlex
-from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
+from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.secrets import SecretField, Unreadable
 
 
 def validate_tool_url(value: str) -> None:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
+    parts = http_parts(value)
+    if parts is None or parts.fragment:
         raise ValidationError("This is no URL of a tool server, for example https://host/mcp.")
-    if parts.username or parts.password:
+    if names_an_account(parts):
         raise ValidationError("The URL is shown to administrators: put the password in a header.")
 
 

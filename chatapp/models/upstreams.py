@@ -1,11 +1,10 @@
 """Upstreams: where they are, their keys, and what an administrator set for them."""
 
-from urllib.parse import urlsplit
-
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.upstream.decoder import MAX_CHOICES
 from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
@@ -15,9 +14,11 @@ SILENCE_SECONDS = 300
 
 def validate_base_url(value: str) -> None:
     """Django's own URL validator would refuse the host names of a private network."""
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+    parts = http_parts(value)
+    if parts is None or parts.query or parts.fragment:
         raise ValidationError("This is no base URL, for example https://host/v1.")
+    if names_an_account(parts):
+        raise ValidationError("The URL is shown to staff: put what it must send into the API key.")
 
 
 def validate_parameters(value: object) -> None:

@@ -5,6 +5,8 @@ from typing import Self
 
 from django.contrib.auth.models import AbstractUser
 
+LONGEST_LOGIN = 255  # characters: one more than a username or an address may have
+
 
 class User(AbstractUser):
     """A person. Ours from the first migration, so that it can grow."""
@@ -15,6 +17,7 @@ class User(AbstractUser):
 
         In lower or upper case, and both asked for whatever is found, so that the time is the same.
         """
+        login = login[:LONGEST_LOGIN]  # SQLite's LIKE fails on what is too long for it
         named = list(cls.objects.filter(username__iexact=login)[:2])
         written_to = list(cls.objects.filter(email__iexact=login)[:2]) if login else []
         found = named or written_to

@@ -5,17 +5,21 @@ anybody who is not her reader, a key in anybody's, and a row that looking and re
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from io import StringIO
 from itertools import chain
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -232,6 +236,49 @@ async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name
         assert name in READERS or not [word for word in PRIVATE if word in page], route
     assert got == expected
     assert await sync_to_async(everything)() == before
+
+
+@pytest.mark.parametrize("name", ["alice", "rita", "olive"])
+async def test_an_image_is_kept_by_no_browser_and_runs_nothing(house: House, name: str) -> None:
+    """Whoever has the browser next would find it there."""
+    image = house.path("replies/<uuid:pk>/images/<int:position>/")
+    answer = await house.clients[name].get(image, headers={"Range": "bytes=0-2"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for position in ("1", "-1", "99999999999999999999", "0.svg"):
+        other = await house.clients[name].get(image.replace("/0/", f"/{position}/"))
+        assert other.status_code in (400, 404)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "Bearer", "Bearer ", "bearer tok", "Basic tok", "Bearer töken", "Bearer tokentoken"],
+)
+@pytest.mark.parametrize("name", ["nobody", "alice", "olive"])
+async def test_who_says_no_token_gets_no_metrics(
+    house: House, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    """Whoever they are."""
+    monkeypatch.setattr(settings, "CHATAPP_METRICS_TOKEN", "token")
+    client = house.clients[name]
+    answer = await client.get("/metrics", headers={"Authorization": said})
+    assert (answer.status_code, answer.content) == (401, b"")
+    answer = await client.get("/metrics", headers={"Authorization": "Bearer token"})
+    assert answer.status_code == 200
+    assert not [word for word in (*PRIVATE, *KEYS, "alice") if word in answer.content.decode()]
+
+
+def test_no_command_that_tells_of_an_installation_tells_a_secret(house: House) -> None:
+    """The doctor and the check of an upstream that is away; what they print is sent to others."""
+    for words in (["doctor"], ["check_upstream", "Fake"]):
+        told = StringIO()
+        with suppress(SystemExit, CommandError):
+            call_command(*words, stdout=told, stderr=told)
+        assert told.getvalue()
+        secrets = (*KEYS, *PRIVATE, settings.SECRET_KEY)
+        assert not [secret for secret in secrets if secret in told.getvalue()], words
 
 
 @pytest.mark.parametrize("name", ["nobody", "alice", "bob", "stan", "rita", *FORMER])

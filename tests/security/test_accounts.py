@@ -145,6 +145,12 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("login", ["x" * 60_000, "%_" * 60_000, "ä" * 60_000])
+def test_a_name_of_any_length_is_a_wrong_name(alice: User, login: str) -> None:
+    """It made SQLite fail, and the app say that the database is away."""
+    assert attempt(login, PASSWORD) == MISMATCH
+
+
 @pytest.mark.parametrize(
     ("login", "password"),
     [

@@ -85,6 +85,26 @@ def test_a_browser_that_sends_too_much_reads_why(server: Server) -> None:
     assert "2,097,152 bytes" in answer.text
 
 
+@pytest.mark.parametrize("chunk", [b"1\r\nx\r\n", b"1;name=value\r\nx\r\n"])
+def test_a_body_in_tiny_chunks_is_refused(server: Server, chunk: bytes) -> None:
+    """One connection that sent them kept everybody else waiting for more than a second."""
+    with Wire(server.url) as wire:
+        wire.write(head(*POST, CHUNKED))
+        wire.write_until_refused(chunk * 1000, 4 * MIB)
+        answer = wire.read_to_the_end()
+    assert answer.status in (413, 0)  # reset where something was still on its way
+    with Wire(server.url) as wire:
+        answer = wire.ask(*POST, CHUNKED, body=chunk * 1100)
+    assert answer.status == 413
+    assert answer.text == "This comes in too many pieces. Send it in larger ones.\n"
+
+
+def test_a_body_in_small_chunks_gets_through(server: Server) -> None:
+    with server.visit() as client:
+        pieces = (b"x" * 1400 for _ in range(LIMIT // 1400))
+        assert client.post("/accounts/login/", content=pieces).status_code == 403
+
+
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_a_body_at_the_limit_gets_through(server: Server, is_chunked: bool) -> None:
     content = b"login=" + b"x" * (LIMIT - 6)

@@ -226,6 +226,38 @@ def test_an_address_signs_in_to_one_account(olive: User, alice: User, bob: User)
     assert as_stored(bob)["email"] == ""
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/chatapp/upstream/?api_key__startswith=g",
+        "/admin/chatapp/upstream/?api_key__isnull=1",
+        "/admin/chatapp/toolserver/?secrets__contains=A",
+        "/admin/chatapp/toolserver/?secrets=",
+        f"{PEOPLE}?password__startswith=pbkdf2",
+        f"{PEOPLE}?groups__user__password__startswith=pbkdf2",
+        f"{GROUPS}?user__password__startswith=pbkdf2",
+        "/admin/chatapp/conversation/?user__password__startswith=pbkdf2",
+        "/admin/chatapp/conversation/?messages__upstream__api_key__startswith=g",
+        f"{PEOPLE}?_to_field=password",
+    ],
+)
+def test_no_filter_of_a_list_asks_for_a_secret(stans: Client, path: str) -> None:
+    """How many rows there are would tell it, character by character."""
+    assert stans.get(path).status_code == 400
+
+
+@pytest.mark.parametrize("host", ["[::1", "[x]", "h:99999", "h:abc", "℀.x", "me:secret@h", "h/#f"])
+@pytest.mark.parametrize("kind", ["upstream", "toolserver"])
+def test_an_address_that_cannot_be_asked_gets_a_sentence(
+    olives: Client, kind: str, host: str
+) -> None:
+    form = {"name": "x", "base_url": f"http://{host}", "url": f"http://{host}", "transport": "http"}
+    answer = olives.post(f"/admin/chatapp/{kind}/add/", form)
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    assert "This is no " in page or "The URL is shown to " in page
+
+
 # Tool servers
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
+from django.db import close_old_connections
 
 MOST_IDLE = 8  # each with its connection; a burst of requests has as many threads as it needs
 
@@ -26,6 +27,8 @@ class PageThreads:
             async with ThreadSensitiveContext(executor=thread):  # inside it Django makes none
                 await self._application(scope, receive, send)
         finally:
+            # Django gives the connection back at a request's end, but not where its client left.
+            thread.submit(close_old_connections)
             if len(self._idle) < MOST_IDLE:
                 self._idle.append(thread)
             else:

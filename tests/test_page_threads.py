@@ -41,6 +41,21 @@ async def test_a_request_that_fails_gives_its_thread_back() -> None:
     assert len(application._idle) == 1
 
 
+async def test_a_request_whose_client_left_gives_its_connection_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed_in: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def close() -> None:
+        loop.call_soon_threadsafe(closed_in.put_nowait, threading.get_ident())
+
+    monkeypatch.setattr(page_threads, "close_old_connections", close)
+    application = PageThreads(_tells_its_thread)
+    thread = await _asked(application)
+    assert await asyncio.wait_for(closed_in.get(), 5) == thread
+
+
 async def test_djangos_pages_start_no_thread_but_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -26,8 +26,8 @@ from tests.page import Page
 from tests.tab import Tab
 from tests.visitor import visit
 
-# Of CPU, in one callback of the loop. It was 0.9 to 32 before there were budgets; how little it is now
-# is for the benchmarks to say (`python -m bench bombs`), on a machine that does nothing else.
+# Of CPU, in one callback of the loop. It was 0.9 to 32 before there were budgets; how little it is
+# now is for the benchmarks to say (`python -m bench bombs`), on a machine that does nothing else.
 LONGEST_SECONDS = 0.7
 AT_ONCE = [
     "C# fence, 16 KB",

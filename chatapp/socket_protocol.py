@@ -123,6 +123,10 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         self._unsent.clear()
         self._sent = self._behind = 0
 
+    def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
+        if hasattr(self, "server"):  # or its handshake was none, and Daphne never knew of it
+            super().onClose(wasClean, code, reason)
+
     # What the client sends
 
     def _dataReceived(self, data: bytes) -> None:

@@ -293,7 +293,9 @@ def test_hostile_html_is_inert_without_the_cleaner(
     assert asked == [question, "The second"]
     assert {sent["action"] for sent in witness.sent} <= {"prompt", "watch"}
     assert {path for path in witness.paths if not OWN_PATH.match(path)} == set()
-    assert len(upstream.chat_requests) == 2
+    # A request may be asked twice, where its connection was lost before anything came.
+    reached = {request.body["messages"][-1]["content"] for request in upstream.chat_requests}
+    assert reached == {question, "The second"}
 
 
 def check_inert(tab: Tab) -> None:

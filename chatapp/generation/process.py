@@ -156,6 +156,8 @@ class Generations:
         metrics.viewers.inc()
         self.tabs.add(tab)
         await self.exchange.mail.follow(tab.user_id)
+        if self.sends_tabs_away:  # since it was let in
+            self._send_away(tab)
 
     def show(self, tab: Tab, conversation: UUID | None) -> None:
         """`tab` shows this conversation now, and waits for the reply that runs in it."""

@@ -6,13 +6,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run upgrade test check bench lock format
 
-run: upgrade
-	@exec $(BIN)/python manage.py serve
+run: $(VENV)/base
+	@exec $(BIN)/python manage.py serve --upgrade
 
 # All that a new version needs while the old one still serves.
 upgrade: $(VENV)/base
-	@$(BIN)/python manage.py migrate --verbosity 0
-	@$(BIN)/python manage.py collectstatic --noinput --verbosity 0
+	@$(BIN)/python manage.py upgrade
 
 test: $(VENV)/dev
 	$(BIN)/pytest --numprocesses auto --dist worksteal
@@ -22,7 +21,10 @@ check: $(VENV)/dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/djlint --lint templates --quiet
+	$(BIN)/deptry . --extend-exclude bench
+	$(BIN)/deptry . --exclude '\.venv' --ignore DEP002,DEP004
+	$(BIN)/djlint --lint templates --profile jinja --extend-exclude templates/django --quiet
+	$(BIN)/djlint --lint templates/django --profile django --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
 	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile

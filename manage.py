@@ -8,8 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
-    # What the app writes is its user's alone; what browsers are served may be anyone's.
-    os.umask(0o022 if "collectstatic" in sys.argv[1:2] else 0o077)
+    os.umask(0o077)  # what the app writes is its user's alone
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
     try:
         execute_from_command_line(sys.argv)

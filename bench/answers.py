@@ -45,6 +45,9 @@ Three things follow from this, and each can be seen with `ss -ti` on a machine u
 """
 
 
+Answer = Literal["stamped", "mixed"]
+
+
 @dataclass(frozen=True)
 class Order:
     """Asks for `tokens` tokens at `pace` a second; `number` tells one request from another."""
@@ -52,7 +55,7 @@ class Order:
     number: int
     tokens: int
     pace: float = 50.0
-    answer: Literal["stamped", "mixed"] = "stamped"
+    answer: Answer = "stamped"
 
     @classmethod
     def from_prompt(cls, prompt: str) -> Self:

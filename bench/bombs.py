@@ -83,7 +83,8 @@ def _nested_lists(scale: float) -> str:
 
 def formulas(characters: int, between: str = "\n\n") -> str:
     """Formulas, no two of them the same, some in a paragraph."""
-    made, size = [], 0
+    made: list[str] = []
+    size = 0
     while size < characters:
         formula = rf"$\frac{{a_{{{len(made)}}}^2 + b_i}}{{\sqrt{{c}}}} + x^{{2y}}$ "
         made.append(formula if len(made) % 20 else formula + between)
@@ -156,7 +157,10 @@ REPLIES: dict[str, Bomb] = {
 }
 # fmt: on
 LONGEST_PROMPT = 200_000
-PROMPTS: dict[str, Callable[[float], str]] = {
-    name: lambda scale, text=text: text(scale)[:LONGEST_PROMPT]  # type: ignore[misc]
-    for name, text in TEXTS.items()
-}
+
+
+def _as_prompt(text: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda scale: text(scale)[:LONGEST_PROMPT]
+
+
+PROMPTS = {name: _as_prompt(text) for name, text in TEXTS.items()}

@@ -69,7 +69,7 @@ def cluster(servers: int = 3, **environment: str) -> Iterator[Cluster]:
             Upstream(f"http://{upstream}/v1"),
             Path(folder),
             servers,
-            **(ONE_FOR_ALL | environment),
+            environment=ONE_FOR_ALL | environment,
         ) as stack,
     ):
         yield Cluster(stack, site, upstream, site.person())

@@ -22,14 +22,15 @@ import httpx
 import uvloop
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.reply import Reply
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.reply import Reply
 from tests.fake_upstream import delta, done, finish, role, usage
 from tests.fuzz import RECORDINGS, adversarial
 
 BULK_CHUNKS, PACED_CHUNKS = 20_000, 2_000
 PACE_SECONDS = 0.001
-PROMPT = [{"role": "user", "content": "Hello"}]
+GREETING = "Hello"
+PROMPT = [{"role": "user", "content": GREETING}]
 REPEATS = 5
 
 Ask = Callable[[str], Awaitable[int]]  # a base URL → how many characters were read
@@ -174,7 +175,9 @@ async def with_openai() -> AsyncIterator[Ask]:
         async def ask(base_url: str) -> int:
             parts: list[str] = []
             at = client.with_options(base_url=base_url)
-            chunks = await at.chat.completions.create(model="m", messages=PROMPT, stream=True)
+            chunks = await at.chat.completions.create(
+                model="m", messages=[{"role": "user", "content": GREETING}], stream=True
+            )
             async with chunks:
                 async for chunk in chunks:
                     parts.extend(choice.delta.content or "" for choice in chunk.choices)

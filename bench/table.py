@@ -1,9 +1,11 @@
 """The table of figures: what was measured, the bar, and whether it was met."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
+Figure: TypeAlias = "Callable[[bool], Coroutine[Any, Any, list[Row]]]"  # given whether to be quick
 HEADINGS = ("figure", "measured", "bar", "")
 WIDTHS = (50, 34, 28, 6)
 

@@ -15,7 +15,7 @@ from typing import cast
 
 import uvloop
 
-from bench.answers import STAMP, STAMP_DIGITS, Order
+from bench.answers import STAMP, STAMP_DIGITS, Answer, Order
 
 MODEL = "scripted"
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -36,10 +36,10 @@ def _http_chunk(data: bytes) -> bytes:
 
 
 @lru_cache(16)
-def _frames(answer: str, tokens: int) -> list[bytes]:
+def _frames(answer: Answer, tokens: int) -> list[bytes]:
     """The answer's events as HTTP chunks, ready but for their stamps."""
     stamp = STAMP * STAMP_DIGITS  # as long as what will stand there
-    order = Order(0, tokens, answer=answer)  # type: ignore[arg-type]
+    order = Order(0, tokens, answer=answer)
     texts = (text.replace("@", "t" + stamp.decode()) for text in order.texts())
     return [_http_chunk(_delta({"content": text})) for text in texts]
 

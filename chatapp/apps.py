@@ -7,4 +7,4 @@ class ChatappConfig(AppConfig):
     name = "chatapp"
 
     def ready(self) -> None:
-        from chatapp import revocations  # noqa: F401 - it listens
+        from chatapp.accounts import revocations  # noqa: F401 - it listens

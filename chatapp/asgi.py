@@ -16,11 +16,11 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 pages = get_asgi_application()
 
 # The models load with the pages' application.
-from chatapp.consumers import ChatConsumer  # noqa: E402
+from chatapp.chat.consumer import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
-from chatapp.page_threads import PageThreads  # noqa: E402
-from chatapp.response_headers import ResponseHeaders  # noqa: E402
+from chatapp.server.page_threads import PageThreads  # noqa: E402
+from chatapp.server.response_headers import ResponseHeaders  # noqa: E402
 
 
 async def refuse(scope: Any, receive: Any, send: Any) -> None:

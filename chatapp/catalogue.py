@@ -1,19 +1,23 @@
 """Which models a person can choose, by upstream: what each upstream lists, asked once a minute.
 
+Where an administrator named the models, those are offered, in that order; what the upstream's own
+list says of them is shown as soon as it is known, and nobody waits for it.
+
 Upstreams are independent: nobody waits for the list of one that hangs longer than `PAGE_SECONDS`,
 and only where there is no earlier one to show. What comes later is asked for again by the page.
 """
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from chatapp.models import Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.dialects import AUTO, DIALECTS
-from chatapp.upstream.errors import UpstreamFailed
+from chatapp.upstream.wire.dialects import AUTO, DIALECTS
+from chatapp.upstream.wire.errors import UpstreamFailed
+from chatapp.upstream.wire.model_list import ListedModel
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0
@@ -28,13 +32,16 @@ class Offer:
     """The models of one upstream, or the sentence that says why there are none."""
 
     upstream: Upstream
-    models: tuple[str, ...]
+    models: tuple[ListedModel, ...]
     problem: str = ""
     is_awaited: bool = False  # it is being asked, and there is nothing better to show yet
 
     @property
-    def choices(self) -> list[tuple[str, str]]:
-        return [(f"{self.upstream.pk}/{model}", model) for model in self.models]
+    def choices(self) -> list[tuple[str, ListedModel]]:
+        return [(f"{self.upstream.pk}/{model.id}", model) for model in self.models]
+
+    def has(self, model: str) -> bool:
+        return any(one.id == model for one in self.models)
 
 
 def endpoint_of(upstream: Upstream) -> Endpoint:
@@ -68,7 +75,7 @@ class Catalogue:
         if wait_for_all:
             await _until_done(task for _, task in asked)
         else:
-            unheard = (task for upstream, task in asked if _key(upstream) not in self._known)
+            unheard = (task for upstream, task in asked if self._is_unheard(upstream))
             await _until_done(unheard, PAGE_SECONDS)
         return [self._offer(upstream) for upstream in upstreams]
 
@@ -76,33 +83,39 @@ class Catalogue:
         """Whether a person may choose it: false only where what its upstream lists is known."""
         listed = [known for (pk, *_), known in self._known.items() if pk == upstream_pk]
         _, newest = max(listed, key=itemgetter(0), default=(0.0, None))
-        if newest is None or newest.problem or model in newest.models:
+        if newest is None or newest.problem or newest.has(model):
             return True
         # Another process may have shown the person a newer list.
         async for upstream in Upstream.objects.filter(pk=upstream_pk):
-            await _until_done([self._asked(upstream, RETRY_SECONDS)])
+            if not upstream.named_models:
+                await _until_done([self._asked(upstream, RETRY_SECONDS)])
             newest = self._offer(upstream)
-        return bool(newest.problem) or model in newest.models
+        return bool(newest.problem) or newest.has(model)
+
+    def _is_unheard(self, upstream: Upstream) -> bool:
+        """Whether there is nothing yet that could be offered of it."""
+        return not upstream.named_models and _key(upstream) not in self._known
 
     def _offer(self, upstream: Upstream) -> Offer:
         if upstream.secret_problem:
             return Offer(upstream, (), upstream.secret_problem)
-        if named := tuple(upstream.offered_models.split()):
-            return Offer(upstream, named)
         key = _key(upstream)
         _, offer = self._known.get(key, (0.0, Offer(upstream, ())))
+        if named := upstream.named_models:
+            return Offer(upstream, _named(named, offer.models))
         is_awaited = key in self._asking and not offer.models
         return replace(offer, upstream=upstream, is_awaited=is_awaited)
 
     def _asked(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
         """What asks it at this moment; None where what is known is fresh."""
-        if upstream.secret_problem or upstream.offered_models.split():
+        if upstream.secret_problem:
             return None
         key = _key(upstream)
         if task := self._asking.get(key):
             return task
         asked_at, offer = self._known.get(key, (0.0, None))
-        fresh = RETRY_SECONDS if offer and offer.problem else fresh_seconds
+        is_wanting = offer and offer.problem and not upstream.named_models
+        fresh = RETRY_SECONDS if is_wanting else fresh_seconds
         if offer and time.monotonic() - asked_at <= fresh:
             return None
         task = self._asking[key] = asyncio.create_task(self._learn(upstream))
@@ -131,6 +144,13 @@ class Catalogue:
             f"{upstream.name} did not list its models ({reason}). "
             "An administrator can check its address and key, or name its models.",
         )
+
+
+def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
+    """Those that an administrator named, with what is known of them."""
+    known = {model.id: model for model in listed}
+    models = ((known.get(id, ListedModel(id)), name) for id, name in named.items())
+    return tuple(replace(model, name=name or model.name) for model, name in models)
 
 
 def _key(upstream: Upstream) -> Key:

@@ -1,7 +1,7 @@
 """The codes with which the app closes a tab's socket.
 
-`static/js/connection.js` knows what the page does after each. Those below 4000 have the meaning of
-the IANA registry of WebSocket close codes.
+The page has them by their names, in `data-close-codes`, since its scripts do something else after
+each. Those below 4000 have the meaning of the IANA registry of WebSocket close codes.
 """
 
 from enum import IntEnum

@@ -44,34 +44,10 @@ ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
 
 def configuration(*, for_people: bool) -> dict[str, Any]:
     """The settings' LOGGING: columns on stderr for people, JSON lines for machines."""
-    renderer: Any = structlog.processors.JSONRenderer()
-    if for_people:
-        renderer = structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(),
-            # Where there is rich, its default prints the values of variables.
-            exception_formatter=structlog.dev.plain_traceback,
-        )
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "line": {
-                "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": [
-                    structlog.contextvars.merge_contextvars,
-                    structlog.stdlib.add_log_level,
-                    structlog.stdlib.add_logger_name,
-                    structlog.stdlib.ExtraAdder(allow=["method", "path", "status", "seconds"]),
-                    structlog.processors.TimeStamper(fmt="iso", utc=True),
-                ],
-                "processors": [
-                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    structlog.processors.format_exc_info,
-                    renderer,
-                    lambda _logger, _level, line: strike_out(line),
-                ],
-            }
-        },
+        "formatters": {"line": _formatter(_renderer(for_people))},
         "filters": {
             "told": {"()": lambda: _is_told_only_here},
             "brief": {"()": lambda: _without_traceback},
@@ -84,15 +60,47 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
             }
         },
         "root": {"handlers": ["console"], "level": "WARNING"},
-        "loggers": {
-            "chatapp": {"level": "INFO"},
-            # Without the handlers of Django's own configuration: one of them mails forms' fields.
-            "django": {"handlers": [], "level": "NOTSET"},
-            "django.request": {"filters": ["told"]},
-            # A traceback a second while Redis is away, which `generation.mail` tells in one line.
-            "channels_redis": {"level": "CRITICAL"},
-            "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        },
+        "loggers": _LOGGERS,
+    }
+
+
+_LOGGERS = {
+    "chatapp": {"level": "INFO"},
+    # Without the handlers of Django's own configuration: one of them mails forms' fields.
+    "django": {"handlers": [], "level": "NOTSET"},
+    "django.request": {"filters": ["told"]},
+    # A traceback a second while Redis is away, which `cluster.layer` tells in one line.
+    "channels_redis": {"level": "CRITICAL"},
+    "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+}
+
+
+def _renderer(for_people: bool) -> Any:
+    if not for_people:
+        return structlog.processors.JSONRenderer()
+    return structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(),
+        # Where there is rich, its default prints the values of variables.
+        exception_formatter=structlog.dev.plain_traceback,
+    )
+
+
+def _formatter(renderer: Any) -> dict[str, Any]:
+    return {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": [
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(allow=["method", "path", "status", "seconds"]),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+        ],
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            renderer,
+            lambda _logger, _level, line: strike_out(line),
+        ],
     }
 
 

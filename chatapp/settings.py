@@ -42,6 +42,9 @@ CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
 # Seconds that a reply whose text is whole waits for its upstream to say what it cost.
 CHATAPP_USAGE_SECONDS = environment.seconds("CHATAPP_USAGE_SECONDS", 30)
 
+# The most that one prompt may have; what a socket takes at once follows from it.
+CHATAPP_MAX_PROMPT_CHARACTERS = environment.number("CHATAPP_MAX_PROMPT_CHARACTERS", 200_000)
+
 # What one person may have and do at once; in each process, but for the replies.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
 CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
@@ -56,7 +59,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
@@ -67,10 +69,10 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "chatapp.database_away.DatabaseAwayMiddleware",
-    "chatapp.bad_input.BadInputMiddleware",
-    "chatapp.static_files.StaticFilesMiddleware",
-    "chatapp.idle_sessions.SessionMiddleware",
+    "chatapp.middleware.database_away.DatabaseAwayMiddleware",
+    "chatapp.middleware.bad_input.BadInputMiddleware",
+    "chatapp.middleware.static_files.StaticFilesMiddleware",
+    "chatapp.access.idle_sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -80,10 +82,16 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "chatapp.urls"
 ASGI_APPLICATION = "chatapp.asgi.application"
+# Ours; then the admin's, which are written for Django's own engine.
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {"environment": "chatapp.frames.environment.environment"},
+    },
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates" / "django"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -92,7 +100,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ]
         },
-    }
+    },
 ]
 
 SQLITE = {
@@ -102,7 +110,9 @@ SQLITE = {
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        # What is deleted is overwritten, as most builds of SQLite have it by themselves.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+        "PRAGMA secure_delete=ON;",
     },
     "CONN_MAX_AGE": None,
     # A file, since in memory one thread's writing locks every other thread out.
@@ -136,7 +146,7 @@ CHANNEL_LAYERS = {
 # What attempts are counted in; past so many entries the expired ones are removed.
 CACHES = {
     "default": {
-        "BACKEND": "chatapp.shared_cache.SharedCache",
+        "BACKEND": "chatapp.access.shared_cache.SharedCache",
         "LOCATION": "chatapp_cacheentry",
         "OPTIONS": {"MAX_ENTRIES": 1000},
     }
@@ -152,11 +162,11 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
-    {"NAME": "chatapp.passwords.HardToGuess"},
+    {"NAME": "chatapp.accounts.passwords.HardToGuess"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "chat"
-ACCOUNT_ADAPTER = "chatapp.accounts.AccountAdapter"
+ACCOUNT_ADAPTER = "chatapp.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -165,7 +175,10 @@ ACCOUNT_CHANGE_EMAIL = False
 # Of an address ten failures a minute, of an account five in five minutes; and of an address so many
 # attempts, which an office behind one address has in the morning.
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "10/m/ip,5/5m/key"}
-ACCOUNT_FORMS = {"change_password": "chatapp.accounts.ChangePasswordForm"}
+ACCOUNT_FORMS = {
+    "login": "chatapp.accounts.forms.LoginForm",
+    "change_password": "chatapp.accounts.forms.ChangePasswordForm",
+}
 # Seconds that a password counts before what matters is changed.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
 
@@ -211,7 +224,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "chatapp.middleware.static_files.HashedStaticFilesStorage"
     },
 }
 WHITENOISE_MANIFEST_STRICT = False

@@ -3,13 +3,16 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from asgiref.sync import SyncToAsync
+from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import connections
-from django.test import Client
+from django.test import AsyncClient, Client
+from pytest_django import Settings
 from tenacity import wait_none
 
-from chatapp.generation import asking, shut_down, storing
+from chatapp.generation import asking, storing
 from chatapp.models import Upstream, User
+from chatapp.worker import shut_down
+from tests.clock import clock  # noqa: F401 - a fixture
 from tests.fake_upstream import FakeUpstream
 from tests.live import site  # noqa: F401 - a fixture
 from tests.tab import Tab
@@ -99,9 +102,22 @@ async def generations_end() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def tab(
-    alices: Client, connected: Upstream, generations_end: None, settings: object
+    alices: Client, connected: Upstream, generations_end: None, settings: Settings
 ) -> AsyncIterator[Tab]:
     """A tab of Alice's, on a new chat; both graces are 0."""
-    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0  # type: ignore[attr-defined]
+    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     async with Tab(alices) as tab:
         yield tab
+
+
+@pytest.fixture
+async def connections_close() -> AsyncIterator[None]:
+    """Django's test client leaves the connection of the views' thread open."""
+    yield
+    await sync_to_async(connections.close_all)()
+
+
+@pytest.fixture
+def anyone(db: None, generations_end: None, connections_close: None) -> AsyncClient:
+    """A browser, or a machine, that is not signed in."""
+    return AsyncClient(headers={"host": "localhost"})

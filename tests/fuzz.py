@@ -14,11 +14,11 @@ import time
 import traceback
 from pathlib import Path
 
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.estimates import Asked, estimate
-from chatapp.upstream.events import Event
-from chatapp.upstream.logprobs import shown_tokens
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.events import Event
+from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.reply import Ending, Reply
 
 RECORDINGS = Path(__file__).parent / "recordings"
 SPLINTERS = [

@@ -39,12 +39,11 @@ def lint() -> bool:
 
 def _writer(settings: dict[str, object]) -> DatabaseWrapper:
     connection = DatabaseWrapper({**settings, "OPTIONS": {}}, DEFAULT_DB_ALIAS)
-    connection.cursor = nullcontext
-    connection.pg_version = 150000
+    vars(connection).update(cursor=nullcontext, pg_version=150000)
     connection.features.can_rollback_ddl = False  # nothing is run, so no transaction is begun
-    connection.introspection.get_table_list = lambda cursor: []
-    connection.introspection.get_constraints = lambda cursor, table: {}
-    connection.ops.compose_sql = _composed
+    nothing = {"get_table_list": lambda cursor: [], "get_constraints": lambda cursor, table: {}}
+    vars(connection.introspection).update(nothing)
+    vars(connection.ops).update(compose_sql=_composed)
     return connection
 
 

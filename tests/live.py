@@ -7,8 +7,7 @@
 
 A `Site` is prepared once a session: migrated, with people who are signed in, static files
 collected. Every server works on a copy of its own, in SQLite, or on the PostgreSQL server of
-DATABASE_URL where that is set; REDIS_URL is passed through. A `Line` lies between a browser and a
-server, and can be cut.
+DATABASE_URL where that is set; REDIS_URL is passed through.
 """
 
 import asyncio
@@ -20,14 +19,11 @@ import ssl
 import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -36,8 +32,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.listening import stop_listening
-from tests.program import WAIT_SECONDS, Program
+from tests.program import Program
 
 ROOT = Path(__file__).parent.parent
 PASSWORD = "correct horse battery"
@@ -127,13 +122,17 @@ class Site:
         """Someone who has no conversation yet."""
         return next(self._strangers)
 
-    def server(self, *, people: bool = True, **environment: str) -> "Server":
-        """A server of its own, not started yet; without people it still wants its first one."""
-        return Server(self.copy(people=people) | environment)
+    def server(self, **environment: str) -> "Server":
+        """A server of its own, not started yet."""
+        return Server(self.copy() | environment)
 
-    def copy(self, *, people: bool = True) -> dict[str, str]:
+    def empty_server(self, **environment: str) -> "Server":
+        """The same without people: it still wants its first one."""
+        return Server(self._database("server", self._empty) | environment)
+
+    def copy(self) -> dict[str, str]:
         """The environment of a data directory and database that servers may share."""
-        return self._database("server", self._peopled if people else self._empty)
+        return self._database("server", self._peopled)
 
     def nothing(self) -> dict[str, str]:
         """The environment of an installation that is still to be made."""
@@ -221,13 +220,14 @@ class Server(Program, Address):
 
     ready = r"chatapp is at (\S+)"
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], *options: str) -> None:
         super().__init__()
         self.environment = environment
         self.data_dir = Path(environment["DATA_DIR"])
+        self._options = options
 
     def command(self) -> list[str]:
-        return [sys.executable, "manage.py", "serve"]
+        return [sys.executable, "manage.py", "serve", *self._options]
 
     def directory(self) -> str:
         return str(ROOT)
@@ -269,110 +269,6 @@ def listeners(pid: int) -> set[tuple[str, int]]:
             octets = bytes.fromhex(address)[::-1]
             found.add((".".join(map(str, octets)), int(port, 16)))
     return found
-
-
-@dataclass
-class Line:
-    """A line to a server that can be cut: until mended, connections are reset and new ones too.
-
-    `url` is what the browser opens. It runs in a thread of its own.
-    """
-
-    server: Server
-    _connections: set[asyncio.Transport] = field(default_factory=set)
-    _is_cut: bool = False
-
-    def __enter__(self) -> Self:
-        self._loop = asyncio.new_event_loop()
-        self._listening: Future[int] = Future()
-        self._thread = threading.Thread(target=self._serve, name="line", daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._listening.result(WAIT_SECONDS)}"
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(WAIT_SECONDS)
-
-    def cut(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result(WAIT_SECONDS)
-
-    def mend(self) -> None:
-        self._is_cut = False
-
-    def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._listen())
-
-    async def _listen(self) -> None:
-        self._stopping = asyncio.Event()
-        server = await self._loop.create_server(lambda: _End(self), "127.0.0.1", 0)
-        self._listening.set_result(server.sockets[0].getsockname()[1])
-        await self._stopping.wait()
-        await stop_listening(server)
-        await self._cut()
-
-    async def _cut(self) -> None:
-        self._is_cut = True
-        for transport in list(self._connections):
-            reset(transport)
-        while self._connections:  # noqa: ASYNC110 - a turn or two of the loop
-            await asyncio.sleep(0)
-
-
-class _End(asyncio.Protocol):
-    """One end of a relayed connection; the browser's end opens the server's."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, line: Line, other: "_End | None" = None) -> None:
-        self._line = line
-        self._other = other
-        self._early: list[bytes] = []
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._line._connections.add(transport)
-        if self._line._is_cut:
-            reset(transport)
-        elif self._other is None:
-            self._connecting = asyncio.get_running_loop().create_task(self._connect())
-
-    async def _connect(self) -> None:
-        parts = urlsplit(self._line.server.url)
-        assert parts.hostname
-        assert parts.port
-        end = _End(self._line, self)
-        try:
-            await self._line._loop.create_connection(lambda: end, parts.hostname, parts.port)
-        except OSError:
-            reset(self.transport)
-            return
-        self._other = end
-        for data in self._early:
-            end.transport.write(data)
-        if self.transport.is_closing():
-            end.transport.close()
-
-    def data_received(self, data: bytes) -> None:
-        if self._other is None:
-            self._early.append(data)
-        elif not self._other.transport.is_closing():
-            self._other.transport.write(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._line._connections.discard(self.transport)
-        if self._other and hasattr(self._other, "transport"):
-            if exc:
-                reset(self._other.transport)
-            else:
-                self._other.transport.close()
 
 
 def reset(transport: asyncio.WriteTransport) -> None:

@@ -4,34 +4,57 @@ Knows as much of htmx's out-of-band swaps as our frames use, so that a test can 
 would read after any sequence of frames. The browser tests do the same with htmx itself.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Iterator, MutableMapping
 
-VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"})
-SELECTOR = re.compile(r"#([\w-]+)((?:>:last-child)*)(?:>:nth-child\((\d+)\))?")
+import turbohtml
+from turbohtml import Node
+
+from tests import dom
 
 
-@dataclass(eq=False)
+class Attributes(MutableMapping[str, str]):
+    """An element's attributes, each as it is written."""
+
+    def __init__(self, element: turbohtml.Element) -> None:
+        self._element = element
+
+    def __getitem__(self, name: str) -> str:
+        value = self._element.attr(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._element.attrs[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._element.attrs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._element.attrs)
+
+    def __len__(self) -> int:
+        return len(self._element.attrs)
+
+
 class Element:
-    tag: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: "list[Element | str]" = field(default_factory=list)
-    parent: "Element | None" = None
+    """What a test asks of an element, or of a whole page."""
 
-    def walk(self) -> "Iterator[Element]":
-        yield self
-        for child in self.elements:
-            yield from child.walk()
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def attributes(self) -> Attributes:
+        assert isinstance(self.node, turbohtml.Element)
+        return Attributes(self.node)
 
     @property
     def elements(self) -> "list[Element]":
-        return [child for child in self.children if isinstance(child, Element)]
+        return [Element(child) for child in dom.elements_in(self.node)]
 
     @property
     def text(self) -> str:
-        return "".join(child if isinstance(child, str) else child.text for child in self.children)
+        return self.node.text
 
     def find(self, tag: str = "", **attributes: str) -> "Element":
         """The one element below with this tag and these attributes (`data_reply` is data-reply)."""
@@ -41,58 +64,17 @@ class Element:
 
     def find_all(self, tag: str = "", **attributes: str) -> "list[Element]":
         wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-        return [
-            element
-            for element in self.walk()
-            if (not tag or element.tag == tag)
-            and all(element.attributes.get(name) == value for name, value in wanted.items())
-        ]
+        selector = tag + "".join(f'[{name}="{value}"]' for name, value in wanted.items())
+        return [Element(found) for found in self.node.select(selector)]
 
-    def append(self, child: "Element | str") -> None:
-        self.children.append(child)
-        if isinstance(child, Element):
-            child.parent = self
-
-    def replace_with(self, *others: "Element | str") -> None:
-        assert self.parent
-        at = self.parent.children.index(self)
-        self.parent.children[at : at + 1] = others
-        for other in others:
-            if isinstance(other, Element):
-                other.parent = self.parent
-
-
-class _Parser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.root = self._open = Element("")
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        self._open.append(element)
-        if tag not in VOID:
-            self._open = element
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open.append(Element(tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self._open.tag == tag, f"</{tag}> ends <{self._open.tag}>"
-            assert self._open.parent
-            self._open = self._open.parent
-
-    def handle_data(self, data: str) -> None:
-        self._open.append(data)
+    def walk(self) -> "Iterator[Element]":
+        """Those below, from the top."""
+        return map(Element, self.node.iter_elements())
 
 
 def parse(html: str) -> Element:
-    """The tree of a document or fragment whose tags are all closed."""
-    parser = _Parser()
-    parser.feed(html)
-    parser.close()
-    assert parser._open is parser.root, f"<{parser._open.tag}> is not closed"
-    return parser.root
+    """A document whose tags are all closed."""
+    return Element(dom.document(html))
 
 
 class Page:
@@ -131,51 +113,51 @@ class Page:
 
     def swap(self, frame: str) -> None:
         """Does to the page what htmx does with a frame."""
-        fragment = parse(frame)
-        for piece in fragment.elements:
-            assert "hx-swap-oob" in piece.attributes, f"<{piece.tag}> says not where it goes"
-            self._swap(piece, piece.attributes.pop("hx-swap-oob"))
-        assert not "".join(c for c in fragment.children if isinstance(c, str)).strip()
-
-    def _swap(self, piece: Element, how: str) -> None:
-        style, _, rest = how.partition(" target:")
-        if not rest:
-            target = self.root.find(id=piece.attributes["id"])
-            if style == "outerMorph":
-                target.attributes = dict(piece.attributes)
+        for piece in dom.content(frame):
+            if isinstance(piece, turbohtml.Element):
+                how = piece.attr("hx-swap-oob")
+                assert how, f"<{piece.tag}> says not where it goes"
+                del piece.attrs["hx-swap-oob"]
+                self._swap(piece, how)
             else:
-                target.replace_with(piece)
-            return
-        for target in self._targets(rest.removesuffix(" strip:true")):
-            match style:
-                case "append":
-                    for child in piece.children:
-                        target.append(child)
-                case "prepend":
-                    for child in reversed(piece.children):
-                        target.children.insert(0, child)
-                        if isinstance(child, Element):
-                            child.parent = target
-                case "innerHTML":
-                    target.children = []
-                    for child in piece.children:
-                        target.append(child)
-                case "outerHTML":
-                    target.replace_with(*piece.children)
-                case "delete":
-                    target.replace_with()
-                case _:
-                    raise AssertionError(f"no swap is called {style}")
+                assert not piece.text.strip()
 
-    def _targets(self, selectors: str) -> list[Element]:
-        found = []
+    def _swap(self, piece: turbohtml.Element, how: str) -> None:
+        style, _, selectors = how.partition(" target:")
+        if selectors:
+            for target in self._targets(selectors.removesuffix(" strip:true")):
+                _swap_content(style, target, dom.content(piece.inner_html))
+            return
+        [target] = self.root.node.select(f"#{piece.attr('id')}")
+        if style == "outerMorph":
+            target.attrs.clear()
+            target.attrs.update(piece.attrs)
+        else:
+            target.replace_with(piece)
+
+    def _targets(self, selectors: str) -> Iterator[turbohtml.Element]:
         for selector in selectors.split(","):
-            match = SELECTOR.fullmatch(selector)
-            assert match, f"{selector} is no selector of ours"
-            targets = self.root.find_all(id=match[1])
-            for _ in range(match[2].count(">")):
-                targets = [target.elements[-1] for target in targets]
-            if match[3]:
-                targets = [target.elements[int(match[3]) - 1] for target in targets]
-            found += targets
-        return found
+            found = self.root.node.select(selector)
+            below = self.root.node.select(selector.partition(">")[0])
+            assert found or not below, f"{selector} finds nothing"
+            yield from found
+
+
+def _swap_content(style: str, target: turbohtml.Element, content: list[Node]) -> None:
+    match style:
+        case "append":
+            target.extend(content)
+        case "prepend":
+            for child in reversed(content):
+                target.insert(0, child)
+        case "after":
+            target.insert_after(*content)
+        case "innerHTML":
+            target.clear()
+            target.extend(content)
+        case "outerHTML":
+            target.replace_with(*content)
+        case "delete":
+            target.extract()
+        case _:
+            raise AssertionError(f"no swap is called {style}")

@@ -1,8 +1,33 @@
-"""Replies as they are stored, without an upstream."""
+"""Prompts and replies as they are stored, without an upstream."""
 
-from chatapp.models import Message, Usage
-from chatapp.upstream.events import AnswerDelta, ReasoningDelta
-from chatapp.upstream.reply import Ending, Reply
+from uuid import UUID, uuid4
+
+from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
+from chatapp.upstream.wire.reply import Ending, Reply
+
+MODEL = "google/gemini-3-flash"
+
+
+def asked(
+    conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
+) -> tuple[Message, Message]:
+    """A prompt, and its reply that streams in a process that nobody knows."""
+    return conversation.ask(uuid4(), text, parent, gateway, MODEL, uuid4())
+
+
+def started_by(user: User, title: str = "Sky") -> Conversation:
+    """A conversation that its first prompt will store."""
+    return Conversation(user=user, title=title)
+
+
+def answered(
+    conversation: Conversation, gateway: Upstream, text: str, after: Message | None = None
+) -> tuple[Message, Message]:
+    """A prompt and its whole reply."""
+    prompt, reply = asked(conversation, gateway, text, after)
+    end(reply, reply_of(f"To {text}"))
+    return prompt, reply
 
 
 def reply_of(answer: str, thought: str = "") -> Reply:
@@ -28,3 +53,8 @@ def end(
 ) -> None:
     growing(message, reply).finish(reply, ending)
     message.save_reply(usage or Usage.counted(Usage.Provenance.UNKNOWN, None), others)
+
+
+async def saved(reply: UUID) -> Message:
+    """As it stands in the database now."""
+    return await Message.objects.select_related("usage", "parent", "conversation").aget(pk=reply)

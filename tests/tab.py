@@ -56,7 +56,15 @@ class Tab:
             await self._socket.disconnect(code=code, timeout=WAIT_SECONDS)
 
     async def send(self, **fields: Any) -> None:
-        await self._socket.send_to(text_data=json.dumps(fields))
+        await self.send_text(json.dumps(fields))
+
+    async def send_text(self, text: str) -> None:
+        """Sends what may be no message of a page's."""
+        await self._socket.send_to(text_data=text)
+
+    async def hears_nothing(self, seconds: float) -> bool:
+        """Whether nothing comes for so long."""
+        return bool(await self._socket.receive_nothing(timeout=seconds))
 
     async def ask(self, message: str = "Why is the sky blue?", **fields: Any) -> UUID:
         """Sends a prompt and waits for its reply to begin; returns the reply's id."""

@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 from uuid import UUID
 
 import pytest
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from django.db.models import Sum
 from django.test import Client
+from pytest_django import Settings
 
-from chatapp.generation import generations, shut_down
 from chatapp.models import Conversation, Message, Upstream, Usage
-from chatapp.upstream.reply import Ending
+from chatapp.upstream.wire.reply import Ending
+from chatapp.worker import shut_down, worker
 from tests.fake_upstream import (
     Close,
     FakeUpstream,
@@ -39,7 +39,9 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import WAIT_SECONDS, Person, Server, Site, run
+from tests.live import Person, Server, Site, run
+from tests.present import present
+from tests.program import WAIT_SECONDS
 from tests.tab import Tab
 from tests.visitor import visit
 
@@ -56,7 +58,7 @@ LAST = "blue."
 CALL = {"name": "current_date_and_time", "arguments": "{}"}
 
 EARLY = (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED)
-SAID = {
+SAID: dict[Ending, list[Step]] = {
     Ending.COMPLETE: [finish()],
     Ending.REFUSED: [finish()],
     Ending.NO_ANSWER: [finish()],
@@ -65,7 +67,8 @@ SAID = {
     Ending.FAILED: [error()],
     Ending.CUT_OFF: [Close()],
     Ending.TIMED_OUT: [Stall()],
-} | {ending: [Stall()] for ending in EARLY}
+    **{ending: [Stall()] for ending in EARLY},
+}
 
 FIELDS = {Ending.REFUSED: "refusal", Ending.NO_ANSWER: "reasoning_content"}
 
@@ -145,7 +148,9 @@ def cases(ending: Ending) -> list[Case]:
 
 
 @pytest.fixture
-async def book_keeping(alices: Client, connected: Upstream, settings: Any) -> AsyncIterator[Client]:
+async def book_keeping(
+    alices: Client, connected: Upstream, settings: Settings
+) -> AsyncIterator[Client]:
     settings.CHATAPP_CLOSE_GRACE = 0.0
     yield alices
     await shut_down(0)
@@ -189,8 +194,7 @@ async def ask(case: Case, client: Client, upstream: FakeUpstream) -> UUID:
             await tab.send(action="stop", conversation=str(message.conversation_id))
         if case.ending is Ending.ABANDONED:
             await tab.close(1001)
-            for task in list(generations()._tasks):
-                await task
+            await worker().until_saved()
         elif case.ending is Ending.INTERRUPTED:
             await shut_down(0)
         else:
@@ -214,7 +218,7 @@ def check(case: Case, saved: Usage, prompt: int, completion: int) -> None:
     assert completion / 3 <= saved.completion_tokens <= 3 * completion, told
 
 
-@database_sync_to_async
+@sync_to_async
 def check_that_all_is_booked_once(total: int, replies: int) -> None:
     asked = Message.objects.filter(role=Message.Role.ASSISTANT, choice=0)
     assert asked.count() == asked.exclude(usage=None).count() == Usage.objects.count() == replies
@@ -257,7 +261,7 @@ async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about
             saved.append(await Usage.objects.aget(message=reply))
     assert [one.provenance for one in saved] == ["unknown", "estimated"]
     assert saved[1].completion_tokens == 0
-    assert counted_prompt(upstream.chat_requests[1]) <= saved[1].upper_prompt_tokens
+    assert counted_prompt(upstream.chat_requests[1]) <= present(saved[1].upper_prompt_tokens)
 
 
 # kill -9

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from chatapp import catalogue as catalogue_module
-from chatapp.catalogue import PAGE_SECONDS, Catalogue
+from chatapp.catalogue import PAGE_SECONDS, Catalogue, Offer
 from chatapp.models import Upstream
 from chatapp.upstream.client import UpstreamClient
 from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
@@ -38,14 +38,18 @@ async def catalogue(
     await client.aclose()
 
 
+def ids(offer: Offer) -> list[str]:
+    return [model.id for model in offer.models]
+
+
 async def test_what_is_known_is_there_while_another_upstream_hangs(catalogue: Catalogue) -> None:
     began_at = time.monotonic()
     good, hanging = await catalogue.offers()
     assert time.monotonic() - began_at < PATIENCE
-    assert (good.models, good.is_awaited) == ((MODEL,), False)
+    assert (ids(good), good.is_awaited) == ([MODEL], False)
     assert (hanging.models, hanging.problem, hanging.is_awaited) == ((), "", True)
     good, hanging = await catalogue.offers(wait_for_all=True)
-    assert good.models == (MODEL,)
+    assert ids(good) == [MODEL]
     assert "no answer within" in hanging.problem
     assert not hanging.is_awaited
 
@@ -74,10 +78,10 @@ async def test_a_list_that_is_old_is_shown_while_a_newer_one_comes(
     listed = answered(200, {"data": [{"id": "newer"}]})
     upstream.models_failure = Script((pause, *listed.steps), headers=listed.headers)
     good, _ = await catalogue.offers()
-    assert (good.models, good.is_awaited) == ((MODEL,), False)
+    assert (ids(good), good.is_awaited) == ([MODEL], False)
     pause.release()
     good, _ = await catalogue.offers(wait_for_all=True)
-    assert good.models == ("newer",)
+    assert ids(good) == ["newer"]
 
 
 async def test_whoever_leaves_ends_no_question_that_others_wait_for(catalogue: Catalogue) -> None:
@@ -87,3 +91,45 @@ async def test_whoever_leaves_ends_no_question_that_others_wait_for(catalogue: C
     impatient.cancel()
     _, hanging = await others
     assert "no answer within" in hanging.problem
+
+
+async def test_models_that_an_administrator_named_wait_for_no_list(
+    catalogue: Catalogue, hanging: FakeUpstream
+) -> None:
+    await Upstream.objects.filter(name="Hanging").aupdate(
+        offered_models="two = The quick one\none three"
+    )
+    await catalogue.offers()
+    began_at = time.monotonic()
+    _, named = await catalogue.offers()
+    assert time.monotonic() - began_at < PAGE_SECONDS
+    assert [(model.id, model.name) for model in named.models] == [
+        ("two", "The quick one"),
+        ("one", ""),
+        ("three", ""),
+    ]
+    assert (named.problem, named.is_awaited) == ("", False)
+    began_at = time.monotonic()
+    assert await catalogue.is_offered(named.upstream.pk, "three")
+    assert time.monotonic() - began_at < PAGE_SECONDS
+
+
+async def test_what_a_list_says_of_a_named_model_is_shown_once_it_is_known(
+    catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail_models(200, {"data": [{"id": "a", "name": "A", "context_length": 8192}]})
+    await Upstream.objects.filter(pk=connected.pk).aupdate(offered_models="b = Bee\na")
+    good, _ = await catalogue.offers(wait_for_all=True)
+    assert [(model.name, model.context_tokens) for model in good.models] == [
+        ("Bee", None),
+        ("A", 8192),
+    ]
+
+
+async def test_a_list_that_fails_is_no_problem_where_models_are_named(
+    catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail_models(404, {"error": {"message": "no such page"}})
+    await Upstream.objects.filter(pk=connected.pk).aupdate(offered_models="b")
+    good, _ = await catalogue.offers(wait_for_all=True)
+    assert (ids(good), good.problem) == (["b"], "")

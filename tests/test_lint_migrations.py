@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
 from tests.lint_migrations import lint
 

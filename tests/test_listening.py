@@ -12,10 +12,10 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed() -> Non
     for _ in range(5):  # the turn in which it is accepted follows from where the selector finds it
         upstream = FakeUpstream().start()
         go = threading.Event()
-        upstream._loop.call_soon_threadsafe(go.wait)
+        upstream.call_soon(go.wait)
         client = socket.create_connection(("127.0.0.1", upstream.port))
-        upstream._loop.call_soon_threadsafe(upstream._stopping.set)
+        upstream.begin_stop()
         go.set()
-        upstream.stop()
+        upstream.wait()
         client.close()
     gc.collect()

@@ -15,17 +15,20 @@ import json
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlencode
 
 import websockets
 import websockets.asyncio.client
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
+from websockets.typing import Origin
 
-from tests.live import WAIT_SECONDS, Address, Person, reset
+from tests.live import Address, Person, reset
 from tests.page import Element, Page
+from tests.program import WAIT_SECONDS
 from tests.visitor import Visitor
 
 SIGNED_OUT = 4401
@@ -33,6 +36,7 @@ DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
 REOPENS_AFTER = 3.0  # seconds, after any other code
 JITTER = 0.3
+FIRST_DELAY, LONGEST_DELAY = 0.15, 10.0  # seconds, as static/js/connection.js waits
 
 
 class Viewer(Visitor):
@@ -51,9 +55,7 @@ class Viewer(Visitor):
         self._unsent: list[str] = []
         self._news = asyncio.Condition()
         self._staying: asyncio.Task[None]
-        settings = json.loads(page.root.find("meta", name="htmx-config").attributes["content"])
-        self._first_delay = settings["ws"]["reconnectDelay"] / 1000
-        self._longest_delay = settings["ws"]["reconnectMaxDelay"] / 1000
+        self._first_delay, self._longest_delay = FIRST_DELAY, LONGEST_DELAY
 
     @classmethod
     @asynccontextmanager
@@ -110,16 +112,18 @@ class Viewer(Visitor):
             connections = self.connections
             self.page.root.find("p", id="problem").attributes.pop("data-prompt", None)
             await self._send(form)
-            await self.until(
-                lambda connections=connections: (
-                    set(self.replies) - before
-                    or self.connections > connections
-                    or self._is_refused(form["prompt"])
-                )
-            )
+            await self.until(partial(self._is_answered, form["prompt"], before, connections))
             if self._is_refused(form["prompt"]):
                 await self.until_back(connections)
         return self.replies[-1]
+
+    def _is_answered(self, prompt: str, replies: set[str], connections: int) -> bool:
+        """Whether it had its reply, or was refused, or was lost with its connection."""
+        return (
+            bool(set(self.replies) - replies)
+            or self.connections > connections
+            or self._is_refused(prompt)
+        )
 
     def _is_refused(self, prompt: str) -> bool:
         problem = self.page.root.find("p", id="problem")
@@ -153,6 +157,17 @@ class Viewer(Visitor):
         """Waits for a connection after the first so many."""
         await self.until(lambda: self.connections > before and self.is_connected)
 
+    async def until_closed(self, *codes: int) -> None:
+        """Waits until its connections were closed with these codes, and no others."""
+        await self.until(lambda: tuple(self.closes) == codes)
+
+    async def until_lost(self) -> None:
+        """Waits until a connection was closed, however that was."""
+        await self.until(lambda: self.closes)
+
+    async def until_pinged(self, times: int) -> None:
+        await self.until(lambda: self.pings >= times)
+
     def check_that_it_only_grew(self, whole: str) -> None:
         """Fails where the newest reply ever lost or repeated text, or is not the whole."""
         texts = [text for reply, text in self.seen if reply == self.replies[-1]]
@@ -174,12 +189,12 @@ class Viewer(Visitor):
             with suppress(OSError, websockets.WebSocketException):
                 async with websockets.asyncio.client.connect(
                     url,
-                    origin=self.address.url,  # type: ignore[arg-type]
+                    origin=Origin(self.address.url),
                     additional_headers={"Cookie": self.person.cookie_header},
                     ssl=self.address.tls,
                     proxy=None,
                     max_size=None,
-                    create_connection=lambda *args, **options: _Socket(self, *args, **options),
+                    create_connection=_telling_of_pings(self),
                 ) as socket:
                     attempts = 0
                     try:
@@ -213,12 +228,17 @@ class Viewer(Visitor):
             if not self.seen or self.seen[-1] != shows:
                 self.seen.append(shows)
 
+    async def pinged(self) -> None:
+        """What its connection calls at each ping of the server's."""
+        self.pings += 1
+        await self._tell()
+
     async def _tell(self) -> None:
         async with self._news:
             self._news.notify_all()
 
     def _delay(self, attempts: int) -> float:
-        delay = min(self._first_delay * 2 ** (attempts - 1), self._longest_delay)
+        delay: float = min(self._first_delay * 2 ** (attempts - 1), self._longest_delay)
         return delay * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - of no secret
 
     def _shown(self) -> str:
@@ -227,23 +247,21 @@ class Viewer(Visitor):
         if not conversation:
             return ""
         shown = [message for message in self.page.root.find(id="messages").elements if _id(message)]
-        last = shown[-1] if shown else Element("")
-        ending = last.attributes.get("data-ending", "")
-        return "?" + urlencode({"conversation": conversation, "head": _id(last), "ending": ending})
+        head = _id(shown[-1]) if shown else ""
+        ending = shown[-1].attributes.get("data-ending", "") if shown else ""
+        return "?" + urlencode({"conversation": conversation, "head": head, "ending": ending})
 
 
-class _Socket(websockets.asyncio.client.ClientConnection):
-    """One that tells of the server's pings, which it answers as browsers do."""
+def _telling_of_pings(viewer: Viewer) -> type[websockets.asyncio.client.ClientConnection]:
+    class Socket(websockets.asyncio.client.ClientConnection):
+        """Answers the server's pings as browsers do, and the viewer counts them."""
 
-    def __init__(self, viewer: Viewer, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._viewer = viewer
+        def process_event(self, event: Event) -> None:
+            super().process_event(event)
+            if isinstance(event, Frame) and event.opcode is Opcode.PING:
+                self._telling = asyncio.get_running_loop().create_task(viewer.pinged())
 
-    def process_event(self, event: Event) -> None:
-        super().process_event(event)
-        if isinstance(event, Frame) and event.opcode is Opcode.PING:
-            self._viewer.pings += 1
-            self._telling = asyncio.get_running_loop().create_task(self._viewer._tell())
+    return Socket
 
 
 def _id(message: Element) -> str:

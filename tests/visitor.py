@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import websockets.asyncio.client
+from websockets.typing import Origin
 
-from tests.live import WAIT_SECONDS, Address, Person, reset
+from tests.live import Address, Person, reset
 from tests.page import Page
+from tests.program import WAIT_SECONDS
 
 
 class Visitor:
@@ -38,9 +40,17 @@ class Visitor:
     async def until_says(self, text: str, region: str = "answer") -> None:
         await self.until(lambda: self.replies and text in self.page.region(region))
 
+    async def until_shows(self, text: str) -> None:
+        """Wherever in the newest reply that is."""
+        await self.until(lambda: self.replies and text in self.page.reply().text)
+
     async def until_ended(self) -> str:
         await self.until(lambda: self.replies and self.ending != "streaming")
         return self.ending
+
+    async def until_ending(self, ending: str) -> None:
+        """Waits for this ending, which may take the place of another."""
+        await self.until(lambda: self.replies and self.ending == ending)
 
     @property
     def replies(self) -> list[str]:
@@ -78,7 +88,7 @@ async def visit(address: Address, person: Person, path: str = "/") -> AsyncItera
 async def open_socket(address: Address, person: Person, page: Page) -> AsyncIterator[Visitor]:
     async with websockets.asyncio.client.connect(
         address.url.replace("http", "ws", 1) + page.socket_url,
-        origin=address.url,  # type: ignore[arg-type]
+        origin=Origin(address.url),
         additional_headers={"Cookie": person.cookie_header},
         ssl=address.tls,
         proxy=None,

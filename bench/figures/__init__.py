@@ -1,9 +1,8 @@
 """The figures, by name: each takes whether to be quick and returns rows of the table."""
 
-from collections.abc import Awaitable, Callable
-
 from bench.figures import (
     bombs,
+    browser,
     closing,
     cluster,
     cpu,
@@ -16,11 +15,12 @@ from bench.figures import (
     streams,
     traffic,
 )
-from bench.table import Row
+from bench.table import Figure
 
-FIGURES: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
+FIGURES: dict[str, Figure] = {
     "start": start.measure,
     "page": page.measure,
+    "browser": browser.measure,
     "closing": closing.measure,
     "prompts": prompts.measure,
     "streams": streams.measure,

@@ -9,7 +9,7 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
@@ -18,7 +18,7 @@ from bench.answers import STAMP_DIGITS, Order
 from bench.cluster import Cluster, cluster, site_on_postgres
 from bench.driver import Browser, Tab
 from bench.server import Server
-from bench.table import Row, percentile
+from bench.table import Figure, Row, percentile
 from tests.deployment.reconnects import reconnect_at_random
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
@@ -40,7 +40,7 @@ async def reconnects(quick: bool) -> list[Row]:
         site_on_postgres(Path(folder)) as site,
         Redis() as redis,
         FakeUpstream() as upstream,
-        Stack(site, redis, upstream, Path(folder), 3, **PATIENCE) as stack,
+        Stack(site, redis, upstream, Path(folder), 3, environment=PATIENCE) as stack,
     ):
         cast = [site.person() for _ in range(people)]
         tally = await reconnect_at_random(stack, upstream, cast, times, seed=int(time.time()))
@@ -234,7 +234,7 @@ async def _step(here: Cluster, replies: int, seconds: float) -> tuple[float, flo
     return len(latencies) / seconds, percentile(latencies, 99)
 
 
-PARTS: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
+PARTS: dict[str, Figure] = {
     "reconnects": reconnects,
     "kills": kills,
     "far": far,

@@ -8,14 +8,13 @@ which turns it off.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable
 
 import psycopg
 
 from bench.answers import Order
 from bench.cluster import Cluster, cluster
 from bench.driver import Browser, Tab
-from bench.table import Row, at_most
+from bench.table import Figure, Row, at_most
 from tests.live import run
 
 COST_MICROSECONDS = 3.0
@@ -26,7 +25,7 @@ WRITE = """
 import django, time, uuid
 django.setup()
 from chatapp.journal import Journal
-from chatapp.upstream.events import AnswerDelta
+from chatapp.upstream.wire.events import AnswerDelta
 
 def cost(words):
     journal = Journal(uuid.uuid4())
@@ -104,7 +103,7 @@ def _turn_off(here: Cluster) -> None:
     server.start()
 
 
-PARTS: dict[str, Callable[[bool], Awaitable[list[Row]]]] = {
+PARTS: dict[str, Figure] = {
     "cost": cost,
     "checkpoints": checkpoints,
 }

@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.accounts import ask_to_confirm, check_own_password, confirm, is_confirmed
+from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
 

@@ -6,6 +6,7 @@ is no exception; its password is changed on the account's page.
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import admin
@@ -21,11 +22,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from chatapp.accounts import ask_to_confirm, is_confirmed
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
 from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
 from chatapp.models import User
 
 ROLES = ["is_staff", "is_superuser", "groups", "user_permissions"]
+WHAT_GOES = [
+    "All their conversations, with every branch and image, whoever has reviewed them.",
+    "Replies that are being written for them are ended, and their tabs are closed.",
+    "Their sessions, and their name in the history of these pages. Backups keep what they have.",
+]
 LAST = "This is the last account that can administer this server. Make another superuser first."
 
 
@@ -92,16 +99,24 @@ class PersonAdmin(ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
         return super().user_change_password(request, id, form_url)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        objects, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        if _would_be_the_last(objs):
-            protected = [*protected, LAST]
-        return objects, counts, lacking, protected
+        """What goes, counted: to list it would take long, and show what nobody asked to see."""
+        people = list(objs)
+        lacking = {
+            str(self.opts.verbose_name)
+            for person in people
+            if not self.has_delete_permission(request, person)
+        }
+        protected = [LAST] if _would_be_the_last(people) else []
+        belongings = Belongings.of([person.pk for person in people])
+        counts = {str(self.opts.verbose_name_plural): len(people), **asdict(belongings)}
+        return [*map(str, people), *WHAT_GOES], counts, lacking, protected
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Once the page's own transaction has ended: in one, much would be locked for long."""
+        transaction.on_commit(lambda: _erase([obj]))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        with transaction.atomic():
-            if _would_be_the_last(queryset):  # meanwhile
-                raise PermissionDenied(LAST)
-            super().delete_queryset(request, queryset)
+        _erase(list(queryset))
 
 
 admin.site.unregister(Group)
@@ -133,3 +148,10 @@ def _may_touch(request: HttpRequest, person: User | None) -> bool:
 def _would_be_the_last(people: Iterable[User]) -> bool:
     with transaction.atomic():
         return User.leaves_no_administrator([person.pk for person in people])
+
+
+def _erase(people: list[User]) -> None:
+    try:
+        erase(people)
+    except LastAdministrator:  # as there was another one when the page was drawn
+        raise PermissionDenied(LAST) from None

@@ -77,7 +77,9 @@ FIRST_WORDS = {
     GREETING: {"hello", "hi", "hey", "hiya", "good morning", "good afternoon", "good evening"},
     THANKS: {"thanks", "thank you", "thank", "cheers"},
 }
-ASKING_TO_SHOW = {"show", "give", "write", "make", "draw", "print", "display", "see", "want"}
+ASKING_TO_SHOW = {
+    *("show", "give", "write", "make", "draw", "print", "display", "see", "want", "explain")
+}
 MOST_WORDS_OF_A_GREETING = 4
 MOST_WORDS_OF_A_NAME = 3
 

@@ -3,13 +3,17 @@
 import re
 
 REQUEST = re.compile(r"\s*(please\s+)?(continue|go on|carry on|keep going)\b", re.IGNORECASE)
+WHERE = re.compile(r"[^.]*\bwhere you (stopped|left off)\b", re.IGNORECASE)
 MOST_WORDS = 6
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
 
 
 def asks_to_continue(text: str) -> bool:
-    """Whether `text` is a wish such as "Continue where you stopped." and nothing more."""
-    return REQUEST.match(text) is not None and len(text.split()) <= MOST_WORDS
+    """Whether `text` is a wish such as "Continue where you stopped.", with no other beside it.
+
+    What the app sends for its button begins so, and goes on to say how."""
+    is_wish = len(text.split()) <= MOST_WORDS or WHERE.match(text) is not None
+    return is_wish and REQUEST.match(text) is not None
 
 
 def rest_of(whole: str, said: str) -> str | None:

@@ -38,8 +38,15 @@ KEYWORDS = {
         sure confidence confident probability probabilities likely logprobs logprob uncertain
         certainty
     """,
+    "Choosing a model": """
+        picker pick switch menu vision abilities another
+    """,
     "Your conversations": """
         sidebar history chat chats saved reload refresh switch move restart
+    """,
+    "Theme, text size and your account": """
+        theme dark light mode colour color appearance font size larger bigger text menu initials
+        figures setting settings preferences sign out
     """,
     "Connecting a gateway": """
         connect gateways upstream upstreams provider model models openai api endpoint litellm vllm
@@ -83,6 +90,11 @@ KEYWORDS = {
     """,
 }
 
+# Sections that are no business of who only chats, and speak in words that they need not know.
+FOR_ADMINISTRATORS = frozenset(
+    {"Connecting a gateway", "Running it for a team", "Data and backups", "What the demo can show"}
+)
+
 # Words that say nothing about the subject.
 SMALL_WORDS = """
     a about an and are as at be by can could do does for from get has have how i if in is it its me
@@ -110,6 +122,18 @@ class Section:
 def help_text() -> str:
     """The whole help as Markdown: a `#` title, a line on the app, then `##` sections."""
     return HELP_FILE.read_text(encoding="utf-8")
+
+
+@cache
+def help_for(administrator: bool) -> str:
+    """What the page shows to people, and to who administers the server, below its own heading."""
+    beginning, *parts = re.split(r"^#(?=# )", help_text(), flags=re.MULTILINE)
+    shown = (part for part in parts if administrator or _title(part) not in FOR_ADMINISTRATORS)
+    return beginning.removeprefix("# Help\n") + "".join(shown)
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0].removeprefix("# ").strip()
 
 
 @cache

@@ -9,6 +9,6 @@ to what was signed with this installation's secret key.
 """
 
 from chatapp.doctor.examination import IDLE_SECONDS, Title, examine
-from chatapp.doctor.report import Finding, Verdict, summary
+from chatapp.doctor.report import lines, summary
 
-__all__ = ["IDLE_SECONDS", "Finding", "Title", "Verdict", "examine", "summary"]
+__all__ = ["IDLE_SECONDS", "Title", "examine", "lines", "summary"]

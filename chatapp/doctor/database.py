@@ -15,15 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from chatapp.disk import Trouble, trouble_of_folder
-from chatapp.doctor.report import (
-    Finding,
-    clock_finding,
-    failed,
-    milliseconds,
-    ok,
-    reason,
-    skipped,
-)
+from chatapp.doctor.report import clock_finding, milliseconds, reason
+from chatapp.findings import Finding, failed, ok, skipped
 from chatapp.models.troubles import trouble_with
 
 TOLERANCE_SECONDS = 2.0

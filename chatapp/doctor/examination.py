@@ -15,16 +15,19 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 
 from chatapp import environment
 from chatapp.doctor import (
+    buffering,
     database,
+    forwarding,
     layer,
     machine,
+    pages,
     public,
     settings_checks,
     tls,
     upstreams,
     websocket,
 )
-from chatapp.doctor.report import Finding, Verdict, skipped
+from chatapp.findings import Finding, Verdict, skipped
 from chatapp.models.connections import unpooled_connection
 
 LOCK_SECONDS = 5.0  # that SQLite's lock is waited for
@@ -116,20 +119,20 @@ def _public(
         return None
     if outside.is_https:
         yield from tls.redirect(_plain(url), outside.origin)
-    yield from public.page_headers(outside)
-    seen = public.sight(outside)
+    yield from pages.page_headers(outside)
+    seen = forwarding.sight(outside)
     if isinstance(seen, Finding):
         yield seen
         yield skipped("All else", "the app there does not answer the doctor")
         return None
-    yield from public.forwarding(outside, seen)
+    yield from forwarding.judged(outside, seen)
     opens = False
     for finding in websocket.upgrade(outside):
         opens |= finding.verdict is Verdict.OK
         yield finding
     quiet = stack.enter_context(websocket.QuietSocket(outside, idle_seconds)) if opens else None
     yield from public.body_size(outside)
-    yield from public.http_buffering(outside)
+    yield from buffering.http_buffering(outside)
     if quiet is None:
         yield skipped(
             "Streaming", "no WebSocket opens, so neither this nor long prompts and idling"

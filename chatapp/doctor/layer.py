@@ -9,17 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
-from chatapp.doctor.report import (
-    Finding,
-    clock_finding,
-    failed,
-    milliseconds,
-    ok,
-    reason,
-    shown_url,
-    skipped,
-    warning,
-)
+from chatapp.doctor.report import clock_finding, milliseconds, reason, shown_url
+from chatapp.findings import Finding, failed, ok, skipped, warning
 
 IDLE_SECONDS = 6.0  # redis-py 8 gives up reading after 5 unless it is told otherwise
 PATIENCE_SECONDS = 5.0

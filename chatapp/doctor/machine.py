@@ -10,9 +10,9 @@ from pathlib import Path
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
-from chatapp.data_dir import is_open
 from chatapp.disk import trouble_of_folder
-from chatapp.doctor.report import Finding, failed, ok, skipped, warning
+from chatapp.findings import Finding, failed, ok, skipped, warning
+from chatapp.server.data_dir import is_open
 
 MIB = 1024 * 1024
 FEW = 1024 * MIB  # worth a warning

@@ -1,59 +1,28 @@
-"""A finding, and how it reads in a terminal."""
+"""How findings read in a terminal, and the phrases that several checks share."""
 
 import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+
+from chatapp.findings import Finding, Verdict, ok, printable, warning
 
 _VERDICT_WIDTH = 9
 _NAME_WIDTH = 17
 _MAX_FOUND = 400
 
 
-class Verdict(StrEnum):
-    OK = "ok"
-    WARNING = "warning"  # works, but not as well or as safely as it could
-    FAILED = "failed"
-    SKIPPED = "skipped"  # could not be looked at, or was not asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `cure` is a sentence that says what to set or run."""
-
-    what: str
-    verdict: Verdict
-    found: str
-    cure: str = ""
-
-    def lines(self, width: int = 80) -> list[str]:
-        """The finding as text: the verdict, the name, and beside them what was found."""
-        margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
-        room = max(30, width - margin)
-        first, *rest = _wrapped(self.found, room) or [""]
-        name = f"{self.what:<{_NAME_WIDTH - 1}} "
-        head = f"  {self.verdict:<{_VERDICT_WIDTH}}{name}{first}".rstrip()
-        cure = _wrapped(self.cure, room - 2)
-        advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(cure)]
-        return [head, *(" " * margin + line for line in rest + advice)]
-
-
-def ok(what: str, found: str, cure: str = "") -> Finding:
-    return Finding(what, Verdict.OK, found, cure)
-
-
-def warning(what: str, found: str, cure: str) -> Finding:
-    return Finding(what, Verdict.WARNING, found, cure)
-
-
-def failed(what: str, found: str, cure: str) -> Finding:
-    return Finding(what, Verdict.FAILED, found, cure)
-
-
-def skipped(what: str, found: str, cure: str = "") -> Finding:
-    return Finding(what, Verdict.SKIPPED, found, cure)
+def lines(finding: Finding, width: int = 80) -> list[str]:
+    """The finding as text: the verdict, the name, and beside them what was found."""
+    margin = 2 + _VERDICT_WIDTH + _NAME_WIDTH
+    room = max(30, width - margin)
+    found = f"{finding.found}: {finding.said}" if finding.said else finding.found
+    first, *rest = _wrapped(found, room) or [""]
+    name = f"{finding.what:<{_NAME_WIDTH - 1}} "
+    head = f"  {finding.verdict:<{_VERDICT_WIDTH}}{name}{first}".rstrip()
+    cure = _wrapped(finding.cure, room - 2)
+    advice = [f"{'→ ' if at == 0 else '  '}{line}" for at, line in enumerate(cure)]
+    return [head, *(" " * margin + line for line in rest + advice)]
 
 
 def summary(findings: Iterable[Finding]) -> str:
@@ -78,8 +47,7 @@ def reason(error: BaseException, *secrets: str) -> str:
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
-    text = "".join(one if one.isprintable() else "\ufffd" for one in text)
-    return text[:_MAX_FOUND] or type(error).__name__
+    return printable(text)[:_MAX_FOUND] or type(error).__name__
 
 
 def milliseconds(seconds: float) -> str:

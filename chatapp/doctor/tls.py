@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from chatapp.doctor.report import Finding, failed, ok, reason, skipped, warning
+from chatapp.doctor.report import reason
+from chatapp.findings import Finding, failed, ok, skipped, warning
 
 FEW_DAYS = 14
 CONNECT_SECONDS = 10.0

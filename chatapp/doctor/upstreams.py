@@ -5,12 +5,13 @@ import time
 from collections.abc import Iterator
 
 from chatapp.catalogue import endpoint_of
-from chatapp.doctor.report import Finding, failed, milliseconds, ok, skipped, warning
+from chatapp.doctor.report import milliseconds
+from chatapp.findings import Finding, failed, ok, skipped, warning
 from chatapp.models import ToolServer, Upstream
+from chatapp.upstream.check.problems import problem_of_error
+from chatapp.upstream.check.report import visible, visible_finding
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.errors import ErrorKind, UpstreamFailed
-from chatapp.upstream_check.problems import problem_of_error
-from chatapp.upstream_check.report import visible
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
 
 
 def upstreams(has_demo: bool) -> Iterator[Finding]:
@@ -62,23 +63,16 @@ async def _asked(upstream: Upstream) -> Finding:
     try:
         models = await client.list_models(endpoint)
     except UpstreamFailed as error:
-        if error.error.kind is ErrorKind.NOT_FOUND and upstream.offered_models.split():
+        if error.error.kind is ErrorKind.NOT_FOUND and upstream.named_models:
             return ok(name, "reachable; lists no models, and some are named in its settings")
-        return failed(name, *_sentences(visible(problem_of_error(error.error), endpoint.secret)))
+        return visible_finding(problem_of_error(error.error, name), endpoint.secret)
     finally:
         await client.aclose()
     took = milliseconds(time.monotonic() - started)
-    if not models and not upstream.offered_models.split():
+    if not models and not upstream.named_models:
         return warning(
             name,
             f"lists no models ({took})",
             f"Name its models under /admin/chatapp/upstream/{upstream.pk}/change/.",
         )
     return ok(name, f"lists {len(models)} models in {took}; chat itself was not tried")
-
-
-def _sentences(problem: str) -> tuple[str, str]:
-    """`It refuses the key. Set … It said: …` as what was found and its cure."""
-    found, _, rest = problem.partition(". ")
-    cure, _, said = rest.rpartition(" It said: ")
-    return f"{found}: {said}" if said else found, cure or rest

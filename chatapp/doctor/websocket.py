@@ -1,24 +1,25 @@
 """The WebSocket through the public URL: upgrade, origin, trickle, long prompts, idling."""
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 
+from django.conf import settings
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from chatapp.doctor import probe
-from chatapp.doctor.public import Public, is_buffered, lateness, trickled
-from chatapp.doctor.report import Finding, failed, milliseconds, ok, reason
+from chatapp.doctor.buffering import Arrivals
+from chatapp.doctor.public import Public
+from chatapp.doctor.report import milliseconds, reason
 from chatapp.doctor.tls import blind_context
-from chatapp.forms import MAX_PROMPT_CHARACTERS
+from chatapp.findings import Finding, failed, ok
 
 WAIT_SECONDS = 15.0
-# The longest prompt, in characters that take four bytes each.
-PROMPT = "\U0001f600" * MAX_PROMPT_CHARACTERS
 # Beside the page's own socket, so that a proxy's rules for that one hold here too.
 SOCKET_PATH = "/ws/probe/"
 
@@ -77,47 +78,48 @@ def _origin(public: Public, told: dict[str, object]) -> Finding:
 
 def socket_buffering(public: Public) -> Iterator[Finding]:
     """Whether ten messages written over a second come over a second."""
-    arrivals: list[tuple[float, float]] = []
+    arrivals = Arrivals()
     try:
         with open_socket(public) as socket:
             socket.recv(WAIT_SECONDS)
             socket.send(probe.TRICKLE)
             for _ in range(probe.PIECES):
-                written = float(socket.recv(WAIT_SECONDS))
-                arrivals.append((written, time.monotonic()))
+                arrivals.take(socket.recv(WAIT_SECONDS))
     except (WebSocketException, OSError, ValueError) as error:
         yield failed("Streaming", reason(error), _UPGRADE_CURE)
         return
-    delay = lateness(arrivals)
-    if is_buffered(delay):
+    if arrivals.are_buffered:
         yield failed(
             "Streaming",
-            f"is buffered: a message came {delay:.1f} s late, so replies come in lumps",
+            f"is buffered: a message came {arrivals.lateness:.1f} s late, so replies come in lumps",
             "Switch buffering off in the proxy for WebSockets, and anything that inspects them.",
         )
     else:
-        yield ok("Streaming", trickled(len(arrivals), delay))
+        yield ok("Streaming", str(arrivals))
 
 
 def prompt_size(public: Public) -> Iterator[Finding]:
     """Whether the longest prompt that the app takes gets through."""
-    shown = f"{MAX_PROMPT_CHARACTERS:,} characters ({len(PROMPT.encode()) // 1024} KiB)"
+    most = settings.CHATAPP_MAX_PROMPT_CHARACTERS
+    prompt = "\U0001f600" * most  # in characters that take four bytes each
+    shown = f"{most:,} characters ({4 * most // 1024} KiB)"
     try:
         with open_socket(public) as socket:
             socket.recv(WAIT_SECONDS)
-            socket.send(PROMPT)
+            socket.send(prompt)
             came = int(socket.recv(WAIT_SECONDS))
     except (WebSocketException, OSError, ValueError) as error:
         came, why = 0, f": {reason(error)}"
     else:
         why = f": {came:,} came"
-    if came == MAX_PROMPT_CHARACTERS:
+    if came == most:
         yield ok("Long prompt", f"{shown} get through")
     else:
         yield failed(
             "Long prompt",
             f"{shown} do not get through{why}",
-            "Let the proxy, and any firewall before it, pass WebSocket messages of 1 MiB.",
+            "Let the proxy, and any firewall before it, pass WebSocket messages of "
+            f"{math.ceil(4 * most / 2**20)} MiB, or lower CHATAPP_MAX_PROMPT_CHARACTERS.",
         )
 
 

@@ -4,8 +4,16 @@ A frame is a string of htmx out-of-band swaps. The page and the socket render th
 so that a reply looks the same live, after a reload and in the admin. Nothing here does I/O.
 """
 
+from chatapp.frames.environment import warm_up
 from chatapp.frames.live import LiveReply
-from chatapp.frames.page import composer_frame, problem_frame, sidebar_frame
+from chatapp.frames.page import (
+    composer_frame,
+    emptied_frame,
+    problem_frame,
+    row_gone_frame,
+    sidebar_frame,
+    title_frame,
+)
 from chatapp.frames.replies import (
     ReplyView,
     ThreadParts,
@@ -24,12 +32,16 @@ __all__ = [
     "ThreadParts",
     "composer_frame",
     "delay_frame",
+    "emptied_frame",
     "problem_frame",
     "review_html",
+    "row_gone_frame",
     "sidebar_frame",
     "snapshot_frame",
     "texts_of",
     "thread_frame",
     "thread_html",
+    "title_frame",
     "turn_frame",
+    "warm_up",
 ]

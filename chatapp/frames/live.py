@@ -5,15 +5,16 @@ import time
 from collections.abc import Iterator
 from typing import assert_never
 
-from django.template.loader import render_to_string
-from django.utils.html import escape
+from markupsafe import escape
 
-from chatapp.endings import retry_text
+from chatapp.frames.endings import retry_text
+from chatapp.frames.environment import draw
 from chatapp.frames.replies import (
     LONGEST_SHOWN,
     CallRegion,
     Region,
     ReplyView,
+    Waiting,
     call_id,
     key_of,
     region_id,
@@ -31,7 +32,7 @@ from chatapp.markdown import (
 )
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
-from chatapp.upstream.errors import UpstreamError
+from chatapp.upstream.wire.errors import UpstreamError
 
 Key = tuple[int, str]  # the round, and the region's name or the call's index
 
@@ -55,10 +56,11 @@ class LiveReply:
         self._stale: set[Key] = set()
         self._arguments: dict[Key, str] = {}
         self._notice = ""
-        self._must_untell = False  # of a retry, once something has come of it
+        self._next_try: tuple[str, int] | None = None  # what is told of it until something comes
         self._thinking_is_shown = True
         self._must_redraw = False
-        self._heard_at = time.monotonic()  # when something last came, for `view`
+        # When something last came, or the next try begins.
+        self._heard_at = time.monotonic()
 
     def append(self, region: str, text: str) -> None:
         self._heard_at = time.monotonic()
@@ -113,8 +115,9 @@ class LiveReply:
         self._stale.add(key)
 
     def tell_of_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
-        self._must_untell = True
-        self._say_waiting(retry_text(error, seconds, number))
+        self._next_try = retry_text(error), number
+        self._heard_at = time.monotonic() + seconds
+        self._say_waiting()
 
     def begin_round(self) -> None:
         self._round += 1
@@ -162,22 +165,22 @@ class LiveReply:
 
     def ended_frame(self) -> str:
         """Sets the reply's ending, notice, usage and actions, once its message is saved."""
-        return render_to_string("chat/_ended.html", self.view().context())
+        return draw("chat/_ended.html", self.view().context())
 
     def view(self) -> ReplyView:
         return ReplyView(
             self.message,
             [self._calls[key] if key in self._calls else self._region(key) for key in self._order],
-            time.monotonic() - self._heard_at,
+            self._waiting,
         )
 
     def _frames_of(self, changes: dict[Key, list[Change]]) -> str:
         if self._must_redraw:
             return self._redrawn()
         frames = [frame for key in self._order for frame in self._frames_of_region(key, changes)]
-        if self._must_untell and any(frames):
-            self._must_untell = False
-            self._say_waiting(f"Waiting for {self.message.model}…")
+        if self._next_try and any(frames):
+            self._next_try = None
+            self._say_waiting()
         frames.insert(0, self._notice)
         self._stale, self._arguments, self._notice = set(), {}, ""
         if self._thinking_is_shown and self.message.reasoning_duration is not None:
@@ -185,8 +188,16 @@ class LiveReply:
             frames.append(self._thought())
         return "".join(frames)
 
-    def _say_waiting(self, text: str) -> None:
-        self._notice = waiting_frame(self.message.pk, text)
+    def _say_waiting(self) -> None:
+        self._notice = waiting_frame(self.message.pk, self._waiting)
+
+    @property
+    def _waiting(self) -> Waiting:
+        silent_for = time.monotonic() - self._heard_at
+        if self._next_try is None:
+            return Waiting.for_model(self.message, silent_for)
+        text, number = self._next_try
+        return Waiting(text, silent_for, number)
 
     def _frames_of_region(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
         """One frame for a region that is new, in its place among them, or for what came of it."""
@@ -199,16 +210,23 @@ class LiveReply:
             yield replace(f"#{call.element_id}", self._region_html(call))
         elif call:
             if added := self._arguments.get(key):
-                yield swap("append", f"#{call.element_id}-a", escape(added))
+                yield self._arguments_frame(call, added)
         else:
             target = region_id(self.message, *key)
             yield from (_change_frame(target, step) for step in changes[key])
+
+    def _arguments_frame(self, call: CallRegion, added: str) -> str:
+        """What was added to a call's arguments; with all that is around them where they begin."""
+        if call.run.arguments == added:
+            part = draw("chat/_tool_arguments.html", {"region": call})
+            return swap("append", f"#{call.element_id}", part)
+        return swap("append", f"#{call.element_id}-a", escape(added))
 
     def _thought(self) -> str:
         """How long the reply was reasoned, in place of its summary."""
         region = {"element_id": region_id(self.message, 0, "reasoning"), "round": 0}
         context = {"message": self.message, "region": region, "oob": True}
-        return render_to_string("chat/_thought.html", context)
+        return draw("chat/_thought.html", context)
 
     def _redrawn(self) -> str:
         """All regions anew."""
@@ -223,7 +241,7 @@ class LiveReply:
         return swap("append", f"#b{key_of(self.message)}", self._region_html(region))
 
     def _region_html(self, region: Region | CallRegion) -> str:
-        return render_to_string("chat/_region.html", self.view().context() | {"region": region})
+        return draw("chat/_region.html", self.view().context() | {"region": region})
 
     def _region(self, key: Key) -> Region:
         return Region(key[1], region_id(self.message, *key), self._texts[key].html(), key[0])

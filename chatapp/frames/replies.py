@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from uuid import UUID, uuid4
 
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.endings import flagged_categories, notice_of
+from chatapp.frames.endings import flagged_categories, notice_of
+from chatapp.frames.environment import draw
 from chatapp.frames.swaps import replace, swap
 from chatapp.models import Message
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.rendering import HtmlOf
+from chatapp.rendering import HtmlOf, Typed
 
 LONGEST_SHOWN = 20_000  # characters of a tool call's arguments, and of its result
 REGIONS = ("reasoning", "answer", "refusal")
@@ -60,12 +61,32 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """What a reply waits for, and for how many seconds nothing has come; below 0 until a next try.
+
+    The page counts on from there.
+    """
+
+    text: str
+    silent_for: float = 0.0
+    next_try: int = 0  # its number, where there was one before
+
+    @classmethod
+    def for_model(cls, message: Message, silent_for: float = 0.0) -> "Waiting":
+        return cls(f"Waiting for {message.model}…", silent_for)
+
+    @property
+    def countdown(self) -> str:
+        return "now" if self.silent_for >= 0 else f"in {ceil(-self.silent_for)} s"
+
+
+@dataclass(frozen=True)
 class ReplyView:
     """What `chat/_reply.html` draws: a reply that has ended, or as far as it has come."""
 
     message: Message
     regions: list[Region | CallRegion]
-    silent_for: float = 0.0  # seconds, of a reply that streams; the page counts on
+    told_waiting: Waiting | None = None  # of one that streams here
 
     @classmethod
     def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
@@ -82,6 +103,10 @@ class ReplyView:
     def key(self) -> str:
         return key_of(self.message)
 
+    @property
+    def waiting(self) -> Waiting:
+        return self.told_waiting or Waiting.for_model(self.message)
+
     def context(self) -> dict[str, object]:
         message = self.message
         return {
@@ -91,6 +116,7 @@ class ReplyView:
             "extras": message.extras,
             "usage": None if message.is_streaming else getattr(message, "usage", None),
             "flagged": flagged_categories(message.moderation),
+            "siblings": getattr(message, "siblings", [message]),
             "continue_id": uuid4(),
         }
 
@@ -112,12 +138,12 @@ def call_id(message: Message, round: int, index: int) -> str:
     return f"c{key_of(message)}-{round}-{index}"
 
 
-def texts_of(messages: Iterable[Message]) -> list[str]:
+def texts_of(messages: Iterable[Message]) -> list[str | Typed]:
     """All that must be rendered before these messages can be shown."""
-    texts: list[str] = []
+    texts: list[str | Typed] = []
     for message in messages:
         if message.is_prompt:
-            texts.append(message.content)
+            texts.append(Typed(message.content))
         else:
             texts += [text for round in message.rounds for _, text in _texts_of_round(round)]
     return texts
@@ -143,13 +169,15 @@ def _regions_of(
 
 
 def reply_html(view: ReplyView) -> SafeString:
-    return render_to_string("chat/_reply.html", view.context())
+    return draw("chat/_reply.html", view.context())
 
 
 def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
-    return render_to_string(
-        "chat/_prompt.html", {"message": message, "html": html_of(message.content)}
-    )
+    return draw("chat/_prompt.html", {"message": message, "html": typed_html(message, html_of)})
+
+
+def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
+    return html_of(Typed(prompt.content))
 
 
 @dataclass(frozen=True)
@@ -191,14 +219,16 @@ def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
     views = [
         (
             message,
-            ReplyView.of(message, html_of),
+            typed_html(message, html_of) if message.is_prompt else "",
+            [] if message.is_prompt else ReplyView.of(message, html_of).regions,
+            None if message.is_prompt else getattr(message, "usage", None),
             notice_of(message),
             message.extras,
             flagged_categories(message.moderation),
         )
         for message in messages
     ]
-    return render_to_string("admin/_review.html", {"views": views})
+    return draw("review/thread.html", {"views": views})
 
 
 def turn_frame(prompt: Message, reply: Message, html_of: HtmlOf) -> str:
@@ -217,13 +247,13 @@ def snapshot_frame(view: ReplyView) -> str:
     return replace(f"#reply-{view.message.pk}", reply_html(view))
 
 
-def waiting_frame(reply: UUID, text: str) -> str:
+def waiting_frame(reply: UUID, waiting: Waiting) -> str:
     """Says what a reply waits for whose text has not begun."""
-    waiting = render_to_string("chat/_waiting.html", {"text": text})
-    return swap("innerHTML", f"#f{key_of_reply(reply)}", waiting)
+    drawn = draw("chat/_waiting.html", {"waiting": waiting})
+    return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
 
 
 def delay_frame(reply: UUID, text: str) -> str:
     """Says below what has come of a reply why nothing more comes just now."""
-    delay = render_to_string("chat/_delay.html", {"text": text})
+    delay = draw("chat/_delay.html", {"text": text})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)

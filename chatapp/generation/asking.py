@@ -10,7 +10,7 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
-from chatapp.upstream.errors import UpstreamError
+from chatapp.upstream.wire.errors import UpstreamError
 
 TRIES = 3
 LONGEST_WAIT = 60.0  # seconds; who is told to wait longer is asked to come back instead

@@ -11,8 +11,8 @@ from typing import Any
 
 from chatapp import metrics, rendering
 from chatapp.frames import LiveReply
-from chatapp.generation.audience import Audience
-from chatapp.pace import Pace
+from chatapp.generation.pace import Pace
+from chatapp.viewers import Audience
 
 DRAWING_SECONDS = 3.0  # that the end of a reply waits for its colours and formulas
 

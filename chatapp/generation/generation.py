@@ -5,23 +5,23 @@ import logging
 import time
 from contextlib import suppress
 from functools import partial
+from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
 from chatapp.frames import LiveReply, delay_frame, sidebar_frame, snapshot_frame
-from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes
+from chatapp.generation.pace import Pace
 from chatapp.generation.storing import stored
-from chatapp.generation.tabs import Showing
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.journal import Segment
 from chatapp.models import Message, Upstream
-from chatapp.pace import Pace
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.dialects import ChatMessage
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.wire.dialects import ChatMessage
+from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.viewers import Audience, Showing
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Generation:
     ) -> None:
         self.message = message
         self.live = LiveReply(message)
-        self.audience = Audience(showing, self._abandon)
+        self.audience = Audience(showing)
         self.began_at = self.saved_at = time.monotonic()
         self._flushes = Flushes(self.live, self.audience, pace)
         self._journal = journal
@@ -62,7 +62,9 @@ class Generation:
         upstream = self.writer.upstream.name
         bind_contextvars(reply=str(self.message.pk), upstream=upstream)
         self._writing = asyncio.create_task(self.writer.write())
+        leaving = asyncio.create_task(self._stop_when_abandoned())
         await asyncio.wait([self._writing])
+        leaving.cancel()
         if self._cancelled_at:
             metrics.cancel_time.observe(time.monotonic() - self._cancelled_at)
         if self._reading_on:
@@ -80,6 +82,11 @@ class Generation:
             self._journal.discard()
         ended = self.live.ended_frame() + sidebar_frame(self.message.conversation, running=False)
         await self.audience.show_everywhere(ended)
+
+    @property
+    def reply(self) -> UUID:
+        """Its id, as of a reply that runs elsewhere."""
+        return self.message.pk
 
     @property
     def is_due(self) -> bool:
@@ -113,7 +120,8 @@ class Generation:
         """A person allows or denies a tool call."""
         self.writer.decide(round, call, allowed)
 
-    def _abandon(self) -> None:
+    async def _stop_when_abandoned(self) -> None:
+        await self.audience.is_gone.wait()
         self.stop(Ending.ABANDONED)
 
     def _ending(self) -> Ending:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.tools import ToolResult, shared_toolbox
-from chatapp.upstream.tool_calls import ToolCall
+from chatapp.upstream.wire.tool_calls import ToolCall
 
 DENIED = ToolResult("The person did not allow this call.", is_error=True)
 
@@ -40,12 +40,17 @@ class ToolRuns:
             await self._end(index, RunState.FAILED, text)
             return
         tool = await shared_toolbox().find(call.name)
-        if tool and tool.asks_first and not await self._is_allowed(index):
+        # Not looked for again: one that is found a moment later would run with nobody's leave.
+        if tool is None:
+            text = f"There is no tool named {call.name[:100]!r}."
+            await self._end(index, RunState.FAILED, text)
+            return
+        if tool.asks_first and not await self._is_allowed(index):
             await self._end(index, RunState.DENIED, DENIED.text)
             return
         run.state = RunState.RUNNING
         await self._show(index, run)
-        result = await shared_toolbox().call(call.name, dict(call.parsed))
+        result = await shared_toolbox().call(tool, dict(call.parsed))
         state = RunState.FAILED if result.is_error else RunState.DONE
         await self._end(index, state, result.text)
 

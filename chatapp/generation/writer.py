@@ -15,10 +15,10 @@ from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.tools import shared_toolbox
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.dialects import ChatMessage, RequestOptions
-from chatapp.upstream.errors import ErrorKind, UpstreamError
-from chatapp.upstream.estimates import Asked
-from chatapp.upstream.events import (
+from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,
     ChoiceEvent,
@@ -30,7 +30,7 @@ from chatapp.upstream.events import (
     UsageOptionRefused,
     UsageReported,
 )
-from chatapp.upstream.reply import Reply
+from chatapp.upstream.wire.reply import Reply
 
 MAX_ROUNDS = 8
 # After a read that holds many events, others get as much time as it took to decode them.

@@ -11,8 +11,8 @@ from uuid import UUID
 import msgspec
 
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.upstream.estimates import Asked
-from chatapp.upstream.events import Event, LogprobsDelta, Moderated
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import Event, LogprobsDelta, Moderated
 
 MAX_BYTES = 64 * 1024 * 1024  # of one reply's file; what comes after is in checkpoints alone
 

@@ -23,7 +23,7 @@ from chatapp.journal.records import MAX_BYTES, Heading, records
 from chatapp.journal.replay import Replay, length_of
 from chatapp.journal.writing import folder, installation
 from chatapp.models import Message, Usage
-from chatapp.upstream.reply import Ending
+from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
 

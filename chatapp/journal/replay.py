@@ -7,8 +7,8 @@ from chatapp.journal.records import Arrived, Asking, Heading, Ran, Record, Round
 from chatapp.models import Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.upstream.decoder import MAX_CHOICES
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.wire.decoder import MAX_CHOICES
+from chatapp.upstream.wire.reply import Ending, Reply
 
 
 class Replay:

@@ -23,8 +23,8 @@ from chatapp.journal.records import (
     line_of,
 )
 from chatapp.models.rounds import Round, ToolRun
-from chatapp.upstream.estimates import Asked
-from chatapp.upstream.events import Event
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import Event
 
 logger = logging.getLogger(__name__)
 

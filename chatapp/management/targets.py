@@ -10,8 +10,8 @@ from django.core.management.base import CommandError
 from chatapp.catalogue import endpoint_of
 from chatapp.models import Upstream
 from chatapp.models.upstreams import validate_base_url
+from chatapp.upstream.check import model_for_chat
 from chatapp.upstream.client import Endpoint
-from chatapp.upstream_check import model_for_chat
 
 
 def add_target_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def target_endpoint(target: str, key_from_env: bool) -> tuple[Endpoint, str]:
     if upstream.secret_problem and not key:
         raise CommandError(upstream.secret_problem)
     endpoint = endpoint_of(upstream)
-    model = model_for_chat(upstream.offered_models.split())
+    model = model_for_chat(list(upstream.named_models))
     return (replace(endpoint, api_key=key) if key else endpoint), model
 
 

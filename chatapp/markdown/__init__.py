@@ -3,6 +3,7 @@
 `render` takes a whole text; `LiveMarkdown` takes a text that is still being written and says what
 a viewer must do to its page. Both cut the text into the same top-level blocks and render a block
 with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
+`as_typed` takes what a person typed, in which only addresses and fenced code have a meaning.
 
 What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
 and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
@@ -10,7 +11,8 @@ and no text makes it raise; but some make `render` take long, so that `chatapp.r
 elsewhere.
 """
 
-from .block_html import FULL, Dress, block_html
+from .as_typed import as_typed, as_typed_at_once
+from .block_html import FULL, PLAIN, Dress, block_html
 from .blocks import Block
 from .changes import Append, Change, ReplaceBlock, ReplaceLast
 from .live import Job, LiveMarkdown, Work
@@ -18,6 +20,7 @@ from .whole import render, render_at_once, render_plain
 
 __all__ = [
     "FULL",
+    "PLAIN",
     "Append",
     "Block",
     "Change",
@@ -27,6 +30,8 @@ __all__ = [
     "ReplaceBlock",
     "ReplaceLast",
     "Work",
+    "as_typed",
+    "as_typed_at_once",
     "block_html",
     "render",
     "render_at_once",

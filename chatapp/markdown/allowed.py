@@ -77,20 +77,21 @@ _VARIANT = _one_of(
 _LETTERS: Attributes = {"mathvariant": _VARIANT}
 
 PROSE: dict[str, Attributes] = {
-    **_bare("br hr h3 h4 h5 h6 ul li blockquote em strong del table thead tbody tr"),
+    **_bare("br hr h3 h4 h5 h6 ul li label blockquote em strong del table thead tbody tr"),
     "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},
     "div": {
-        "class": _one_of("block", "code", "table-scroll"),
+        "class": _one_of("block", "code", "table-scroll", "typed"),
         "data-language": _form(LANGUAGE),
+        "dir": _one_of("auto"),
         "tabindex": _FOCUSABLE,
-        "role": _one_of("region"),
+        "role": _one_of("group"),
         "aria-label": _one_of("Table"),
     },
     "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
     "ol": {"start": _form("[0-9]{1,9}")},
     "p": {"class": _one_of("as-written")},  # of a notice of ours
-    "pre": {"class": _one_of("plain"), "tabindex": _FOCUSABLE},
+    "pre": {"class": _one_of("plain"), "dir": _one_of("auto", "ltr"), "tabindex": _FOCUSABLE},
     "span": {"class": _one_of(*sorted(COLOURS))},
     "td": {"align": _ALIGN},
     "th": {"align": _ALIGN},
@@ -151,7 +152,7 @@ def cleaner(tags: dict[str, Attributes]) -> nh3.Cleaner:
     """A cleaner that lets pass what `tags` allow, and makes every link leave the page."""
 
     def allowed_value(tag: str, attribute: str, value: str) -> str | None:
-        form = tags[tag].get(attribute)
+        form = tags.get(tag, {}).get(attribute)  # it asks before it leaves out the tag
         return value if form and form.fullmatch(value) else None
 
     # `rel` and the checkbox's `disabled` are always set, so they are not asked for.

@@ -24,7 +24,7 @@ from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tag
 from .commonmark import to_html
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 
-OPENING, CLOSING = '<div class="block">', "</div>"
+OPENING, CLOSING = '<div class="block" dir="auto">', "</div>"
 PLAIN_OPENING, PLAIN_CLOSING = '<pre class="plain" tabindex="0">', "</pre>"
 
 _RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[\w.+-]+@[\w.-]+>)")
@@ -34,7 +34,13 @@ _NEWLINE_AFTER_TAG = re.compile(
 _LINKS_AND_IMAGES = re.compile(
     r'<a [^>]*>|</a>|<img src="([^"]*)" alt="([^"]*)"(?: title="[^"]*")? />'
 )
-_HEADING_TAG = re.compile(r"(</?h)([1-6])>")
+_HEADING_TAG = re.compile(r"(</?h)[1-6]>")
+# A task's first words, up to what ends its paragraph or begins an element of its own.
+_TASK = re.compile(
+    r'(<input type="checkbox" (?:checked="" )?disabled="" />)\s*(<p>)?(.*?)'
+    r"(?=</?(?:p|li|ul|ol|pre|blockquote|h[1-6]|hr|table)\b)",
+    re.DOTALL,
+)
 _CODE_BLOCK = re.compile(r'<pre><code(?: class="language-([^"]*)")?>(.*?)\n?</code></pre>', re.S)
 _CODE_OR_BREAK = re.compile(r"(<code>.*?</code>|<[^>]*>)|&lt;br ?/?&gt;", re.S)
 _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
@@ -59,7 +65,7 @@ def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
     if not block.is_formatted:
         return OPENING + plain_block(block) + CLOSING
     masked = mask(block.source)
-    html = markdown_html(definitions + masked.text, masked.formulas, dress)
+    html = markdown_html(definitions + masked.text, masked.formulas, dress, block.level)
     return OPENING + (plain_block(block) if html is None else html) + CLOSING
 
 
@@ -111,8 +117,10 @@ def notice_of(block: Block) -> str:
     return budgets.TOO_MUCH_IN_TEXT if block.kind == "rest" else budgets.TOO_MUCH_IN_BLOCK
 
 
-def markdown_html(source: str, taken_out: list[str], dress: Dress) -> str | None:
-    """Markdown and the formulas taken out of it as safe HTML; None if it nests absurdly deep."""
+def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -> str | None:
+    """Markdown and the formulas taken out of it as safe HTML; None if it nests absurdly deep.
+
+    `level` is that of its headings."""
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
     html = _NEWLINE_AFTER_TAG.sub(r"\1", to_html(source)).rstrip("\n")
@@ -123,7 +131,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress) -> str | None
     if "<img" in html:
         html = _images_to_links(html)
     formulas = Formulas(taken_out, dress.formula)
-    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), dress)))
+    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), dress, level)))
 
 
 def fence_body(block: Block) -> str:
@@ -133,7 +141,7 @@ def fence_body(block: Block) -> str:
         lines = lines[:-1]
     if block.indent:
         lines = [unindented(line, block.indent) for line in lines]
-    return "".join(lines).rstrip("\n")
+    return "".join(lines).removesuffix("\n")
 
 
 def unindented(line: str, indent: int) -> str:
@@ -174,10 +182,12 @@ def _images_to_links(html: str) -> str:
     return _LINKS_AND_IMAGES.sub(link, html)
 
 
-def _dressed(html: str, dress: Dress) -> str:
-    """What we add: heading levels below the page's own, scrolling tables, code blocks."""
+def _dressed(html: str, dress: Dress, level: int) -> str:
+    """What we add: our heading levels, names of checkboxes, scrolling tables, code blocks."""
     if "<h" in html:
-        html = _HEADING_TAG.sub(lambda tag: f"{tag[1]}{min(int(tag[2]) + 2, 6)}>", html)
+        html = _HEADING_TAG.sub(rf"\g<1>{level}>", html)
+    if "<input" in html:
+        html = _TASK.sub(_named_task, html)
     if "<table" in html:
         # The one tag that is meant when it is written: a cell has no other way to break a line.
         if "&lt;br" in html:
@@ -186,6 +196,11 @@ def _dressed(html: str, dress: Dress) -> str:
     if "<pre" in html:
         html = _CODE_BLOCK.sub(lambda found: _code_block(found, dress), html)
     return html
+
+
+def _named_task(found: re.Match[str]) -> str:
+    box, paragraph, words = found[1], found[2] or "", found[3]
+    return f"{paragraph}<label>{box} {words.rstrip()}</label>"
 
 
 def _code_block(found: re.Match[str], dress: Dress) -> str:
@@ -198,5 +213,5 @@ def _unescape(html: str) -> str:
     return text.replace("&amp;", "&")
 
 
-_TABLE = '<div class="table-scroll" tabindex="0" role="region" aria-label="Table"><table>'
+_TABLE = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table"><table>'
 _CLEANER = cleaner(ALLOWED)

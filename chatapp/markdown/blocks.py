@@ -5,9 +5,12 @@ itself. Two departures: a formula that begins a line is not cut by what its line
 very long list becomes several blocks, so that no token of it costs more than a short list's.
 Where a text has become too much to be formatted (`budgets`), all the rest of it is one block.
 
-A line is placed in a block as soon as its beginning tells where it belongs (`Blocks.place`), and
-joins it when it is complete (`Blocks.end_line`). Only the first 200 characters of a line ever
-decide, so that a line placed early is placed as it would be when complete.
+A line begins as soon as enough of it is there to tell which block it belongs to
+(`Blocks.begin_line`), and joins that when it is complete (`Blocks.end_line`). Only the first 200
+characters of a line ever decide, so that one that begins early ends where it would have anyway.
+
+Headings are numbered by what stands above them, since models begin with `###` as they like: none
+is more than one level below the last, and those inside quotes and lists stand below the section's.
 """
 
 import re
@@ -19,6 +22,8 @@ from . import budgets
 Kind = Literal[
     "paragraph", "heading", "rule", "quote", "list", "indented", "fence", "formula", "rest"
 ]
+
+HIGHEST, _LOWEST = 3, 6  # levels of headings below the page's own
 
 _DECIDING = 200
 _LONG_LIST = 8 * 1024
@@ -53,6 +58,7 @@ class Block:
     columns: int = 0  # of the table that may be open
     cells: int = 0
     depth: int = 0
+    level: int = HIGHEST  # of the headings in it, on the page
 
     def add(self, line: str, *, is_blank: bool) -> None:
         """Take a complete line, and count what it may make."""
@@ -112,8 +118,9 @@ class Blocks:
     def __init__(self) -> None:
         self.open: Block | None = None
         self._weight = 0  # of the blocks that are finished
+        self._sections: list[int] = []  # as Markdown counts the headings that the text is under
 
-    def place(self, line: str) -> Block | None:
+    def begin_line(self, line: str) -> Block | None:
         """Open the block that this line (or its decided beginning) belongs to.
 
         Returns the block that is finished thereby. A blank line belongs to what is open.
@@ -123,10 +130,11 @@ class Blocks:
             return None
         finished = self.finish()
         self.open = Block("rest") if self._weight > budgets.MOST_WEIGHT else _begin(head)
+        self._under(_hashes(head) if self.open.kind == "heading" else 0)
         return finished
 
     def end_line(self, line: str) -> Block | None:
-        """Add a complete line to the block it was placed in; return that if it is now finished."""
+        """Add a complete line to the block where it began; return that if it is now finished."""
         block = self.open
         if block is None:
             return None
@@ -136,7 +144,19 @@ class Blocks:
             return self.finish()
         first = not block.lines
         block.add(line, is_blank=blank)
-        return self.finish() if _ends_with(block, line.rstrip("\n"), head, first) else None
+        if not _ends_with(block, line.rstrip("\n"), head, first):
+            return None
+        if block.kind == "paragraph":  # it was a heading
+            self._under(1 if "=" in head else 2)
+        return self.finish()
+
+    def _under(self, heading: int) -> None:
+        """Gives the open block its level: its own where it is a heading of Markdown's level."""
+        if heading:
+            self._sections = [one for one in self._sections if one < heading] + [heading]
+        place = len(self._sections) - bool(heading)
+        if self.open:
+            self.open.level = min(HIGHEST + place, _LOWEST)
 
     def finish(self) -> Block | None:
         """Close what is open."""
@@ -165,13 +185,19 @@ def split(text: str) -> list[Block]:
     """The blocks of a whole text."""
     blocks, done = Blocks(), []
     for line in text.split("\n"):
-        done += [blocks.place(line), blocks.end_line(line + "\n")]
+        done += [blocks.begin_line(line), blocks.end_line(line + "\n")]
     return [block for block in [*done, blocks.finish()] if block]
 
 
+def begun_fence(line: str) -> Block | None:
+    """The fence that this line begins, where it begins one."""
+    found = _FENCE.match(line[:_DECIDING])
+    return Block("fence", fence=found[2], indent=len(found[1])) if found else None
+
+
 def _begin(head: str) -> Block:
-    if found := _FENCE.match(head):
-        return Block("fence", fence=found[2], indent=len(found[1]))
+    if fence := begun_fence(head):
+        return fence
     if _HEADING.match(head):
         return Block("heading")
     if _RULE.match(head):
@@ -183,6 +209,11 @@ def _begin(head: str) -> Block:
     if _FORMULA.match(head):
         return Block("formula")
     return Block("indented" if _INDENTED.match(head) else "paragraph")
+
+
+def _hashes(head: str) -> int:
+    marks = head.lstrip(" ")
+    return len(marks) - len(marks.lstrip("#"))
 
 
 def _interrupts(head: str) -> bool:

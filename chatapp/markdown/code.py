@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from . import budgets
@@ -21,14 +21,16 @@ CLOSING_TAGS = "</code></pre></div>"
 CODE_BEGINS = re.compile(r"(?:`{3}|~{3})[`~]*[ \t]*[^\s`~]")  # a fence that may name a language
 _LANGUAGE = re.compile(LANGUAGE)
 
+Kind = tuple[str, ...]  # of a token, as Pygments names it from the general to the particular
+
 
 def opening_tags(info: str) -> str:
     """The tags before the code, from the fence's info string (`python`, `c++ title=x`)."""
     language = language_of(info)
     if not language:
-        return '<div class="code"><pre tabindex="0"><code>'
+        return '<div class="code"><pre dir="ltr" tabindex="0"><code>'
     return (
-        f'<div class="code" data-language="{language}"><pre tabindex="0">'
+        f'<div class="code" data-language="{language}"><pre dir="ltr" tabindex="0">'
         f'<code class="language-{language}">'
     )
 
@@ -64,17 +66,17 @@ def highlight(code: str, language: str) -> str:
     return "".join(_spans(tokens))
 
 
-def _spans(tokens: Iterable[tuple[_TokenType, str]]) -> Iterable[str]:
+def _spans(tokens: Iterable[tuple[Kind, str]]) -> Iterable[str]:
     for kind, value in tokens:
         name = _class_of(kind)
         yield f'<span class="{name}">{escape(value)}</span>' if name else escape(value)
 
 
 @lru_cache(maxsize=1024)
-def _class_of(kind: _TokenType) -> str:
+def _class_of(kind: Kind) -> str:
     """The Pygments class that the style sheet knows, for the nearest kind that has one."""
-    while kind not in _COLOURED and kind.parent is not None:
-        kind = kind.parent
+    while kind and kind not in _COLOURED:
+        kind = kind[:-1]
     return _COLOURED.get(kind, "")
 
 
@@ -105,4 +107,6 @@ _KNOWN = {
     "yaml", "yml", "zig", "zsh",
 }
 # fmt: on
-_COLOURED = {kind: name for kind, name in STANDARD_TYPES.items() if name in COLOURS}
+_COLOURED: dict[Kind, str] = {
+    kind: name for kind, name in STANDARD_TYPES.items() if name in COLOURS
+}

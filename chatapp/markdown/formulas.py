@@ -5,6 +5,7 @@ so that `$5 and $10` stays prose. What is inside code comes back as it was writt
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +35,7 @@ _CLOSING = {
 }
 _MASK = re.compile(rf"{FORMULA_START}([0-9]{{1,4}}){FORMULA_END}")
 _QUOTED_MASK = re.compile(rf"{quote(FORMULA_START)}([0-9]{{1,4}}){quote(FORMULA_END)}")
+_ONE_SIGN = re.compile(r"<(m[io])>(.)</\1>")
 _ADDRESS_OR_CODE = re.compile(
     r'(?P<before><a href="|<code\b[^>]*>)(?P<text>(?<=<a href=")[^"]*|.*?(?=</code>))', re.DOTALL
 )
@@ -150,10 +152,10 @@ class Formulas:
         hold a mask, so those that are left stand in text."""
         return _MASK.sub(self._drawn, html) if self._all else html
 
-    def _written(self, place: re.Match[str]) -> str:
-        if place["before"] == '<a href="':
-            return place["before"] + _QUOTED_MASK.sub(self._quoted, place["text"])
-        return place["before"] + _MASK.sub(self._escaped, place["text"])
+    def _written(self, found: re.Match[str]) -> str:
+        if found["before"] == '<a href="':
+            return found["before"] + _QUOTED_MASK.sub(self._quoted, found["text"])
+        return found["before"] + _MASK.sub(self._escaped, found["text"])
 
     def _quoted(self, mask: re.Match[str]) -> str:
         number = int(mask[1])
@@ -190,7 +192,21 @@ def mathml(formula: str) -> str:
     except _CONVERTER_ERRORS:
         return as_source(formula)
     # It writes a "<" as it is, so that one in \\text{} would begin a tag.
-    return _CLEANER.clean(converted.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;"))
+    clean = _CLEANER.clean(
+        converted.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;")
+    )
+    return _ONE_SIGN.sub(_as_what_it_is, clean)
+
+
+def _as_what_it_is(element: re.Match[str]) -> str:
+    """The converter takes ± and hundreds of relations for names, which have no space around them,
+    and infinity for an operator, which has."""
+    tag, sign = element.groups()
+    if tag == "mo" and sign in "∞∅":
+        return f"<mi>{sign}</mi>"
+    # The letter forms of ∂ and ∇ are mathematical signs, too.
+    is_operator = unicodedata.category(sign) == "Sm" and sign < "\U0001d400" and sign not in "℘"
+    return f"<mo>{sign}</mo>" if tag == "mi" and is_operator else element[0]
 
 
 def _depth(tex: str) -> int:

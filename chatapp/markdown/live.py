@@ -60,7 +60,7 @@ class LiveMarkdown:
     def __init__(self) -> None:
         self._arriving = Arriving()
         self._line = Line()  # the incomplete last line
-        self._placed = False  # whether that line is in the open block
+        self._has_begun = False  # whether that line belongs to the open block already
         self._blocks = Blocks()
         self._open: Prose | Verbatim = Prose()
         self._finished: list[_Finished] = []
@@ -159,9 +159,9 @@ class LiveMarkdown:
 
     def _end_line(self, changes: list[Change], work: Work) -> None:
         line, self._line = self._line.text, Line()
-        if not self._placed:
-            self._close(self._blocks.place(line), changes, work)
-        self._placed = False
+        if not self._has_begun:
+            self._close(self._blocks.begin_line(line), changes, work)
+        self._has_begun = False
         self._close(self._blocks.end_line(line + "\n"), changes, work)
 
     def _close(self, block: Block | None, changes: list[Change], work: Work) -> None:
@@ -186,13 +186,13 @@ class LiveMarkdown:
             changes.append(Append(0, TOO_LONG))
 
     def _show_open(self, changes: list[Change]) -> None:
-        if not self._placed and not is_undecided(self._line.text):
-            self._close(self._blocks.place(self._line.text), changes, Work())
-            self._placed = True
+        if not self._has_begun and not is_undecided(self._line.text):
+            self._close(self._blocks.begin_line(self._line.text), changes, Work())
+            self._has_begun = True
         block = self._blocks.open
-        if block is None or not (block.lines or self._placed):
+        if block is None or not (block.lines or self._has_begun):
             return
-        line = self._line if self._placed else Line()
+        line = self._line if self._has_begun else Line()
         if isinstance(self._open, Prose) and is_verbatim(block, line):
             if block.kind == "fence" and not block.lines:
                 return

@@ -114,7 +114,7 @@ class Prose(OpenBlock):
             return []
         self._markdown = shown.markdown
         text = definitions.used_in(source) + shown.markdown
-        html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas))
+        html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas), block.level)
         html = OPENING + (plain_block(block) if html is None else html) + CLOSING
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         if shown.exact:

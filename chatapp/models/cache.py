@@ -1,4 +1,4 @@
-"""The table of `chatapp.shared_cache`, with the columns that Django's cache wants."""
+"""The table of `chatapp.access.shared_cache`, with the columns that Django's cache wants."""
 
 from django.db import models
 

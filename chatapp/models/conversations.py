@@ -1,6 +1,7 @@
 """Conversations: whose they are, their branches, and what is asked in them."""
 
 import uuid
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -11,16 +12,24 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from chatapp.models.messages import ONE_STREAMS, Message
-from chatapp.models.upstreams import Upstream
+from chatapp.models.refusals import NotHere, StillStreaming
+from chatapp.models.trees import Tree
+from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import AT_MOST, Usage
 from chatapp.models.users import User
 
-
-class StillStreaming(Exception):
-    """A reply is being written in the conversation."""
+LONGEST_TITLE = 80
+ERASED_AT_ONCE = 500  # messages
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def named(self, pk: uuid.UUID) -> "Conversation":
+        """The one of this id; raises `NotHere` where it is not among these."""
+        conversation = self.filter(pk=pk).first()
+        if conversation is None:
+            raise NotHere
+        return conversation
+
     def after(self, used: datetime, pk: uuid.UUID | None) -> Self:
         """Those that follow this one in the order of their last use; without `pk`, that moment."""
         rest = self.filter(updated_at__lte=used)
@@ -59,7 +68,7 @@ def _of_conversation(usage: "models.QuerySet[Usage]", number: models.Aggregate) 
 class Conversation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
-    title = models.CharField(max_length=80)
+    title = models.CharField(max_length=LONGEST_TITLE)
     created_at = models.DateTimeField(auto_now_add=True)
     # Orders a person's conversations: see `_moment_of_use`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -86,7 +95,32 @@ class Conversation(models.Model):
 
     @staticmethod
     def title_of(prompt: str) -> str:
-        return Truncator(" ".join(prompt.split())).chars(80)
+        return Truncator(" ".join(prompt.split())).chars(LONGEST_TITLE)
+
+    def rename(self, title: str) -> None:
+        """It keeps its place among the others; nothing comes of one that was deleted meanwhile."""
+        self.title = title
+        Conversation.objects.filter(pk=self.pk).update(title=title)
+
+    def erase(self) -> None:
+        """Deletes it with all that it holds, the newest messages first.
+
+        In short transactions, so that nobody waits long for the database; where one fails, what is
+        left is a thread that ends earlier, and can be deleted like any other.
+        """
+        while self.erase_newest():
+            pass
+        with transaction.atomic():
+            # A reply that is saved just now waits, and is then found to have been deleted.
+            Conversation.objects.select_for_update().filter(pk=self.pk).first()
+            self.delete()
+
+    @transaction.atomic
+    def erase_newest(self) -> int:
+        """Deletes as many messages as may go at once; returns how many there were."""
+        newest = list(self.messages.reverse().values_list("pk", flat=True)[:ERASED_AT_ONCE])
+        Message.objects.filter(pk__in=newest).only("pk").delete()
+        return len(newest)
 
     def ask(
         self,
@@ -96,14 +130,21 @@ class Conversation(models.Model):
         upstream: Upstream,
         model: str,
         streamed_by: uuid.UUID,
+        *,
+        is_continuation: bool = False,
     ) -> tuple["Message", "Message"]:
         """Stores a prompt, and the reply that will answer it as streaming; returns both.
 
-        Stores the conversation too where it is new. Raises `StillStreaming` where a reply to it
-        is being written, in whatever process.
+        A continuation has no text. Stores the conversation too where it is new. Raises
+        `StillStreaming` where a reply to it is being written, in whatever process.
         """
         prompt = Message(
-            id=prompt_id, conversation=self, parent=parent, role=Message.Role.USER, content=text
+            id=prompt_id,
+            conversation=self,
+            parent=parent,
+            role=Message.Role.USER,
+            content=text,
+            is_continuation=is_continuation,
         )
         return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model, streamed_by))
 
@@ -149,33 +190,43 @@ class Conversation(models.Model):
         last = uses.first()
         return max(timezone.now(), last + timedelta(microseconds=1)) if last else timezone.now()
 
-    def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
-        """One branch, oldest message first: the newest that leads through the message named.
+    @property
+    def model_used_last(self) -> ModelChoice | None:
+        """Of its newest reply, in whichever branch; None where none is left."""
+        replies = self.messages.filter(role=Message.Role.ASSISTANT, upstream__isnull=False)
+        newest = replies.order_by(models.F("sequence").desc(nulls_last=True))
+        used = newest.values_list("upstream", "model").first()
+        return ModelChoice(*used) if used else None
 
-        Each message has `siblings`: those that share its parent, oldest first, itself included.
-        """
+    def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
+        """One branch, oldest message first: the newest that leads through the message named."""
+        return self._tree().branch(through)
+
+    def view(self, head: "uuid.UUID | None" = None) -> "View":
+        """The branch through `head`, or through the reply that streams where one does."""
+        tree = self._tree()
+        streaming = tree.streaming
+        return View(self, tree.branch(streaming.pk if streaming else head), streaming)
+
+    def _tree(self) -> Tree:
         related = self.messages.select_related("usage", "upstream").annotate(
             keeps_logprobs=models.Q(logprobs__isnull=False)
         )
         # One takes long to decrypt, the other to read, in which nobody else has a turn.
         messages = list(related.defer("upstream__api_key", "logprobs"))
-        by_id = {message.pk: message for message in messages}
-        children: dict[uuid.UUID | None, list[Message]] = {}
         for message in messages:
             message.conversation = self
-            children.setdefault(message.parent_id, []).append(message)
-        current = by_id.get(through) if through else None
-        current = current or (_newest(messages) if messages else None)
-        while current and current.pk in children:
-            current = _newest(children[current.pk])
-        thread = []
-        while current:
-            current.siblings = children[current.parent_id]
-            thread.append(current)
-            current = by_id.get(current.parent_id) if current.parent_id else None
-        return thread[::-1]
+        return Tree(messages)
 
 
-def _newest(messages: list["Message"]) -> "Message":
-    """The last one, and of several choices of a response the first."""
-    return next(message for message in reversed(messages) if message.choice == 0)
+@dataclass(frozen=True)
+class View:
+    """A conversation as it is shown."""
+
+    conversation: Conversation
+    thread: list["Message"]
+    streaming: "Message | None"  # in whatever process
+
+    @property
+    def head(self) -> "Message | None":
+        return self.thread[-1] if self.thread else None

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatapp.models.usage import Usage
-from chatapp.upstream.errors import ErrorKind
-from chatapp.upstream.estimates import Asked, estimate
-from chatapp.upstream.reply import Reply
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.reply import Reply
 
 
 class Cost:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from chatapp.upstream.reply import Reply
-from chatapp.upstream.sources import MAX_SOURCES, Source, source_of
+from chatapp.upstream.wire.reply import Reply
+from chatapp.upstream.wire.sources import MAX_SOURCES, Source, source_of
 
 
 @dataclass(frozen=True)

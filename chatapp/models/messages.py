@@ -1,26 +1,28 @@
-"""Messages: prompts and replies, and what becomes of a reply."""
+"""Messages: prompts and replies, as a tree, and how they are stored."""
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
-from typing import Any, Self
+from typing import Self
 
 from django.db import connections, models, transaction
+from django.db.models.base import ModelBase
 from django.utils import timezone
 from django.utils.text import Truncator
 
-from chatapp.models.extras import Extras
 from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
-from chatapp.models.rounds import Round, ToolRun
-from chatapp.models.upstreams import Upstream
+from chatapp.models.replies import StoredReply
+from chatapp.models.rounds import ToolRun
 from chatapp.models.usage import Usage
-from chatapp.upstream.errors import ErrorKind, UpstreamError
-from chatapp.upstream.estimates import Asked, estimate
-from chatapp.upstream.images import MAX_IMAGES, Image
-from chatapp.upstream.logprobs import shown_tokens
-from chatapp.upstream.reply import Ending, Reply
+from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.reply import Ending, Reply
 
+# What stands for a continuation in what a model is sent. A message of another role, or none after
+# the assistant's, is refused by some servers and answered anew by others.
+GO_ON = (
+    "Continue where you stopped. Write only what follows, from the very next character on and in "
+    "the same language; repeat nothing, and do not say that you continue."
+)
 ONE_STREAMS = "message_one_streams"  # in a conversation at a time
 
 
@@ -75,25 +77,13 @@ class MessageQuerySet(models.QuerySet["Message"]):
             cursor.executemany(sql, rows)
 
 
-class Message(models.Model):
+class Message(StoredReply):
     """A prompt or a reply. A reply's `parent` is its prompt, a prompt's the reply before it."""
 
     class Role(models.TextChoices):
         USER = "user"
         ASSISTANT = "assistant"
 
-    STREAMING = "streaming"
-    GROWING = (
-        "reasoning",
-        "content",
-        "refusal",
-        "earlier_rounds",
-        "tool_runs",
-        "extras_record",
-        "time_to_first_token",
-        "reasoning_duration",
-        "usage_so_far",
-    )
     OTHER_CHOICES = (  # what is stored of them again, where their reply is saved a second time
         "reasoning",
         "content",
@@ -118,54 +108,17 @@ class Message(models.Model):
     )
     parent = models.ForeignKey("self", models.CASCADE, null=True, related_name="children")
     role = models.CharField(max_length=9, choices=Role)
-    reasoning = models.TextField(blank=True)
-    content = models.TextField(blank=True)
-    refusal = models.TextField(blank=True)
+    is_continuation = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Of a prompt: nobody typed it, it asks for the rest of the reply before it.",
+    )
     created_at = models.DateTimeField(default=timezone.now)
     # The database's, see `chatapp.models.sequence`: it orders messages, and no clock does.
     sequence = models.BigIntegerField(null=True, editable=False)
 
-    ending = models.CharField(
-        max_length=14,
-        blank=True,
-        choices=[(STREAMING, STREAMING)] + [(ending.value, ending.value) for ending in Ending],
-        help_text="Why a reply ended; empty for prompts.",
-    )
-    finish_reason = models.CharField(max_length=50, blank=True)
-    streamed_by = models.UUIDField(null=True, editable=False, help_text="The process, by its id.")
-    upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
-    model = models.CharField(max_length=200, blank=True)
-    response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
-    error = models.JSONField(null=True, blank=True)
-    time_to_first_token = models.FloatField(null=True, help_text="Seconds.")
-    reasoning_duration = models.FloatField(null=True, help_text="Seconds.")
-    duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
-    choice = models.PositiveSmallIntegerField(
-        default=0, help_text="Of several that were asked for."
-    )
-    earlier_rounds = models.JSONField(
-        default=list, blank=True, help_text="What was written before the last tool calls."
-    )
-    tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
-    usage_so_far = models.JSONField(
-        null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
-    )
-    extras_record = models.JSONField(
-        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
-    )
-    logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
-    moderation = models.JSONField(null=True, blank=True)
-    is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
-    service_tier = models.CharField(max_length=100, blank=True)
-    system_fingerprint = models.CharField(max_length=200, blank=True)
-
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
-
-    # Of the reply's rounds before the present one, while it is written.
-    earlier_extras = Extras()
-    earlier_images: tuple[Image, ...] = ()
-    new_images: tuple[Image, ...] = ()  # to be saved
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
@@ -177,49 +130,31 @@ class Message(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role}: {Truncator(self.content).chars(60)}"
+        said = "continued" if self.is_continuation else Truncator(self.content).chars(60)
+        return f"{self.role}: {said}"
 
-    def save(self, *args: Any, **options: Any) -> None:
+    def save(
+        self,
+        *,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
         """As usual; `sequence` stays what the database made it."""
-        if not self._state.adding and options.get("update_fields") is None:
+        if update_fields is None and not self._state.adding:
             names = (field.name for field in self._meta.concrete_fields if not field.primary_key)
-            options["update_fields"] = [name for name in names if name != "sequence"]
-        super().save(*args, **options)
+            update_fields = [name for name in names if name != "sequence"]
+        super().save(
+            force_insert=force_insert,
+            force_update=force_update,
+            using=using,
+            update_fields=update_fields,
+        )
 
     @property
     def is_prompt(self) -> bool:
         return self.role == self.Role.USER
-
-    @property
-    def is_streaming(self) -> bool:
-        return self.ending == self.STREAMING
-
-    @property
-    def has_logprobs(self) -> bool:
-        if "logprobs" in self.get_deferred_fields():
-            return bool(getattr(self, "keeps_logprobs", False))
-        return bool(self.logprobs)
-
-    @property
-    def upstream_error(self) -> UpstreamError | None:
-        """What the upstream did wrong, where it did."""
-        if not self.error:
-            return None
-        kind = self.error["kind"]
-        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
-        return UpstreamError(**{**self.error, "kind": known})
-
-    @property
-    def rounds(self) -> list[Round]:
-        """The reply's rounds, oldest first; most replies have one."""
-        runs = [ToolRun.from_record(run) for run in self.tool_runs]
-        last = Round(self.reasoning, self.content, self.refusal, runs)
-        return [*map(Round.from_record, self.earlier_rounds), last]
-
-    @property
-    def extras(self) -> Extras:
-        """What came with the reply besides its text."""
-        return Extras.from_record(self.extras_record)
 
     def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
         """What an upstream is sent of this message: what was said and called.
@@ -229,6 +164,8 @@ class Message(models.Model):
         """
         is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
         reasoning_field = self.extras.reasoning_field if is_same else ""
+        if self.is_continuation:
+            return [{"role": self.role, "content": GO_ON}]
         *earlier, last = self.rounds
         called = [
             one
@@ -241,36 +178,6 @@ class Message(models.Model):
         if called and reasoning_field:
             said[reasoning_field] = last.reasoning
         return [*called, said]
-
-    def keep_round(self, round: Round, reply: Reply) -> None:
-        """Makes a round that has ended an earlier one."""
-        self.earlier_rounds.append(round.as_record())
-        self.earlier_extras = self.earlier_extras.plus(reply)
-        self.earlier_images += tuple(reply.images)
-
-    def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
-        """Makes this message say what its last round has become so far."""
-        self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
-        self.tool_runs = [run.as_record() for run in tool_runs]
-        # Images are counted once they are there to be shown.
-        extras = replace(self.earlier_extras.plus(reply), image_count=0)
-        self.extras_record = extras.as_record()
-
-    def finish(self, reply: Reply, ending: Ending) -> None:
-        """Makes this message what the reply is at its end; `save_reply` saves it."""
-        self.ending = ending
-        self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
-        extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
-        self.extras_record = extras.as_record()
-        self.finish_reason = reply.finish_reason[:50]
-        self.response_id = reply.response_id[:200]
-        self.service_tier = reply.service_tier[:100]
-        self.system_fingerprint = reply.system_fingerprint[:200]
-        self.error = asdict(reply.error) if reply.error else None
-        self.logprobs = [token.as_record() for token in shown_tokens(reply.logprobs)] or None
-        if reply.moderation:
-            self.moderation = asdict(reply.moderation)
-            self.is_flagged = reply.moderation.is_flagged
 
     def stored_usage(self) -> Usage:
         """What a reply has cost of which this is all that is known: as its last checkpoint said,
@@ -305,10 +212,11 @@ class Message(models.Model):
                 unique_fields=["id"],
                 update_fields=self.OTHER_CHOICES,
             )
-            images = [image for one in (self, *others) for image in one._image_rows()]
+            images = [image for one in (self, *others) for image in one.image_rows()]
             ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
 
-    def _image_rows(self) -> list[ReplyImage]:
+    def image_rows(self) -> list[ReplyImage]:
+        """Its new images as they are stored."""
         return [
             ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
             for place, one in enumerate(self.new_images)

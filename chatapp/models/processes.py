@@ -18,7 +18,7 @@ from pathlib import Path
 from django.db import models, transaction
 from django.db.models.functions import Now
 
-LEASE_SECONDS = 4.0  # a process that was not seen for so long is dead
+EXPIRY_SECONDS = 4.0  # of a heartbeat: a process that was not seen for so long is dead
 
 Beats = Mapping[uuid.UUID, datetime]  # each process's last one, by its id
 
@@ -33,7 +33,7 @@ class Silences:
         self._heard: dict[uuid.UUID, tuple[datetime, float]] = {}
 
     def dead(self, beats: Beats, now: float, since: float) -> Beats:
-        """Those that were silent for a lease, of which the database answered since that moment."""
+        """Those that were silent for too long, while the database answered since that moment."""
         for process in self._heard.keys() - beats.keys():
             del self._heard[process]
         for process, beat in beats.items():
@@ -42,7 +42,7 @@ class Silences:
         return {
             process: beat
             for process, (beat, heard_at) in self._heard.items()
-            if now - max(heard_at, since) > LEASE_SECONDS
+            if now - max(heard_at, since) > EXPIRY_SECONDS
         }
 
 
@@ -50,14 +50,14 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     def beats(self) -> Beats:
         return dict(self.values_list("pk", "seen_at"))
 
-    def bury(self, dead: Beats) -> None:
+    def forget(self, dead: Beats) -> None:
         """Forgets these, but those that have beaten since, or do so now."""
         with transaction.atomic(self.db):
             found = self.filter(pk__in=dead).select_for_update(skip_locked=True)
             silent = [process.pk for process in found if process.seen_at == dead[process.pk]]
             self.filter(pk__in=silent).delete()
 
-    def bury_those_that_died_here(self) -> None:
+    def forget_those_that_died_here(self) -> None:
         """Forgets processes of this place whose number no process has any more."""
         here = self.filter(place=_place())
         gone = [process.pk for process in here if process.pid == os.getpid() or not process.runs]
@@ -93,7 +93,7 @@ class Process(models.Model):
         return False
 
     def beat(self) -> bool:
-        """Is seen now; returns whether others had buried it meanwhile."""
+        """Is seen now; returns whether others had forgotten it meanwhile."""
         if Process.objects.filter(pk=self.pk).update(seen_at=Now()):
             return False
         self.seen_at = Now()

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from chatapp.upstream.reply import Reply
-from chatapp.upstream.tool_calls import ToolCall
+from chatapp.upstream.wire.reply import Reply
+from chatapp.upstream.wire.tool_calls import ToolCall
 
 
 class RunState(StrEnum):

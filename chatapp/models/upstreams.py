@@ -1,15 +1,20 @@
 """Upstreams: where they are, their keys, and what an administrator set for them."""
 
+from dataclasses import dataclass
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from chatapp.models.addresses import http_parts, names_an_account
+from chatapp.models.refusals import Refused
 from chatapp.models.secrets import SecretField, Unreadable
-from chatapp.upstream.decoder import MAX_CHOICES
-from chatapp.upstream.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
+from chatapp.upstream.wire.decoder import MAX_CHOICES
+from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
+DEMO = "Demo"  # the name of the built-in one, which the environment connects
 SILENCE_SECONDS = 300
+NOT_OFFERED = "This model is not offered any more. Choose another."
 
 
 def validate_base_url(value: str) -> None:
@@ -30,6 +35,36 @@ def validate_parameters(value: object) -> None:
         raise ValidationError(f"n must be a number from 1 to {MAX_CHOICES}.")
 
 
+def validate_offered_models(value: str) -> None:
+    for line in value.splitlines():
+        model, has_name, name = (part.strip() for part in line.partition("="))
+        if has_name and (not name or len(model.split()) != 1):
+            raise ValidationError(
+                f"“{line.strip()[:80]}” is no model with its name, for example: "
+                "gpt-4o = The quick one"
+            )
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model that a person chose."""
+
+    upstream: int  # its primary key
+    name: str
+
+
+class UpstreamQuerySet(models.QuerySet["Upstream"]):
+    def offering(self, choice: ModelChoice) -> "Upstream":
+        """The upstream of the model, as far as its administrator says; raises `Refused`."""
+        upstream = self.filter(pk=choice.upstream, enabled=True).first()
+        named = upstream.named_models if upstream else {}
+        if upstream is None or (named and choice.name not in named):
+            raise Refused(NOT_OFFERED)
+        if upstream.secret_problem:
+            raise Refused(upstream.secret_problem)
+        return upstream
+
+
 class Upstream(models.Model):
     """A server that speaks `POST {base_url}/chat/completions`, and the key it wants."""
 
@@ -43,7 +78,11 @@ class Upstream(models.Model):
     api_key = SecretField("API key", blank=True, null=True)
     enabled = models.BooleanField(default=True, help_text="Its models are offered in the chat.")
     offered_models = models.TextField(
-        "models", blank=True, help_text="One a line. Empty: all that the upstream lists."
+        "models",
+        blank=True,
+        validators=[validate_offered_models],
+        help_text="One a line, in the order in which people see them, with a name of your own "
+        "where you like: gpt-4o = The quick one. Empty: all that the upstream lists.",
     )
     from_environment = models.BooleanField(default=False, editable=False)
 
@@ -87,11 +126,27 @@ class Upstream(models.Model):
     # False once it has refused `stream_options`.
     takes_usage_option = models.BooleanField(default=True, editable=False)
 
+    objects = models.Manager.from_queryset(UpstreamQuerySet)()
+
     class Meta:
         ordering = ["-from_environment", "name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def named_models(self) -> dict[str, str]:
+        """The models that its administrator named, in that order, each with its name for people,
+        "" where it was given none. Empty where all that it lists are offered."""
+        named: dict[str, str] = {}
+        for line in self.offered_models.splitlines():
+            models, _, name = line.partition("=")
+            named |= dict.fromkeys(models.split(), name.strip())
+        return named
+
+    @property
+    def is_demo(self) -> bool:
+        return self.from_environment and self.name == DEMO
 
     @property
     def secret_problem(self) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Self
 from django.db import models
 from django.db.models.functions import Coalesce
 
-from chatapp.upstream.estimates import Estimate
-from chatapp.upstream.events import TokenUsage
+from chatapp.upstream.wire.estimates import Estimate
+from chatapp.upstream.wire.events import TokenUsage
 
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
@@ -25,7 +25,7 @@ class Usage(models.Model):
     """What a reply cost, in tokens, with the counts that the wire formats know.
 
     Where it is estimated the counts are the likely ones, and `upper_…` what it cost at most, as
-    `chatapp.upstream.estimates` has it.
+    `chatapp.upstream.wire.estimates` has it.
     """
 
     class Provenance(models.TextChoices):

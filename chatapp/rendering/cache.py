@@ -32,5 +32,7 @@ class Cache:
                 self._bytes -= sys.getsizeof(self._kept.popitem(last=False)[1])
 
 
-def key_of(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def key_of(text: str, kind: bytes = b"") -> bytes:
+    """Names what a text is rendered to, which is another thing for each kind."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return blake2b(encoded, digest_size=16, person=kind).digest()

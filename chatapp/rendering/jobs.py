@@ -16,13 +16,19 @@ class WholeText(msgspec.Struct, tag=True, frozen=True):
     text: str
 
 
+class Typed(msgspec.Struct, tag=True, frozen=True):
+    """A text to show `as_typed`."""
+
+    text: str
+
+
 class SomeBlocks(msgspec.Struct, tag=True, frozen=True):
     """Finished blocks to draw, each with the definitions that it uses."""
 
     blocks: list[tuple[Block, str]]
 
 
-Request = WholeText | SomeBlocks
+Request = WholeText | Typed | SomeBlocks
 
 encoded = msgspec.msgpack.encode
 decoded_request = msgspec.msgpack.Decoder(Request).decode

@@ -43,7 +43,12 @@ class Pool:
 
     def submit(self, request: bytes, patience: float) -> Future[bytes]:
         """`patience` is for how many seconds it may wait for its turn."""
-        return self._threads.submit(self._answer, request, time.monotonic() + patience)
+        try:
+            return self._threads.submit(self._answer, request, time.monotonic() + patience)
+        except RuntimeError:  # it is closed: whoever asks just now waits for nothing
+            refused: Future[bytes] = Future()
+            refused.set_exception(TooBusy())
+            return refused
 
     @property
     def pids(self) -> list[int]:

@@ -10,16 +10,25 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 from django.utils.safestring import SafeString, mark_safe
 
-from chatapp.markdown import Job, budgets, render_at_once, render_plain
+from chatapp.fairness.turns import Share
+from chatapp.markdown import (
+    PLAIN,
+    Job,
+    as_typed,
+    as_typed_at_once,
+    budgets,
+    render_at_once,
+    render_plain,
+)
 from chatapp.markdown.characters import encodable
-from chatapp.pace import Share
 from chatapp.rendering.cache import Cache, key_of
-from chatapp.rendering.jobs import SomeBlocks, WholeText, decoded_answer, encoded
+from chatapp.rendering.jobs import SomeBlocks, Typed, WholeText, decoded_answer, encoded
 from chatapp.rendering.pool import Pool, TooBusy, Undone
 
 logger = logging.getLogger(__name__)
 
-HtmlOf = Callable[[str], SafeString]
+Text = str | Typed
+HtmlOf = Callable[[Text], SafeString]
 
 WORKERS = 2
 MOST_CACHED_BYTES = 16 * 1024 * 1024
@@ -40,11 +49,11 @@ class Renderer:
         self._cache = Cache(MOST_CACHED_BYTES)
         self._running: dict[bytes, Future[bytes]] = {}
 
-    def rendered(self, texts: Iterable[str]) -> HtmlOf:
+    def rendered(self, texts: Iterable[Text]) -> HtmlOf:
         """The HTML of each of these texts. Blocks this thread until all are there."""
         begun = {text: self._begin(text) for text in set(texts)}
         give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
-        made: dict[str, SafeString] = {}
+        made: dict[Text, SafeString] = {}
         for text, html in begun.items():
             if isinstance(html, Future):
                 try:
@@ -56,14 +65,14 @@ class Renderer:
                 made[text] = html
         return made.__getitem__
 
-    async def arendered(self, texts: Iterable[str], patience: float) -> HtmlOf:
+    async def arendered(self, texts: Iterable[Text], patience: float) -> HtmlOf:
         """The same on the event loop, which it does not hold."""
-        begun: dict[str, SafeString | Future[bytes]] = {}
+        begun: dict[Text, SafeString | Future[bytes]] = {}
         share = Share()
         for text in set(texts):
             begun[text] = self._begin(text)
             await share.give()
-        made: dict[str, SafeString] = {}
+        made: dict[Text, SafeString] = {}
         for text, html in begun.items():
             if isinstance(html, Future):
                 made[text] = await self._awaited(text, html, patience)
@@ -82,22 +91,24 @@ class Renderer:
             return []
         return decoded_answer(answer)
 
-    def _begin(self, text: str) -> SafeString | Future[bytes]:
-        key = key_of(text)
+    def forget(self) -> None:
+        self._cache = Cache(MOST_CACHED_BYTES)
+
+    def _begin(self, text: Text) -> SafeString | Future[bytes]:
+        key = _key_of(text)
         if (cached := self._cache.get(key)) is not None:
             return cached
-        if (html := render_at_once(text)) is not None:
+        if (html := _at_once(text)) is not None:
             self._cache.put(key, html)
             return html
         if (running := self._running.get(key)) is not None:
             return running
-        request = WholeText(encodable(text[: budgets.LONGEST_TEXT + 1]))
-        future = self.pool.submit(encoded(request), PATIENCE_SECONDS)
+        future = self.pool.submit(encoded(_request(text)), PATIENCE_SECONDS)
         self._running[key] = future
         future.add_done_callback(lambda _: self._running.pop(key, None))
         return future
 
-    async def _awaited(self, text: str, future: Future[bytes], patience: float) -> SafeString:
+    async def _awaited(self, text: Text, future: Future[bytes], patience: float) -> SafeString:
         try:
             async with asyncio.timeout(patience):
                 # Others may wait for it too, so that nobody who leaves may cancel it.
@@ -106,16 +117,34 @@ class Renderer:
             return self._given_up(text, error)
         return self._finished(text, answer)
 
-    def _finished(self, text: str, answer: bytes) -> SafeString:
+    def _finished(self, text: Text, answer: bytes) -> SafeString:
         html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - of `markdown.render`
-        self._cache.put(key_of(text), html)
+        self._cache.put(_key_of(text), html)
         return html
 
-    def _given_up(self, text: str, error: BaseException) -> SafeString:
-        html = render_plain(text, UNDONE)
+    def _given_up(self, text: Text, error: BaseException) -> SafeString:
+        html = _plain(text)
         if isinstance(error, Undone) and not isinstance(error, TooBusy):
-            self._cache.put(key_of(text), html)  # it would only take as long again
+            self._cache.put(_key_of(text), html)  # it would only take as long again
         return html
+
+
+def _key_of(text: Text) -> bytes:
+    return key_of(text.text, b"typed") if isinstance(text, Typed) else key_of(text)
+
+
+def _plain(text: Text) -> SafeString:
+    return as_typed(text.text, PLAIN) if isinstance(text, Typed) else render_plain(text, UNDONE)
+
+
+def _at_once(text: Text) -> SafeString | None:
+    return as_typed_at_once(text.text) if isinstance(text, Typed) else render_at_once(text)
+
+
+def _request(text: Text) -> WholeText | Typed:
+    """With no more of the text than is shown, and one character by which the rest is known."""
+    kind, whole = (Typed, text.text) if isinstance(text, Typed) else (WholeText, text)
+    return kind(encodable(whole[: budgets.LONGEST_TEXT + 1]))
 
 
 _renderer: Renderer | None = None
@@ -130,16 +159,22 @@ def _here() -> Renderer:
     return _renderer
 
 
-def rendered(texts: Iterable[str]) -> HtmlOf:
+def rendered(texts: Iterable[Text]) -> HtmlOf:
     return _here().rendered(texts)
 
 
-async def arendered(texts: Iterable[str], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
+async def arendered(texts: Iterable[Text], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
     return await _here().arendered(texts, patience)
 
 
 async def drawn(jobs: Sequence[Job]) -> list[str]:
     return await _here().drawn(jobs)
+
+
+def forget() -> None:
+    """Keeps nothing of what was rendered, since whose it was is gone."""
+    if _renderer is not None:
+        _renderer.forget()
 
 
 def warm_up() -> None:

@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable
 from socket import socket
 
-from chatapp.markdown import FULL, Dress, block_html, render
+from chatapp.markdown import FULL, Dress, as_typed, block_html, render
 from chatapp.markdown.code import uncoloured
 from chatapp.markdown.formulas import as_source
 from chatapp.rendering.jobs import (
     Request,
     SomeBlocks,
+    Typed,
     WholeText,
     decoded_request,
     encoded,
@@ -65,6 +66,8 @@ def answer_to(request: Request) -> list[str]:
     match request:
         case WholeText(text):
             return ["".join([render(text, dress)])]  # a plain string again
+        case Typed(text):
+            return ["".join([as_typed(text, dress)])]
         case SomeBlocks(blocks):
             return [block_html(block, definitions, dress) for block, definitions in blocks]
 

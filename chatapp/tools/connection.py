@@ -14,6 +14,7 @@ from mcp_types import CallToolResult
 
 from chatapp.tools.settings import Command, ServerSettings
 from chatapp.tools.transports import Noted, over_http, over_stdio
+from chatapp.upstream.os_errors import words_of
 
 CONNECT_SECONDS = 30.0  # `uvx` and `npx` may have to fetch a package first
 
@@ -112,4 +113,11 @@ def _sentence_part(error: BaseException) -> str:
         return f"the command {error.filename!r} can't be run ({error.strerror})"
     if isinstance(error, MCPError):
         return error.message[:300]
-    return f"{str(error)[:300] or type(error).__name__}"
+    return words_of(_first_cause(error))[:300]
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Of an error of the transport's: what the operating system said, which says more."""
+    while error.__cause__:
+        error = error.__cause__
+    return error

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import httpcore2
 import httpx2
 
+from chatapp.upstream.os_errors import words_of
 from chatapp.upstream.resolver import Resolver
 
 NEXT_ADDRESS_SECONDS = 2.0  # until a host's next address is tried
@@ -23,11 +24,12 @@ _resolvers: WeakKeyDictionary[asyncio.AbstractEventLoop, Resolver] = WeakKeyDict
 
 
 class Transport(httpx2.AsyncHTTPTransport):
-    """httpx2's own, but for how it connects: that it has no argument for."""
+    """httpx2's own, but for how it connects."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._pool._network_backend = Network()
+        # Neither has an argument for it.
+        self._pool._network_backend = Network()  # noqa: SLF001
 
 
 class Network(httpcore2.AsyncNetworkBackend):
@@ -46,7 +48,7 @@ class Network(httpcore2.AsyncNetworkBackend):
         try:
             *others, last = await self._resolver.addresses(host)
         except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError(str(error)) from error
+            raise httpcore2.ConnectError(words_of(error)) from error
         more = (local_address, socket_options)
         for address in others:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):

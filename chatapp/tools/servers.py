@@ -52,8 +52,8 @@ class McpServer:
     """Every method may be called from any task of the loop, several at once."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
-        self._connection: Connection | None = None
+        self.settings = settings
+        self.connection: Connection | None = None
         self._busy = 0
         self._is_closed = False
 
@@ -77,9 +77,9 @@ class McpServer:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Raises `ServerFailed`. Cancelling it cancels the call at the server."""
-        async with self._asking(self._settings.timeout_seconds, *CONSEQUENCES):
+        async with self._asking(self.settings.timeout_seconds, *CONSEQUENCES):
             client = await self._client()
-            connection = self._connection
+            connection = self.connection
             try:
                 result = await client.call_tool(name, arguments)
             except MCPError:
@@ -88,22 +88,22 @@ class McpServer:
                 await connection.aclose()
                 result = await (await self._client()).call_tool(name, arguments)
         return ToolResult.bounded(
-            _text_of(result), self._settings.result_limit, is_error=bool(result.is_error)
+            _text_of(result), self.settings.result_limit, is_error=bool(result.is_error)
         )
 
     async def aclose(self) -> None:
         """Ends running calls and the connection, for good."""
         self._is_closed = True
-        connection, self._connection = self._connection, None
+        connection, self.connection = self.connection, None
         if connection:
             await connection.aclose()
 
     async def _client(self) -> Client:
         if self._is_closed:
             raise ConnectionFailed("it was removed or its settings were changed")
-        if self._connection is None or not self._connection.is_usable:
-            self._connection = Connection(self._settings)
-        return await self._connection.client()
+        if self.connection is None or not self.connection.is_usable:
+            self.connection = Connection(self.settings)
+        return await self.connection.client()
 
     @asynccontextmanager
     async def _asking(
@@ -115,7 +115,7 @@ class McpServer:
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
-            was_sent = self._connection is not None and self._connection.is_open
+            was_sent = self.connection is not None and self.connection.is_open
             outcome = unknown if was_sent else unsent
             raise self._failed(f"did not answer within {seconds:g} seconds", outcome) from None
         except ConnectionFailed as failed:
@@ -133,14 +133,14 @@ class McpServer:
 
     async def _reason_of_end(self) -> str:
         """Why the connection broke; it is closed unless other calls may still be running on it."""
-        connection = self._connection
+        connection = self.connection
         if connection is None or (self._busy > 1 and connection.is_usable):
             return ""
         await connection.aclose()
         return connection.reason
 
     def _failed(self, what: str, consequence: str) -> ServerFailed:
-        return ServerFailed(f"The tool server {self._settings.name} {what}. {consequence}".strip())
+        return ServerFailed(f"The tool server {self.settings.name} {what}. {consequence}".strip())
 
 
 def _text_of(result: CallToolResult) -> str:

@@ -52,20 +52,20 @@ class Toolbox:
         """The tool that the model calls `name`, as it is configured now."""
         return next((tool for tool in await self.tools() if tool.name == name), None)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Runs a tool. Every failure is a result; only cancelling it raises, after cancelling it
-        at the server."""
-        tool = await self.find(name)
-        if tool is None:
-            return ToolResult(f"There is no tool named {name[:100]!r}.", is_error=True)
+    async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Runs a tool that `find` gave: the one that a person was asked about, and no other that
+        has its name by now. Every failure is a result; only cancelling it raises, after
+        cancelling it at the server."""
         try:
             check_arguments(arguments)
         except InvalidArguments as invalid:
             return ToolResult(f"The tool did not run: {invalid}.", is_error=True)
         if tool is CLOCK:
             return read_clock(arguments)
-        shelf = next(one for one in self._shelves.values() if one.settings.name == tool.source)
-        return await shelf.call(tool.own_name, arguments)
+        shelves = (one for one in self._shelves.values() if one.settings.name == tool.source)
+        if shelf := next(shelves, None):
+            return await shelf.call(tool.own_name, arguments)
+        return ToolResult(f"The tool server {tool.source} is not there any more.", is_error=True)
 
     async def aclose(self) -> None:
         """Ends running calls, sessions and commands; the toolbox may be used again afterwards."""

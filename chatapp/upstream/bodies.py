@@ -7,9 +7,9 @@ from typing import cast
 
 import httpx
 
-from chatapp.upstream.errors import UpstreamFailed
-from chatapp.upstream.sse import BLANK
-from chatapp.upstream.unpacking import Unpacker
+from chatapp.upstream.wire.errors import UpstreamFailed
+from chatapp.upstream.wire.sse import BLANK
+from chatapp.upstream.wire.unpacking import Unpacker
 
 WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
 

@@ -10,11 +10,9 @@ along.
 
 import asyncio
 import json
-import math
-import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
@@ -22,52 +20,37 @@ from urllib.request import getproxies
 
 import httpx
 
-from chatapp.upstream.bodies import (
-    WHOLE_BODY_SECONDS,
-    after_start,
-    beginning_of,
-    joined,
-    media_type,
-    read_at_most,
-    reads,
-)
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.dialects import NO_OPTIONS, ChatMessage, RequestOptions
-from chatapp.upstream.endpoint import Endpoint
-from chatapp.upstream.errors import (
+from chatapp.upstream.bodies import read_at_most
+from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
+from chatapp.upstream.network import Transport
+from chatapp.upstream.recordings import Read, Recording
+from chatapp.upstream.streams import ReplyBody
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.dialects import NO_OPTIONS, ChatMessage, RequestOptions
+from chatapp.upstream.wire.endpoint import Endpoint
+from chatapp.upstream.wire.errors import (
     ErrorKind,
     UpstreamError,
     UpstreamFailed,
-    clean,
-    error_of_response,
 )
-from chatapp.upstream.events import (
+from chatapp.upstream.wire.events import (
     Event,
     Failed,
     TimedOut,
     UsageOptionRefused,
-    UsageReported,
 )
-from chatapp.upstream.model_list import model_ids
-from chatapp.upstream.network import Transport
-from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.sse import is_stream
+from chatapp.upstream.wire.model_list import ListedModel, listed_models
 
 __all__ = ["Endpoint", "UpstreamClient"]
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 120.0
 USAGE_SECONDS = 30.0  # once the model has finished, for the usage that may follow
-TAIL_SECONDS = 5.0  # and for [DONE] and the like, where the usage is known
 LIST_SECONDS = 10.0
 KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 
-_END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
-_MAX_ERROR_BYTES = 64 * 1024
-_MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stream
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
-ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
@@ -130,14 +113,15 @@ class UpstreamClient:
             return
         try:
             decoder = EventDecoder(endpoint.secret, options.choices)
-            batches = self._events(response, endpoint, decoder)
+            silence = self._longest_silence(endpoint)
+            batches = ReplyBody(response, decoder, silence, self._usage_seconds).events()
             async with aclosing(_after(refused, batches) if refused else batches) as events:
                 yield events
         finally:
             await response.aclose()
 
-    async def list_models(self, endpoint: Endpoint) -> list[str]:
-        """Return the ids of `GET /models`, in the upstream's order. Raises `UpstreamFailed`."""
+    async def list_models(self, endpoint: Endpoint) -> list[ListedModel]:
+        """Return what `GET /models` lists, in the upstream's order. Raises `UpstreamFailed`."""
         try:
             async with asyncio.timeout(LIST_SECONDS):
                 response = await self._send("GET", endpoint, "models")
@@ -149,8 +133,8 @@ class UpstreamClient:
             message = f"no list of models within {LIST_SECONDS:g} seconds"
             raise UpstreamFailed(UpstreamError(ErrorKind.TIMED_OUT, message)) from error
         if response.status_code != 200:
-            raise UpstreamFailed(_error_of(response, body, endpoint))
-        return model_ids(body)
+            raise UpstreamFailed(error_of(response, body, endpoint.secret))
+        return listed_models(body)
 
     async def record(
         self,
@@ -200,7 +184,7 @@ class UpstreamClient:
             )
             return await self._http.send(request, stream=True)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
-            raise UpstreamFailed(_transport_error(error, endpoint.secret)) from error
+            raise UpstreamFailed(transport_error(error, endpoint.secret)) from error
 
     async def _ask(
         self,
@@ -215,144 +199,13 @@ class UpstreamClient:
         if response.is_success:
             return response
         try:
-            problem = await read_at_most(_MAX_ERROR_BYTES, response)
+            problem = await read_at_most(MAX_ERROR_BYTES, response)
         finally:
             await response.aclose()
-        raise UpstreamFailed(_error_of(response, problem, endpoint))
+        raise UpstreamFailed(error_of(response, problem, endpoint.secret))
 
     def _longest_silence(self, endpoint: Endpoint) -> float:
         return endpoint.silence_seconds or self._idle_seconds
-
-    def _events(
-        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
-    ) -> AsyncGenerator[list[Event]]:
-        if media_type(response) == "text/event-stream":
-            return self._streamed(reads(response), endpoint, decoder)
-        return self._told_apart(response, endpoint, decoder)
-
-    async def _told_apart(
-        self, response: httpx.Response, endpoint: Endpoint, decoder: EventDecoder
-    ) -> AsyncGenerator[list[Event]]:
-        """Yield the events of what is not called a stream: it may be one, as its beginning tells.
-
-        That something else is called a stream is found out by the decoder.
-        """
-        async with aclosing(reads(response)) as body:
-            start = await beginning_of(body)
-            if is_stream(start):
-                events = self._streamed(after_start(start, body), endpoint, decoder)
-            else:
-                events = self._whole(start, body, response, endpoint, decoder)
-            async with aclosing(events):
-                async for batch in events:
-                    yield batch
-
-    async def _streamed(
-        self, body: AsyncGenerator[bytes], endpoint: Endpoint, decoder: EventDecoder
-    ) -> AsyncGenerator[list[Event]]:
-        """Yield the events of an event stream."""
-        last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
-        was_cut = has_usage = False
-        async with aclosing(body):
-            try:
-                async for data in body:
-                    last = []
-                    if events := decoder.receive_data(data):
-                        has_usage = has_usage or _has_usage(events)
-                        yield events
-                        if decoder.has_finished or decoder.is_over:
-                            seconds = TAIL_SECONDS if has_usage else self._usage_seconds
-                            async with aclosing(_tail(body, decoder, seconds)) as tail:
-                                async for events in tail:
-                                    has_usage = has_usage or _has_usage(events)
-                                    yield events
-                            if decoder.has_finished or decoder.is_over:
-                                break
-            except httpx.ReadTimeout:
-                last = [TimedOut(self._longest_silence(endpoint))]
-                was_cut = True
-            except UpstreamFailed as failed:
-                last = decoder.fail(failed.error)
-            except httpx.TransportError as error:
-                # after the first byte it is cut off, which shows in what has not come
-                last = [Failed(_transport_error(error, decoder.secret))] if last else []
-                was_cut = True
-        if events := [*decoder.close(was_cut), *last]:
-            yield events
-
-    async def _whole(
-        self,
-        start: bytes,
-        body: AsyncGenerator[bytes],
-        response: httpx.Response,
-        endpoint: Endpoint,
-        decoder: EventDecoder,
-    ) -> AsyncGenerator[list[Event]]:
-        """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
-        is_json = media_type(response) == "application/json" or start.startswith((b"{", b"["))
-        limit = _MAX_COMPLETION_BYTES if is_json else _MAX_ERROR_BYTES
-        seconds = self._longest_silence(endpoint) if is_json else WHOLE_BODY_SECONDS
-        came = start + await joined(limit - len(start), body, seconds)
-        if not came:
-            yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
-        elif is_json and len(came) >= limit:
-            yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
-        else:
-            completion = decoder.receive_completion(came) if is_json else None
-            yield completion or [Failed(_error_of(response, came, endpoint))]
-
-
-async def _tail(
-    body: AsyncIterator[bytes], decoder: EventDecoder, seconds: float
-) -> AsyncGenerator[list[Event]]:
-    """Yield what follows the finish, but don't wait for ever: the reply is complete.
-
-    Returns early where more is said, and the finish was none.
-    """
-    with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while not decoder.is_over:
-            async with asyncio.timeout_at(None if math.isinf(deadline) else deadline):
-                data = await anext(body, b"")
-            if not data:
-                return
-            if events := decoder.receive_data(data):
-                if _has_usage(events):
-                    deadline = min(deadline, loop.time() + TAIL_SECONDS)
-                yield events
-            if not (decoder.has_finished or decoder.is_over):
-                return
-        async with asyncio.timeout(_END_OF_BODY_SECONDS):
-            async for _ in body:
-                pass
-
-
-def _has_usage(events: list[Event]) -> bool:
-    return any(isinstance(event, UsageReported) for event in events)
-
-
-def _error_of(response: httpx.Response, body: bytes, endpoint: Endpoint) -> UpstreamError:
-    return error_of_response(response.status_code, response.headers, body, endpoint.secret)
-
-
-def _transport_error(error: Exception, secret: str) -> UpstreamError:
-    """Describe a request that got no response, or not one byte of it."""
-    match error:
-        case httpx.ReadTimeout():
-            kind, message = ErrorKind.TIMED_OUT, "no answer came"
-        case (
-            httpx.LocalProtocolError() | UnicodeEncodeError()
-        ):  # its own text quotes the header, key and all
-            kind, message = ErrorKind.BAD_REQUEST, "the API key has characters no key can have"
-        case _:
-            kind, message = ErrorKind.UNREACHABLE, _words_of(error)
-    return UpstreamError(kind, clean(message, secret=secret))
-
-
-def _words_of(error: Exception) -> str:
-    """What went wrong, without the number that the operating system has for it."""
-    return ERROR_NUMBER.sub("", str(error)) or type(error).__name__
 
 
 async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:

@@ -20,6 +20,7 @@ from typing import Any, cast
 import httpcore
 import httpx
 
+from chatapp.upstream.os_errors import words_of
 from chatapp.upstream.resolver import Resolver
 
 # httpcore looks for this optional package several times a request, which takes as long as a fifth
@@ -115,7 +116,7 @@ class Network(httpcore.AsyncNetworkBackend):
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from error
         except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(str(error)) from error
+            raise httpcore.ConnectError(words_of(error)) from error
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -232,7 +233,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             raise httpcore.ConnectTimeout(str(error)) from error
         except OSError as error:  # of which ssl.SSLError is one
             await self.aclose()
-            raise httpcore.ConnectError(str(error)) from error
+            raise httpcore.ConnectError(words_of(error)) from error
         except asyncio.CancelledError:
             await self.aclose()
             raise

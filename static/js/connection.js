@@ -1,41 +1,31 @@
-// The tab's socket: its URL follows what the page shows, its loss is told calmly, and frames for
-// another conversation than the shown one are dropped. htmx opens it, sends and reconnects.
-//
-// Other modules listen to two events of the document: `chat:shown` (the page shows another
-// conversation, or its first) and `chat:named` (the new chat that it shows was stored).
+// Whether the tab has its socket: the URL follows what the page shows, a lost one is opened again,
+// and one that the person may not have stays closed. The state stands in #app's data-connection
+// (opening, open, or what ended it), and the document is told of each in `chat:connection`: with the
+// ms until the next try, and whether there is no doubt of the loss.
 
-const QUIET = 1500; // a loss shorter than this is not worth a word
+import { refresh } from "./conversation-list.js";
+import {
+  beforeConnecting, giveUp, isOpen, openAgainIn, openedUrl, reopen, send, takesMessages,
+} from "./htmx-socket.js";
+import { CLOSE, shown } from "./page.js";
+import { isSignedIn } from "./session.js";
 
-// Close codes, as chatapp/close_codes.py has them.
-const TOO_LARGE = 1009;
-const SIGNED_OUT = 4401;
-const ENDS = { 4403: "deactivated", 4429: "too-many" };
-const SENTENCES = {
-  lost: "Connection lost. Trying again…",
-  deactivated: "This account is not active any more. What you typed stays here.",
-  "too-many": "Too many of your tabs are open. Close some, then come back to this one.",
-};
+const ENDS = { [CLOSE.DEACTIVATED]: "deactivated", [CLOSE.TOO_MANY_TABS]: "too-many" };
+const SOON = 150, LATER = 3000, LATEST = 10_000; // ms
 
 const app = document.getElementById("app");
-let connection = null;
-let state = "opening"; // open, lost, or one of those that end it
 let failures = 0;
-let lossTimer = 0;
+let triesAt = 0; // by performance.now()
+let wait = null; // ms until the next try, where the page itself gave the socket up
 
-const field = (name) => document.querySelector(`#composer-state [name=${name}]`)?.value ?? "";
-const hasEnded = () => state === "signed-out" || Object.values(ENDS).includes(state);
-const isOpen = () => connection?.socket?.readyState === WebSocket.OPEN;
+const hasEnded = () => ["signed-out", ...Object.values(ENDS)].includes(app.dataset.connection);
 
-function shown() {
-  const last = [
-    ...document.querySelectorAll("#messages > :is([data-reply], [data-message]:not(.pending))"),
-  ].at(-1);
-  return {
-    conversation: field("conversation"),
-    head: last?.dataset.reply ?? last?.dataset.message ?? "",
-    ending: last?.dataset.ending ?? "",
-  };
+function enter(state, triesIn = 0, isSure = false) {
+  triesAt = performance.now() + triesIn;
+  app.dataset.connection = state;
+  document.dispatchEvent(new CustomEvent("chat:connection", { detail: { state, triesIn, isSure } }));
 }
+enter("opening");
 
 function url() {
   const asked = shown();
@@ -43,150 +33,68 @@ function url() {
   return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${query}`;
 }
 
-function watch() {
-  if (isOpen()) connection.socket.send(JSON.stringify({ action: "watch", ...shown() }));
+// Asks for whatever the page does not have yet of what it shows.
+export function watch() {
+  if (isOpen()) send({ action: "watch", ...shown() });
 }
 
-// ---- the connection's states
+document.addEventListener("chat:shown", watch);
 
-document.addEventListener("htmx:ws:before:connection", (event) => {
-  connection = event.detail.connection;
-  if (hasEnded()) connection.cancelled = true;
-  connection.url = url();
-});
+export const endSignedOut = () => hasEnded() || enter("signed-out");
+
+beforeConnecting(() => !hasEnded() && url());
 
 document.addEventListener("htmx:ws:after:connection", () => {
-  if (failures) htmx.trigger("#conversations", "refresh");
+  if (failures) refresh();
   failures = 0;
-  // The page may have moved on while the socket was being opened.
-  if (connection.socket.url !== url()) watch();
-  show("open");
+  if (openedUrl() !== url()) watch(); // the page has moved on while the socket was being opened
+  enter("open");
 });
 
-document.addEventListener("htmx:ws:close", ({ detail }) => {
-  if (detail.code in ENDS) return show(ENDS[detail.code]);
-  if (detail.code === SIGNED_OUT) return comeBackIfSignedIn();
-  if (detail.code === TOO_LARGE) say("That is too large to be sent. Shorten it, then send it again.");
-  if (detail.reason !== "closed") return;
-  if (state === "open") show("opening");
+document.addEventListener("htmx:ws:close", ({ detail: { code, reason } }) => {
+  if (code in ENDS) return enter(ENDS[code]);
+  if (code === CLOSE.SIGNED_OUT) return askWhetherSignedIn(comeBack);
+  if (reason !== "closed") return;
   failures += 1;
+  // One that is refused for want of a session looks like any that cannot be opened.
   if (failures === 2 || failures % 5 === 0) askWhetherSignedIn();
-  setTimeout(reopen, 3000); // for the close codes after which htmx does not reconnect
+  const delay = wait ?? backOff(code === CLOSE.FLOOD ? LATER : SOON);
+  openAgainIn(delay, code);
+  enter("opening", delay, wait !== null);
 });
 
-// A socket that is refused for want of a session looks like any that cannot be opened.
-async function askWhetherSignedIn() {
-  if ((await askForList())?.type === "opaqueredirect") show("signed-out");
+// Tabs that lost the same server do not come back to it in the same moment.
+function backOff(least) {
+  return Math.max(least, Math.min(SOON * 2 ** failures, LATEST)) * (0.7 + 0.6 * Math.random());
+}
+
+function tryAgainIn(ms) {
+  wait = ms;
+  giveUp();
+  wait = null;
+}
+
+// The network is silent: a socket that was open is replaced at once, a try by another in a while.
+export const lose = () => tryAgainIn(isOpen() ? 0 : backOff(LATER));
+
+function comeBack() {
+  if (!takesMessages()) reopen(); // unless it has ended
+  else if (performance.now() < triesAt) tryAgainIn(0);
 }
 
 // A session that got a new key, as by a new password, goes on in this browser with its new cookie.
-async function comeBackIfSignedIn() {
-  if ((await askForList())?.ok) reopen();
-  else show("signed-out");
+async function askWhetherSignedIn(goOn = () => {}) {
+  if ((await isSignedIn()) === false) endSignedOut();
+  else goOn();
 }
 
-function askForList() {
-  const list = document.getElementById("conversations").getAttribute("hx-get");
-  return fetch(list, { redirect: "manual" }).catch(() => null);
+function lookAgain() {
+  if (document.hidden || isOpen() || document.readyState !== "complete") return;
+  if (hasEnded()) enter("opening"); // perhaps they came back from signing in
+  comeBack();
 }
 
-function reopen() {
-  if (hasEnded() || app._htmx?.ws?.connection) return;
-  htmx.process(app, true);
-}
-
-for (const [target, name] of [[document, "visibilitychange"], [window, "online"], [window, "pageshow"]]) {
-  target.addEventListener(name, () => {
-    if (document.hidden || isOpen() || document.readyState !== "complete") return;
-    if (hasEnded()) show("opening"); // perhaps they came back from signing in
-    reopen();
-  });
-}
-
-function show(next) {
-  state = next;
-  clearTimeout(lossTimer);
-  if (next === "opening") lossTimer = setTimeout(show, QUIET, "lost");
-  draw();
-}
-
-function draw() {
-  const line = document.getElementById("connection");
-  line.hidden = state !== "lost" && !hasEnded();
-  line.textContent = SENTENCES[state] ?? "";
-  if (state === "signed-out") {
-    const link = Object.assign(document.createElement("a"), {
-      href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}`,
-      target: "_blank",
-      textContent: "Sign in in another tab",
-    });
-    line.replaceChildren("You are signed out. ", link, ", then come back: what you typed stays here.");
-  }
-}
-
-show("opening");
-
-// ---- what the page shows
-
-document.addEventListener("htmx:after:swap", ({ detail }) => {
-  if (detail.ctx.target?.id !== "main") return;
-  watch();
-  draw();
-  document.dispatchEvent(new Event("chat:shown"));
-});
-
-document.addEventListener("DOMContentLoaded", () => document.dispatchEvent(new Event("chat:shown")));
-
-// A turn that was asked for before the person moved on belongs to a page that is gone. Of which
-// conversation a frame is says the composer's state in it, a swap of its own.
-document.addEventListener("htmx:before:swap", (event) => {
-  const state = event.detail.tasks.find(({ target }) => target?.id === "composer-state");
-  const path = state?.fragment.firstElementChild?.dataset.url;
-  const isForThisPage = field("conversation")
-    ? path === document.getElementById("composer-state").dataset.url
-    : document.querySelector("#messages > .pending");
-  if (!path || isForThisPage) return;
-  event.preventDefault();
-  watch();
-  htmx.trigger("#conversations", "refresh");
-});
-
-document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id === "composer-state") adopt(target.dataset);
-  if (target.matches?.("summary[data-thought]") && !unfoldedByHand.has(target.parentElement)) {
-    target.parentElement.open = false;
-  }
-});
-
-function adopt({ url, title }) {
-  if (!url || location.pathname + location.search === url) return;
-  history.replaceState({ htmx: true }, "", url);
-  document.title = `${title} · chatapp`;
-  document.getElementById("title").textContent = title;
-  document.dispatchEvent(new Event("chat:named"));
-}
-
-const unfoldedByHand = new WeakSet();
-document.addEventListener("click", ({ target }) => {
-  const summary = target.closest?.(".reasoning > summary:not([hx-ignore] *)");
-  if (summary) unfoldedByHand.add(summary.parentElement);
-});
-
-// ---- pages that cannot be shown in this one
-
-document.addEventListener("htmx:before:response", (event) => {
-  const { response, request, target } = event.detail.ctx;
-  if (!response.raw.redirected && response.status < 400) return;
-  event.preventDefault();
-  if (target.id === "main") location.assign(request.action);
-  else if (response.raw.redirected) show("signed-out");
-});
-
-document.addEventListener("htmx:error", ({ detail }) => {
-  if (detail.ctx?.target?.id !== "main") return;
-  say("The server can't be reached, so this page stays as it is. Try again in a moment.");
-});
-
-function say(problem) {
-  document.getElementById("problem").textContent = problem;
-}
+document.addEventListener("visibilitychange", lookAgain);
+addEventListener("pageshow", lookAgain);
+addEventListener("online", lookAgain);
+addEventListener("offline", () => isOpen() && lose());

@@ -8,6 +8,11 @@
 // all others before htmx or a script of ours can see them. Only frames may swap out of band; theirs
 // hold the text in a template, where htmx does not look for more of them.
 
+import { dropSwapsOutOfBand, swapsOf } from "./htmx-socket.js";
+
+// Behind a selector of ours: a class or attribute of ours says nothing in foreign text.
+export const OURS = ":not([hx-ignore] *)";
+
 const LISTED = Object.fromEntries(
   document.querySelector("meta[name=foreign-attributes]").content.split(",").map((entry) => {
     const [tag, ...names] = entry.split(" ");
@@ -17,18 +22,15 @@ const LISTED = Object.fromEntries(
 
 disarm(document);
 
-document.addEventListener("htmx:before:swap", ({ target, detail: { tasks } }) => {
-  if (target.id !== "app") {
-    const own = tasks.filter(({ type }) => type === "main");
-    tasks.splice(0, tasks.length, ...own);
-  }
-  for (const task of tasks) disarm(task.fragment, isWithinForeign(task));
+document.addEventListener("htmx:before:swap", (event) => {
+  if (event.target.id !== "app") dropSwapsOutOfBand(event);
+  for (const swap of swapsOf(event)) disarm(swap.fragment, isWithinForeign(swap));
 });
 
 // What takes an element's own place is as foreign as what is around it: `#problem` is ours, its text
 // is not.
-function isWithinForeign({ target, swapSpec }) {
-  const around = swapSpec?.style?.startsWith("outer") ? target?.parentElement : target;
+function isWithinForeign({ target, isOuter }) {
+  const around = isOuter ? target?.parentElement : target;
   return Boolean(around?.closest?.("[hx-ignore]"));
 }
 

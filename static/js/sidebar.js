@@ -1,11 +1,9 @@
-// The sidebar: folds (remembered in a cookie, so that the next page comes as this one was left),
-// lies over the page on a phone, marks the conversation that is shown, and catches up with other
-// tabs when this one is looked at again.
+// The sidebar folds (remembered in a cookie, so that the next page comes as this one was left), and
+// lies over the page on a phone.
 
 const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
-const PHONE = matchMedia("(max-width: 48rem)");
-
+const PHONE = matchMedia("(max-width: 48rem), (max-height: 30rem) and (pointer: coarse)");
 const YEAR = 31536000; // seconds
 
 const isFolded = () => /(^|; )sidebar=folded(;|$)/.test(document.cookie);
@@ -36,39 +34,16 @@ document.addEventListener("click", ({ target }) => {
   else if (target === app && PHONE.matches && isOpen()) toggle(); // the backdrop
 });
 
+// By what lies over it: a menu, a dialog.
+const isTakenByOther = (event) =>
+  event.defaultPrevented || document.querySelector(":modal, :popover-open");
+
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !PHONE.matches || !isOpen()) return;
+  if (event.key !== "Escape" || !PHONE.matches || !isOpen() || isTakenByOther(event)) return;
   event.preventDefault();
   toggle();
 }, true);
 
 const atStart = () => set(!PHONE.matches && !isFolded());
 PHONE.addEventListener("change", atStart);
-document.addEventListener("chat:shown", () => {
-  atStart();
-  markCurrent();
-});
-
-// ---- the list
-
-document.addEventListener("chat:named", markCurrent);
-document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.closest?.("#conversation-list")) markCurrent();
-});
-
-function markCurrent() {
-  for (const link of document.querySelectorAll("#conversation-list a")) {
-    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-}
-
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) htmx.trigger("#conversations", "refresh");
-});
-
-// The account menu closes like a menu.
-document.addEventListener("click", ({ target }) => {
-  const menu = sidebar.querySelector(".account[open]");
-  if (menu && !menu.contains(target)) menu.open = false;
-});
+document.addEventListener("chat:shown", atStart);

@@ -1,5 +1,6 @@
-// The seconds for which nothing has come of a reply, told once there are ten: counted here, from
-// where the server said that it stood (data-silent-for), so that it need not send one each second.
+// The seconds for which nothing has come of a reply, told once there are ten, and those until it is
+// asked for again: counted here, from where the server said that they stood (data-silent-for, below 0
+// until the next try), so that it need not send one each second.
 
 const CALM = 10; // s without a word of it
 const TICK = 1000; // ms
@@ -36,6 +37,7 @@ function count() {
 }
 
 function draw(waiting, reply) {
+  countDown(waiting.querySelector(".countdown"), silentSince.get(waiting));
   const since = Math.max(silentSince.get(waiting), heardAt.get(reply) ?? 0);
   const silence = Math.floor(seconds() - since);
   const line = waiting.querySelector(".silence");
@@ -44,6 +46,12 @@ function draw(waiting, reply) {
   const text = hasText ? `Nothing has come for ${silence} s…` : `${silence} s`;
   waiting.toggleAttribute("data-silent", isLong);
   if (isLong || line.textContent) line.textContent = isLong ? text : "";
+}
+
+function countDown(line, at) {
+  const left = Math.ceil(at - seconds());
+  const text = left > 0 ? `in ${left} s` : "now";
+  if (line && line.textContent !== text) line.textContent = text;
 }
 
 setInterval(count, TICK);

@@ -7,23 +7,24 @@ dialog behind; one that provokes an error says so with `desk.expect_error`.
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
 
 import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    Dialog,
     Locator,
     Page,
     Playwright,
+    ViewportSize,
     expect,
     sync_playwright,
 )
 
 from tests.fake_upstream import FakeUpstream
-from tests.live import Line, Person, Server, Site
+from tests.line import Line
+from tests.live import Person, Server, Site
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
@@ -37,9 +38,6 @@ ARGUMENTS = [
     "--disable-features=LocalNetworkAccessChecks",
 ]
 WAIT_MS = 10_000
-IS_CONNECTED = (
-    "document.getElementById('app')?._htmx?.ws?.connection?.socket?.readyState === WebSocket.OPEN"
-)
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -72,9 +70,7 @@ def package_upstream() -> Iterator[FakeUpstream]:
 @pytest.fixture
 def upstream(package_upstream: FakeUpstream) -> FakeUpstream:
     """The server's upstream, without what an earlier test left."""
-    package_upstream._scripts = SimpleQueue()
-    package_upstream._arrived = SimpleQueue()
-    package_upstream.requests.clear()
+    package_upstream.forget()
     return package_upstream
 
 
@@ -122,11 +118,7 @@ class Tab:
         self.until_connected()
 
     def until_connected(self) -> None:
-        """Asks from outside: Playwright's own polling needs the `eval` that the page forbids."""
-        deadline = time.monotonic() + WAIT_MS / 1000
-        while not self.page.evaluate(IS_CONNECTED):
-            assert time.monotonic() < deadline, "the page's socket does not open"
-            self.page.wait_for_timeout(20)
+        expect(self.page.locator("#app")).to_have_attribute("data-connection", "open")
 
 
 class Desk:
@@ -162,9 +154,9 @@ class Desk:
         if kind in ("error", "warning"):
             self.errors.append(f"{kind}: {text}")
 
-    def _dialog(self, dialog: object) -> None:
+    def _dialog(self, dialog: Dialog) -> None:
         self.errors.append(f"dialog: {dialog}")
-        dialog.dismiss()  # type: ignore[attr-defined]
+        dialog.dismiss()
 
 
 SitDown = Callable[..., Desk]
@@ -172,11 +164,19 @@ SitDown = Callable[..., Desk]
 
 @pytest.fixture
 def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
-    """Opens desks: `sit_down(person)`, or `sit_down(url=line.url)`."""
+    """Opens desks: `sit_down(person)`, or `sit_down(url=line.url)`; with a phone of this size."""
     desks: list[Desk] = []
 
-    def sit_down(person: Person | None = None, url: str = "", **options: object) -> Desk:
-        context = chromium.new_context(**options)  # type: ignore[arg-type]
+    def sit_down(
+        person: Person | None = None,
+        url: str = "",
+        viewport: ViewportSize | None = None,
+        phone: ViewportSize | None = None,
+    ) -> Desk:
+        is_phone = phone is not None
+        context = chromium.new_context(
+            viewport=viewport or phone, is_mobile=is_phone, has_touch=is_phone
+        )
         context.set_default_timeout(WAIT_MS)
         desks.append(Desk(context, url or server.url, person))
         return desks[-1]

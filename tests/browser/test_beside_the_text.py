@@ -97,3 +97,15 @@ def test_done_after_half_an_answer_is_cut_off_and_continue_asks_for_the_rest(
     tab.reply.get_by_role("button", name="Continue").click()
     expect(tab.page.locator("article")).to_have_count(2)
     tab.expect_ending("complete")
+    for _ in ("as it came", "and after a reload"):
+        expect(tab.page.locator(".prompt")).to_have_text(["YouAll of it, please", "YouContinued"])
+        expect(tab.page.locator(".bubble")).to_have_count(1)
+        tab.reload()
+    expect(tab.page.get_by_role("heading", name="All of it, please")).to_be_visible()
+    tab.ask("And then?")
+    expect(tab.page.locator("article")).to_have_count(3)
+    tab.expect_ending("complete")
+    said = [one["content"] for one in upstream.chat_requests[-1].body["messages"]]
+    assert said[:2] == ["All of it, please", "Half of it"]
+    assert said[2].startswith("Continue where you stopped.")
+    assert said[3:] == ["Packets in flight", "And then?"]

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chatapp.generation.asking import TRIES
-from chatapp.turns import NOT_OFFERED
+from chatapp.models.upstreams import NOT_OFFERED
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import (
     Close,
@@ -15,6 +15,7 @@ from tests.fake_upstream import (
     done,
     error,
     finish,
+    paced,
     reasoning,
     role,
     usage,
@@ -84,6 +85,17 @@ def test_the_prompt_is_seen_at_once_and_the_box_is_free(tab: Tab, upstream: Fake
     tab.expect_ending("complete")
     expect(tab.message).to_have_value("A second thought")
     assert len(upstream.chat_requests) == 1
+
+
+def test_streamed_text_is_one_node_to_lay_out(tab: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), *paced(map(delta, WORDS), 0.02), pause, finish(), done())
+    tab.ask("Count")
+    expect(tab.answer).to_have_text(TEXT)
+    assert tab.answer.locator("p").evaluate("p => p.childNodes.length") == 1
+    pause.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text(TEXT)
 
 
 @pytest.mark.parametrize("by", ["button", "Escape"])
@@ -247,10 +259,11 @@ def test_another_person_does_not_find_the_conversation(
 
 def test_signing_out_ends_what_other_tabs_can_do(desk: Desk, tab: Tab) -> None:
     other = desk.open()
-    tab.page.locator(".account > summary").click()
+    tab.page.get_by_role("button", name="Account").click()
     tab.page.get_by_role("button", name="Sign out").click()
     tab.page.wait_for_url("**/accounts/login/**")
-    expect(other.connection).to_contain_text("You are signed out.")
+    expect(other.page.get_by_role("heading", name="You are signed out")).to_be_visible()
+    expect(other.message).to_have_count(0)
 
 
 def test_the_keyboard_is_enough(tab: Tab, upstream: FakeUpstream) -> None:

@@ -1,14 +1,18 @@
 """What a person keeps when the connection is lost."""
 
-from playwright.sync_api import expect
+import re
 
-from tests.browser.conftest import SitDown
+from playwright.sync_api import WebSocket, expect
+
+from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import WAIT_SECONDS, Line, Person
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage
+from tests.line import Line
+from tests.live import Person
+from tests.program import WAIT_SECONDS
 
-# What Chromium and htmx say of a socket that could not be opened.
-NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error"
+# What Chromium and htmx say of what could not be reached.
+NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 
 
 def test_after_a_loss_every_word_is_there_once(
@@ -58,3 +62,181 @@ def test_a_prompt_sent_while_the_connection_is_down_is_asked_once(
     expect(tab.page.locator(".prompt")).to_have_count(1)
     expect(tab.answer).to_have_text("Packets in flight")
     assert len(upstream.chat_requests) == 1
+
+
+def streaming(upstream: FakeUpstream) -> tuple[Pause, Pause]:
+    """Twenty words, and twenty more after each of two pauses."""
+    first, second = Pause(), Pause()
+    upstream.script(
+        role(),
+        *map(delta, WORDS[:20]),
+        first,
+        *map(delta, WORDS[20:40]),
+        second,
+        *map(delta, WORDS[40:]),
+        finish(),
+        usage(),
+        done(),
+    )
+    return first, second
+
+
+def test_a_network_that_goes_silent_is_told_within_five_seconds(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = Tab(desk.context.new_page())
+    tab.page.clock.install()
+    tab.page.goto(line.url)
+    tab.until_connected()
+    first, second = streaming(upstream)
+    tab.ask("Count")
+    expect(tab.answer).to_contain_text("word19")
+    line.hush()
+    tab.page.clock.run_for(4500)
+    expect(tab.connection).to_contain_text("Connection lost.")
+    tab.page.clock.run_for(5000)
+    expect(tab.connection).to_contain_text(re.compile(r"Trying again in \d+ s…$"))
+    first.release()
+    line.mend()
+    expect(tab.answer).to_contain_text("word39")
+    expect(tab.connection).to_be_hidden()
+    second.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text(TEXT)
+
+
+def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_keeps_its_socket(
+    sit_down: SitDown, line: Line, alice: Person
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = Tab(desk.context.new_page())
+    tab.page.clock.install()
+    sockets: list[WebSocket] = []
+    tab.page.on("websocket", lambda socket: sockets.append(socket))
+    tab.page.goto(line.url)
+    tab.until_connected()
+    for _ in range(12):
+        tab.page.wait_for_timeout(100)  # that an answer may take
+        tab.page.clock.run_for(1000)
+    assert len(sockets) == 1
+    line.hush()
+    tab.page.clock.run_for(4500)
+    expect(tab.connection).to_contain_text("Connection lost.")
+
+
+def test_a_page_that_nobody_touches_asks_rarely_and_at_once_when_somebody_does(
+    sit_down: SitDown, line: Line, alice: Person
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = Tab(desk.context.new_page())
+    tab.page.clock.install()
+    beats: list[str | bytes] = []
+    tab.page.on("websocket", lambda socket: socket.on("framesent", lambda text: beats.append(text)))
+    tab.page.goto(line.url)
+    tab.until_connected()
+    for _ in range(9):
+        tab.page.wait_for_timeout(100)
+        tab.page.clock.run_for(1000)
+    in_use = len(beats)
+    assert 3 <= in_use <= 5
+    for _ in range(60):
+        tab.page.wait_for_timeout(20)
+        tab.page.clock.run_for(1000)
+    beats.clear()
+    for _ in range(60):
+        tab.page.wait_for_timeout(20)
+        tab.page.clock.run_for(1000)
+    assert len(beats) <= 3
+    line.hush()
+    tab.page.mouse.move(100, 100)
+    tab.page.clock.run_for(3500)
+    expect(tab.connection).to_contain_text("Connection lost.")
+
+
+def test_that_the_server_cannot_be_reached_is_said_until_it_can(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    tab.ask("The first one")
+    tab.expect_ending("complete")
+    line.cut()
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(tab.problem).to_contain_text("The server can't be reached")
+    expect(tab.answer).to_have_text("Packets in flight")
+    line.mend()
+    expect(tab.problem).to_be_hidden()
+    expect(tab.connection).to_be_hidden()
+
+
+def test_a_silent_connection_is_replaced_where_the_network_is_there(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    """As after a change from one network to another, or at a proxy that forgot the connection."""
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    first, second = streaming(upstream)
+    tab.ask("Count")
+    expect(tab.answer).to_contain_text("word19")
+    line.forget()
+    first.release()
+    expect(tab.answer).to_contain_text("word39")
+    second.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text(TEXT)
+
+
+def test_stop_in_a_silent_network_is_kept_and_sent(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    upstream.script(role(), delta("Half of it"), Stall())
+    tab.ask("Go on")
+    request = upstream.wait_for_request()
+    expect(tab.answer).to_have_text("Half of it")
+    line.hush()
+    tab.stop.click()
+    expect(tab.connection).to_contain_text("The reply is stopped as soon as it is back.")
+    line.forget()
+    line.mend()
+    assert request.wait_for_close().was_streaming
+    tab.expect_ending("stopped")
+    expect(tab.connection).to_be_hidden()
+
+
+def test_a_prompt_into_a_silent_network_is_asked_once(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    line.hush()
+    tab.ask("Into the void")
+    expect(tab.connection).to_contain_text("Connection lost")
+    line.mend()
+    tab.expect_ending("complete")
+    expect(tab.page.locator(".prompt")).to_have_count(1)
+    assert len(upstream.chat_requests) == 1
+
+
+def test_offline_and_online_count_at_once(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    line.hush()
+    desk.context.set_offline(True)
+    expect(tab.connection).to_contain_text("Connection lost", timeout=1000)
+    line.mend()
+    desk.context.set_offline(False)
+    expect(tab.connection).to_be_hidden(timeout=1000)
+    tab.until_connected()

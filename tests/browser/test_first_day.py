@@ -36,6 +36,7 @@ def test_no_line_below_a_reply_begins_with_a_dot(
     tab = sit_down(site.person(), viewport={"width": 320, "height": 700}).open()
     tab.ask("Hello")
     tab.expect_ending("complete")
+    tab.page.evaluate("document.documentElement.dataset.figures = 'shown'")
     facts = tab.reply.locator(".reply-meta > span:not(.actions)")
     dots = facts.evaluate_all(
         "facts => facts.map(f => ['::before', '::after'].map(p => getComputedStyle(f, p).content))"
@@ -70,3 +71,24 @@ def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quie
     for path in ("", "chatapp/user/", "chatapp/upstream/", "chatapp/conversation/"):
         page.goto(f"{desk.url}/admin/{path}")
         expect(page.locator('link[rel="icon"]')).to_have_count(1)
+
+
+def test_a_long_title_is_broken_in_the_review_and_pushes_nothing_aside(
+    site: Site, sit_down: SitDown
+) -> None:
+    desk = sit_down(site.olive)
+    tab = desk.open()
+    title = "W" * 79
+    tab.ask(title)
+    tab.expect_ending("complete")
+    page = desk.context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{desk.url}/admin/chatapp/conversation/")
+    cell = page.get_by_role("row", name=title).locator(".field-title")
+    box = cell.bounding_box()
+    assert box
+    assert box["width"] < 480
+    assert page.evaluate(
+        "document.querySelector('#changelist .results').scrollWidth"
+        " <= document.querySelector('#changelist .results').clientWidth"
+    )

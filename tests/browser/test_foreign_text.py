@@ -7,7 +7,7 @@ taken out of the way on the line between server and browser, the page's own lock
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
@@ -106,7 +106,7 @@ def witness(desk: Desk) -> Witness:
     return Witness(desk)
 
 
-def in_pieces(write: object, texts: list[str]) -> list[Step]:
+def in_pieces(write: Callable[[str], Step], texts: list[str]) -> list[Step]:
     return [write(piece) for t in texts for piece in (t[: len(t) // 2], t[len(t) // 2 :] + "\n\n")]
 
 

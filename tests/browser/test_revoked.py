@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.fake_upstream import FakeUpstream
+from tests.line import Line
 from tests.live import PASSWORD, Person, Server, run
 
 DEACTIVATE = """
@@ -15,6 +16,8 @@ from chatapp.models import User
 User.objects.filter(username={name!r}).update(is_active=False)
 """
 NEW = f"a staple, {uuid4()}"
+
+PATIENCE_MS = 60_000  # with a browser that lays two megabytes out, which no page lets through
 
 
 def test_another_browsers_new_password_signs_this_one_out_and_keeps_the_text(
@@ -59,18 +62,44 @@ def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
     assert not upstream.chat_requests
 
 
+def test_the_sign_in_page_says_that_the_account_was_deactivated(
+    sit_down: SitDown, alice: Person, server: Server
+) -> None:
+    desk = sit_down(alice)
+    desk.expect_error(r"WebSocket|htmx:ws")
+    tab, beside = desk.open(), desk.open()
+    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    tab.page.reload()
+    beside.page.get_by_role("link", name="New chat").click()
+    for one in (tab, beside):
+        one.page.wait_for_url("**/accounts/login/**")
+        expect(one.page.get_by_role("alert")).to_contain_text("Your account was deactivated")
+
+
+def test_one_who_comes_back_later_is_told_the_same(
+    sit_down: SitDown, alice: Person, line: Line, server: Server
+) -> None:
+    desk = sit_down(alice, url=line.url)
+    desk.expect_error(r"WebSocket|htmx:ws|ERR_|403")
+    tab = desk.open()
+    line.cut()
+    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    line.mend()
+    expect(tab.connection).to_contain_text("not active any more")
+
+
 def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice)
     desk.expect_error(r"WebSocket|htmx:ws")
     tab = desk.open()
-    tab.page.evaluate("document.getElementById('message').removeAttribute('maxlength')")
+    tab.page.evaluate("document.getElementById('message').dataset.mostCharacters = 1e9")
     text = "x" * 2_000_000
-    tab.message.fill(text)
-    tab.send.click()
-    expect(tab.problem).to_contain_text("too large")
-    expect(tab.message).to_have_value(text)
+    tab.message.fill(text, timeout=PATIENCE_MS)
+    tab.send.click(timeout=PATIENCE_MS)
+    expect(tab.problem).to_contain_text("too large", timeout=PATIENCE_MS)
+    expect(tab.message).to_have_value(text, timeout=PATIENCE_MS)
     tab.message.fill("Shorter")
     tab.until_connected()
     tab.send.click()

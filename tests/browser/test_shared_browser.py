@@ -1,6 +1,6 @@
 """Two people, one browser: nothing of the one is left for the other."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,7 +20,7 @@ def browser(sit_down: SitDown) -> Desk:
 
 
 @pytest.fixture
-def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Iterator[Tab]:
+def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Tab:
     """Alice's tab in a conversation, with a draft for it."""
     tab = signed_in(browser, alice)
     tab.ask("A conversation of Alice's")
@@ -42,7 +42,7 @@ def signed_in(browser: Desk, person: Person, page: Page | None = None) -> Tab:
 
 
 def sign_out(page: Page) -> None:
-    page.locator(".account > summary").click()
+    page.get_by_role("button", name="Account").click()
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/accounts/login/**")
 
@@ -55,7 +55,7 @@ def sign_out_on_its_page(page: Page) -> None:
 
 @pytest.mark.parametrize("leave", [sign_out, sign_out_on_its_page])
 def test_signing_out_takes_drafts_along(
-    browser: Desk, alices: Tab, bob: Person, leave: object
+    browser: Desk, alices: Tab, bob: Person, leave: Callable[[Page], None]
 ) -> None:
     leave(alices.page)
     assert alices.page.evaluate(STORED) == ""
@@ -70,8 +70,8 @@ def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, sit
     tab.message.fill(SECRET)
     assert SECRET in tab.page.evaluate(STORED)
     tab.page.goto(f"{browser.url}/admin/")
-    tab.page.get_by_role("button", name="Log out").click()
-    expect(tab.page.get_by_role("link", name="Log in again")).to_be_visible()
+    tab.page.get_by_role("button", name="Sign out").click()
+    expect(tab.page.get_by_role("link", name="Sign in again")).to_be_visible()
     assert SECRET not in tab.page.evaluate(STORED)
 
 
@@ -91,12 +91,12 @@ def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
     second = browser.open()
     second.message.fill(SECRET)
     sign_out(alices.page)
-    second.message.fill(SECRET + " more")
+    expect(second.page.get_by_role("heading", name="You are signed out")).to_be_visible()
     assert SECRET not in second.page.evaluate(STORED)
     bobs = signed_in(browser, bob, alices.page)
     expect(second.message).to_have_value("")
     second.until_connected()
-    assert second.page.locator(".account > summary").inner_text() == bob.username
+    assert second.page.locator(".account-name").inner_text() == bob.username
     assert SECRET not in bobs.page.evaluate(STORED)
 
 
@@ -108,3 +108,34 @@ def test_the_same_person_finds_a_draft_again_after_the_session_ended(
     alices.page.close()
     signed_in(browser, alice)
     expect(browser.open(path).message).to_have_value(SECRET)
+
+
+def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices: Tab) -> None:
+    path = alices.page.url.removeprefix(browser.url)
+    others = [browser.open(path), browser.open()]
+    sign_out(alices.page)
+    for other in others:
+        expect(other.page.get_by_role("heading", name="You are signed out")).to_be_visible()
+        assert "A conversation of Alice's" not in other.page.content()
+    others[0].page.go_back()
+    expect(others[0].page.get_by_text("A conversation of Alice's")).to_have_count(0)
+    others[1].page.get_by_role("link", name="Sign in").click()
+    expect(others[1].page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_signing_out_in_the_administration_leaves_none_either(browser: Desk, site: Site) -> None:
+    browser.expect_error("404")  # the administration has no icon of its own
+    tab, beside = signed_in(browser, site.olive), browser.open()
+    tab.page.goto(f"{browser.url}/admin/")
+    tab.page.get_by_role("button", name="Sign out").click()
+    expect(beside.page.get_by_role("heading", name="You are signed out")).to_be_visible()
+
+
+def test_another_browser_of_theirs_goes_on(
+    browser: Desk, alices: Tab, sit_down: SitDown, alice: Person
+) -> None:
+    elsewhere = sit_down(alice).open()
+    elsewhere.message.fill("Not sent yet")
+    sign_out(alices.page)
+    elsewhere.message.press("Enter")
+    elsewhere.expect_ending("complete")

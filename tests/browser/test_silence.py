@@ -32,7 +32,7 @@ def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream)
         re.compile(r"^Nothing has come for 1[4-8] s…$")
     )
     expect(waiting).to_be_visible()
-    expect(waiting.locator(":not(.silence)")).to_be_hidden()
+    expect(waiting.locator("> :not(.silence)")).to_be_hidden()
 
     stuck.release()
     tab.expect_ending("complete")
@@ -58,3 +58,25 @@ def test_after_a_reload_it_counts_on_from_what_the_server_says(
         silent_for = float(said)
     thinking.release()
     tab.expect_ending("complete")
+
+
+def test_a_next_try_is_counted_down_and_then_silence(desk: Desk, upstream: FakeUpstream) -> None:
+    upstream.fail(429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
+    tab = Tab(desk.context.new_page())
+    tab.page.clock.install()
+    tab.page.goto(desk.url)
+    tab.until_connected()
+    tab.ask("Why?")
+    waiting = tab.reply.locator(".waiting")
+    told = "The model's server is over its limit. Trying again"
+    expect(waiting).to_have_text(re.compile(rf"^{told} in (50|4\d) s \(try 2\)…$"))
+    tab.page.clock.fast_forward(30_000)
+    expect(waiting).to_have_text(re.compile(rf"^{told} in (20|1\d) s \(try 2\)…$"))
+    tab.page.clock.fast_forward(40_000)
+    expect(waiting).to_have_text(re.compile(rf"^{told} now \(try 2\)…\s?[12]\d s$"))
+
+    # A reload asks the server, by whose clock there is time left.
+    tab.reload()
+    expect(waiting).to_have_text(re.compile(rf"^{told} in (50|4\d|3\d) s \(try 2\)…$"))
+    tab.stop.click()
+    tab.expect_ending("stopped")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from chatapp.demo.app import demo_application
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.reply import Reply
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.reply import Reply
 
 KEY = "demo-key"
 COMPLETIONS = "/v1/chat/completions"

@@ -5,15 +5,21 @@ import re
 import pytest
 
 from chatapp.demo import help_text
-from chatapp.demo.answers import script_for
+from chatapp.demo.answers import ABOUT, script_for
 from chatapp.demo.failures import FAILURES
 from chatapp.demo.help_text import sections
 from chatapp.demo.requests import Message
 from chatapp.demo.script import Script
-from chatapp.demo.showpieces import SHOWPIECES
+from chatapp.demo.showpieces import CODE, MATH, SHOWPIECES, TABLE
+from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.demo.tokens import split_tokens
 
 CONTINUE = "Continue where you stopped."
+
+
+def test_each_suggestion_of_the_empty_page_has_a_fitting_answer() -> None:
+    for suggestion, fitting in zip(SUGGESTIONS, (ABOUT, TABLE, CODE, MATH), strict=True):
+        assert answer(suggestion).answer.startswith(fitting[:500]), suggestion
 
 
 def answer(*texts: str, reasons: bool = False) -> Script:
@@ -34,6 +40,7 @@ def answer(*texts: str, reasons: bool = False) -> Script:
         ("OPENAI_BASE_URL", "Connecting a gateway"),
         ("use ollama", "Connecting a gateway"),
         ("How do I stop a reply?", "Stopping a reply"),
+        ("how do I switch to another model?", "Choosing a model"),
         ("What happens when I close the tab?", "Stopping a reply"),
         ("what is CHATAPP_DROP_GRACE", "Stopping a reply"),
         ("Which keyboard shortcuts are there?", "Writing and the keyboard"),
@@ -189,6 +196,15 @@ def test_continuing_goes_on_from_wherever_the_answer_stopped(prompt: str) -> Non
     for cut in outside_code:
         said = whole[:cut].rstrip()
         assert said + answer(prompt, said, CONTINUE).answer == whole
+
+
+def test_what_the_apps_button_sends_is_understood() -> None:
+    from_button = (
+        "Continue where you stopped. Write only what follows, from the very next character on and "
+        "in the same language; repeat nothing, and do not say that you continue."
+    )
+    whole = answer("a long answer").answer
+    assert whole[:100] + answer("a long answer", whole[:100], from_button).answer == whole
 
 
 def test_continuing_twice_goes_on_from_the_second_piece() -> None:

@@ -1,15 +1,16 @@
 """Tools: which are called on what question, in every dialect, and what follows their results."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatapp.demo.calling import NO_CLOCK, NO_TOOLS
 from chatapp.demo.models import MODELS
+from chatapp.models.rounds import Round, ToolRun
 from chatapp.tools.clock import CLOCK
-from chatapp.upstream.reply import Ending, Reply
-from chatapp.upstream.tool_calls import message_with_calls
+from chatapp.upstream.wire.reply import Ending, Reply
 from tests.demo import Client, ask
 
 WEATHER = {"type": "function", "function": {"name": "city__weather", "description": "Rain"}}
@@ -128,10 +129,10 @@ async def test_the_tools_that_were_offered_are_listed() -> None:
 async def resolved(text: str, result: str, *, then: tuple[Any, ...] = ()) -> Client:
     """The answer to the result of the calls that a question led to."""
     reply = await asked(text)
+    runs = [replace(ToolRun.of(call), result=result) for call in reply.tool_calls]
     messages = [
         {"role": "user", "content": text},
-        message_with_calls(reply.answer, reply.tool_calls),
-        *(call.result_message(result) for call in reply.tool_calls),
+        *Round.of(reply, runs, {}).as_chat_messages(),
         *then,
     ]
     return await ask(model="demo-openai", tools=TOOLS, messages=messages)

@@ -11,14 +11,15 @@ from chatapp.demo.logprobs import parts_of
 from chatapp.demo.models import MODELS
 from chatapp.demo.requests import Message
 from chatapp.demo.script import OPENINGS, Script
-from chatapp.upstream.errors import ErrorKind
-from chatapp.upstream.events import TokenUsage
-from chatapp.upstream.logprobs import shown_tokens
-from chatapp.upstream.moderation import ModerationFailure, ModerationResults
-from chatapp.upstream.reply import Ending
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
+from chatapp.upstream.wire.reply import Ending
 from tests.demo import Client, ask
+from tests.present import present
 
-ASKS_FOR_USAGE = {"stream_options": {"include_usage": True}}
+WITH_USAGE = {"include_usage": True}
 SAMPLE = "show me confidence"
 
 
@@ -34,7 +35,8 @@ def chunks(client: Client) -> list[Any]:
 
 @pytest.mark.parametrize("model", MODELS)
 async def test_every_model_says_what_was_meant(model: str) -> None:
-    reply, script = (await ask(SAMPLE, model=model, **ASKS_FOR_USAGE)).reply(), meant(SAMPLE, model)
+    reply = (await ask(SAMPLE, model=model, stream_options=WITH_USAGE)).reply()
+    script = meant(SAMPLE, model)
 
     assert reply.ending is Ending.COMPLETE
     assert reply.answer == script.answer
@@ -82,7 +84,7 @@ async def test_every_ending_in_every_dialect(model: str, failure: str, ending: E
     ],
 )
 async def test_usage_has_the_details_of_its_dialect(model: str, details: dict[str, int]) -> None:
-    client = await ask("one two", "three", "hello", model=model, **ASKS_FOR_USAGE)
+    client = await ask("one two", "three", "hello", model=model, stream_options=WITH_USAGE)
     said = len(client.deltas) - (MODELS[model].dialect.opening_delta.get("content") == "")
 
     assert client.reply().usage == TokenUsage(4, said, 4 + said, **details)
@@ -96,7 +98,7 @@ async def test_usage_is_told_where_it_always_is_or_was_asked_for(model: str) -> 
 
 
 async def test_openai_has_a_null_usage_on_every_other_chunk_if_it_was_asked_for() -> None:
-    *others, last = chunks(await ask("hello", model="demo-openai", **ASKS_FOR_USAGE))
+    *others, last = chunks(await ask("hello", model="demo-openai", stream_options=WITH_USAGE))
     unasked = chunks(await ask("hello", model="demo-openai"))
 
     assert last["choices"] == []
@@ -156,7 +158,7 @@ async def test_think_tags_are_cut_inside() -> None:
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "demo-aigateway"])
 async def test_every_choice_has_a_text_of_its_own(model: str) -> None:
-    client = await ask("hello", model=model, n=4, **ASKS_FOR_USAGE)
+    client = await ask("hello", model=model, n=4, stream_options=WITH_USAGE)
     replies = [client.reply(choice) for choice in range(4)]
     answer = meant("hello", model).answer
 
@@ -236,11 +238,11 @@ async def test_the_service_tier_is_named_by_openai(asked: str | None, served: st
 
 @pytest.mark.parametrize("model", MODELS)
 async def test_whole_and_streamed_are_the_same_reply(model: str) -> None:
-    streamed = (await ask(SAMPLE, model=model, **ASKS_FOR_USAGE)).reply()
+    streamed = (await ask(SAMPLE, model=model, stream_options=WITH_USAGE)).reply()
     whole = (await ask(SAMPLE, model=model, stream=False)).json
     message = whole["choices"][0]["message"]
 
     if model != "demo-think-tags":
         assert message["content"] == streamed.answer
         assert message.get("reasoning_content", "") == streamed.reasoning
-    assert whole["usage"]["completion_tokens"] == streamed.usage.completion_tokens
+    assert whole["usage"]["completion_tokens"] == present(streamed.usage).completion_tokens

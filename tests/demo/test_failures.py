@@ -7,10 +7,10 @@ import pytest
 
 from chatapp.demo.app import demo_application
 from chatapp.demo.tries import MOST_REMEMBERED, Tries
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.errors import ErrorKind
 from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.reply import Ending
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.reply import Ending
 from tests.demo import KEY, Client, ask, question
 from tests.upstream import folded
 

@@ -227,10 +227,15 @@ async def test_the_pace_is_a_little_uneven_and_makes_up_for_a_late_start(
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    pace = Pace(50)
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    monkeypatch.setattr(pace, "_clock", iter([pace._due] * 30 + [pace._due + 9]).__next__)
-    for _ in range(31):
+    loop = asyncio.get_running_loop()
+    now = loop.time()
+    with monkeypatch.context() as patch:
+        patch.setattr(asyncio, "sleep", sleep)
+        patch.setattr(loop, "time", lambda: now)
+        pace = Pace(50)
+        for _ in range(30):
+            await pace.tick()
+        now += 9
         await pace.tick()
     gaps = [after - before for before, after in itertools.pairwise(waits[:30])]
 

@@ -4,7 +4,6 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from queue import SimpleQueue
 
 import pytest
 
@@ -66,8 +65,7 @@ def team_upstream() -> Iterator[FakeUpstream]:
 @pytest.fixture(autouse=True)
 def forget_requests(team_upstream: FakeUpstream) -> None:
     """The upstream begins each test without what an earlier one left."""
-    team_upstream._scripts = SimpleQueue()
-    team_upstream._arrived = SimpleQueue()
+    team_upstream.forget()
 
 
 @pytest.fixture(scope="package")
@@ -76,7 +74,7 @@ def one_server(
 ) -> Iterator[Stack]:
     """A single server behind both proxies, which waits long for whoever leaves."""
     folder = tmp_path_factory.mktemp("one")
-    with Stack(team, redis, team_upstream, folder, servers=1, **PATIENCE) as stack:
+    with Stack(team, redis, team_upstream, folder, servers=1, environment=PATIENCE) as stack:
         yield stack
 
 
@@ -85,7 +83,7 @@ def three_servers(
     team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("three")
-    with Stack(team, redis, team_upstream, folder, servers=3, **PATIENCE) as stack:
+    with Stack(team, redis, team_upstream, folder, servers=3, environment=PATIENCE) as stack:
         yield stack
 
 
@@ -101,7 +99,7 @@ def three_hasty_servers(
     team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("hasty")
-    with Stack(team, redis, team_upstream, folder, servers=3, **HASTE) as stack:
+    with Stack(team, redis, team_upstream, folder, servers=3, environment=HASTE) as stack:
         yield stack
 
 

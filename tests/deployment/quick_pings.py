@@ -1,13 +1,14 @@
 """`manage.py serve` that pings as often as Daphne can: `python -m tests.deployment.quick_pings`."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import twisted.internet.main
 from django.core.management import execute_from_command_line
 
-install = twisted.internet.main.installReactor
+install: Callable[[Any], None] = twisted.internet.main.installReactor
 
 
 def install_and_quicken(reactor: Any) -> None:

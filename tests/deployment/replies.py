@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream, Pause, Request, Step, delta, done, finish, role
-from tests.live import WAIT_SECONDS, Address, Person, Server
+from tests.live import Address, Person, Server
 from tests.page import Page
+from tests.program import WAIT_SECONDS
 from tests.viewer import Viewer
 
 WORDS = [f"word{number} " for number in range(60)]

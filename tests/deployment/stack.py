@@ -34,9 +34,9 @@ class Stack:
         servers: int,
         server: type[Server] = Server,
         nginx: Mapping[str, str] = NOTHING,
-        **environment: str,
+        environment: Mapping[str, str] = NOTHING,
     ) -> None:
-        """`nginx` is what to change in its configuration."""
+        """`nginx` is what to change in its configuration, `environment` in the servers'."""
         self.redis = redis
         ports = [free_port() for _ in range(servers)]
         self.nginx = Nginx(made(folder / "nginx"), ports, nginx)

@@ -9,13 +9,15 @@ import httpx
 import pytest
 import websockets.asyncio.client
 import websockets.exceptions
+from websockets.typing import Origin
 
 from tests.deployment.proxies import Proxy
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import PASSWORD, WAIT_SECONDS, Person, Server, Site
+from tests.live import PASSWORD, Person, Server, Site
 from tests.page import Page, parse
+from tests.program import WAIT_SECONDS
 from tests.viewer import Viewer
 from tests.visitor import visit
 
@@ -99,7 +101,7 @@ async def test_a_socket_from_a_strange_page_is_refused(proxy: Proxy, alice: Pers
     with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
         await websockets.asyncio.client.connect(
             proxy.url.replace("https", "wss") + "/ws/",
-            origin="https://evil.example",  # type: ignore[arg-type]
+            origin=Origin("https://evil.example"),
             additional_headers={"Cookie": alice.cookie_header},
             ssl=proxy.tls,
             proxy=None,
@@ -148,8 +150,8 @@ async def test_a_proxy_that_is_reloaded_costs_no_character(
     proxy: Proxy, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    rest = (pause, *map(delta, WORDS[20:]), finish(), usage(), done())
-    team_upstream.script(role(), *map(delta, WORDS[:20]), *rest)
+    first, rest = map(delta, WORDS[:20]), map(delta, WORDS[20:])
+    team_upstream.script(role(), *first, pause, *rest, finish(), usage(), done())
     async with Viewer.opened(proxy, alice) as viewer:
         await viewer.send("Count")
         await viewer.until_says("word19")
@@ -185,7 +187,7 @@ async def test_a_silence_longer_than_the_time_out_is_bridged_by_pings(
                 await viewers[name].send("Think")
                 await viewers[name].until_says("Hm,")
             for name, viewer in viewers.items():
-                await viewer.until(lambda viewer=viewer: viewer.pings >= 4)
+                await viewer.until_pinged(4)
                 pauses[name].release()
             for viewer in viewers.values():
                 assert await viewer.until_ended() == "complete"

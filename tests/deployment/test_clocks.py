@@ -11,7 +11,8 @@ from tests.deployment.replies import half_a_reply, until_complete, with_a_pause
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream, Pause
-from tests.live import WAIT_SECONDS, Person, Site
+from tests.live import Person, Site
+from tests.program import WAIT_SECONDS
 
 # PostgreSQL has no clock of its own to set, so what it says of the time is put before its own.
 CLOCK = """
@@ -59,7 +60,7 @@ async def test_replies_stream_on_where_the_databases_clock_is_set(
 ) -> None:
     pause = Pause()
     options = {**PATIENCE, "PGOPTIONS": BEFORE_ITS_OWN}
-    with Stack(team, redis, team_upstream, tmp_path, servers=2, **options) as stack:
+    with Stack(team, redis, team_upstream, tmp_path, servers=2, environment=options) as stack:
         clock = Clock(stack.servers[0].environment["DATABASE_URL"])
         async with half_a_reply(stack, team_upstream, alice, *with_a_pause(pause)) as (viewers, _):
             for step in (0, seconds, 0):  # the first, until the servers judge each other

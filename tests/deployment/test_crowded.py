@@ -18,11 +18,10 @@ async def test_a_layer_of_capacity_1_costs_no_character(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("tiny")
-    tiny = {"DJANGO_SETTINGS_MODULE": "tests.deployment.tiny_layer"}
-    with Stack(team, redis, team_upstream, folder, servers=3, **PATIENCE, **tiny) as stack:
+    tiny = {**PATIENCE, "DJANGO_SETTINGS_MODULE": "tests.deployment.tiny_layer"}
+    with Stack(team, redis, team_upstream, folder, servers=3, environment=tiny) as stack:
         pause = Pause()
-        rest = paced(map(delta, WORDS[20:]), 0.01)
-        rest = (pause, *rest, finish(), done())
+        rest = (pause, *paced(map(delta, WORDS[20:]), 0.01), finish(), done())
         async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
             pause.release()
             await until_complete(*viewers)

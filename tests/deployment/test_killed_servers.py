@@ -49,7 +49,7 @@ async def test_twenty_times_kill_9_loses_no_character(
             await viewer.send("Count")
             await viewer.until_says(f"word{chance.randint(5, 300)} ")
             await asyncio.to_thread(owner.kill)
-            await viewer.until(lambda viewer=viewer: viewer.closes)
+            await viewer.until_lost()
             async with Viewer.opened(other, person, viewer.path) as elsewhere:
                 assert await elsewhere.until_ended() == "interrupted"
             kept = await page_of(other, person, viewer.path)
@@ -93,7 +93,7 @@ async def test_a_frozen_owners_reply_is_booked_once_and_at_last_as_reported(
             assert journals(owner)  # which nobody touches while it lives
             owner.resume()
             pause.release()
-            await elsewhere.until(lambda: elsewhere.ending == "complete")
+            await elsewhere.until_ending("complete")
             assert "16 tokens" in elsewhere.page.reply().text
     assert journals(owner) == []
     assert replies_without_usage(owner) == 0

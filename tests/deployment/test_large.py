@@ -2,7 +2,7 @@
 
 from tests.deployment.replies import half_a_reply
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish
+from tests.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish
 from tests.live import Person
 
 # 1.1 MB, and fewer characters than a page shows of one text
@@ -13,7 +13,8 @@ async def test_a_reply_of_more_than_a_mebibyte_comes_whole_to_every_server(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
-    rest = [*map(delta, ["\n\n", *PARAGRAPHS]), pause, finish(), done()]
+    paragraphs = map(delta, ["\n\n", *PARAGRAPHS])
+    rest: list[Step] = [*paragraphs, pause, finish(), done()]
     async with half_a_reply(stack, team_upstream, alice, *rest) as (viewers, _):
         for viewer in viewers:
             await viewer.until_says("end8.")

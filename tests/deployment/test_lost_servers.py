@@ -80,7 +80,7 @@ async def test_signing_out_closes_the_sessions_tabs_on_other_servers(
             answer = client.post("/accounts/logout/", data=csrf, headers=origin)
             assert answer.status_code == 302
         for viewer in viewers:
-            await viewer.until(lambda viewer=viewer: viewer.closes == [SIGNED_OUT])
+            await viewer.until_closed(SIGNED_OUT)
 
 
 # Killed
@@ -100,7 +100,7 @@ async def test_a_killed_owners_reply_is_interrupted_and_can_be_taken_up_elsewher
         await take_up(viewers[1], action)
         await team_upstream.until_requested()
         for viewer in viewers[1:]:
-            await viewer.until(lambda viewer=viewer: viewer.ending == "complete")
+            await viewer.until_ending("complete")
             assert viewer.text == "Packets in flight"
 
 
@@ -141,7 +141,7 @@ async def test_a_frozen_owners_last_word_is_the_truth(
         stack.servers[0].resume()
         pause.release()
         for viewer in viewers:
-            await viewer.until(lambda viewer=viewer: viewer.ending == "complete")
+            await viewer.until_ending("complete")
             viewer.check_that_it_only_grew(WHOLE)
         await until_saved(stack.servers[2], alice, viewers[0].path, WHOLE, "complete")
 

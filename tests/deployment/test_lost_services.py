@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatapp.models.processes import LEASE_SECONDS
+from chatapp.models.processes import EXPIRY_SECONDS
 from tests.deployment.replies import (
     WHOLE,
     WORDS,
@@ -46,7 +46,7 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
         await do(how, stack.redis)
         async with asyncio.timeout(SOON):
             for viewer in viewers[1:]:
-                await viewer.until(lambda viewer=viewer: SILENT in viewer.page.reply().text)
+                await viewer.until_shows(SILENT)
         first.release()
         await viewers[0].until_says("word39")
         for viewer in viewers[1:]:
@@ -62,7 +62,7 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
             await newcomer.send("Hello?")
             assert await newcomer.until_ended() == "complete"
             assert newcomer.text == "Packets in flight"
-            await latecomer.until(lambda: SILENT in latecomer.page.reply().text)
+            await latecomer.until_shows(SILENT)
             await do(BACK[how], stack.redis)
             for viewer in (*viewers[1:], latecomer):
                 await viewer.until_says("word39")
@@ -134,7 +134,7 @@ async def test_without_postgresql_replies_run_on_and_are_saved_when_it_is_back(
             await viewer.until_says("word59")
         if how == "pause":
             # It hangs for longer than a process may go unseen.
-            await asyncio.sleep(LEASE_SECONDS + 1)
+            await asyncio.sleep(EXPIRY_SECONDS + 1)
         for server in stack.servers:
             ready = await until_ready_says(server, database=False)
             assert (ready["status"], ready["redis"]) == (503, True)

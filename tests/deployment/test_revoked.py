@@ -5,6 +5,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 
+import httpx
 import pytest
 
 from tests.deployment.replies import WORDS, half_a_reply, until_saved
@@ -54,7 +55,7 @@ async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
         bobs = await tabs.enter_async_context(Viewer.opened(stack.servers[1], team.person()))
         changed_at = await happens(stack, alice, statement)
         for viewer in viewers:
-            await viewer.until(lambda viewer=viewer: viewer.closes == [code])
+            await viewer.until_closed(code)
         assert time.time() - changed_at < A_SECOND
         team_upstream.script(role(), delta("Hello"), finish(), done())
         await bobs.ask("Still here?")
@@ -71,7 +72,7 @@ async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
         assert (await request.until_closed()).was_streaming
         assert time.time() - changed_at < A_SECOND
         for viewer in viewers:
-            await viewer.until(lambda viewer=viewer: viewer.closes == [DEACTIVATED])
+            await viewer.until_closed(DEACTIVATED)
         await happens(stack, alice, "alice.is_active = True; alice.save()")
         await until_saved(stack.servers[1], alice, path, HALF, "abandoned")
 
@@ -86,13 +87,13 @@ async def test_a_new_password_ends_the_other_sessions_on_all_servers(
         with stack.nginx.visit() as client:
             await asyncio.to_thread(change_password, client, stack.nginx.url, alice)
             for viewer in viewers:
-                await viewer.until(lambda viewer=viewer: viewer.closes == [SIGNED_OUT])
+                await viewer.until_closed(SIGNED_OUT)
             again = Person(alice.username, client.cookies["__Host-sessionid"])
         async with Viewer.opened(stack.servers[2], again) as viewer:
             assert viewer.is_connected
 
 
-def change_password(client: object, url: str, person: Person) -> None:
+def change_password(client: httpx.Client, url: str, person: Person) -> None:
     """Signs in, in a browser of its own, and chooses another one."""
     new = "quite another battery"
     forms = [
@@ -103,10 +104,10 @@ def change_password(client: object, url: str, person: Person) -> None:
         ),
     ]
     for path, fields in forms:
-        page = parse(client.get(path).text)  # type: ignore[attr-defined]
+        page = parse(client.get(path).text)
         token = page.find_all("input", name="csrfmiddlewaretoken")[0].attributes["value"]
         data = fields | {"csrfmiddlewaretoken": token}
-        answer = client.post(path, data=data, headers={"Origin": url})  # type: ignore[attr-defined]
+        answer = client.post(path, data=data, headers={"Origin": url})
         assert answer.status_code == 302, answer.text
 
 

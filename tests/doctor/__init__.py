@@ -1,8 +1,10 @@
 """The doctor's patients: what a check found, looked up by name."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from chatapp.doctor.report import Finding, Verdict
+from chatapp.doctor.public import Public
+from chatapp.findings import Finding, Verdict
+from tests.doctor.relay import Relay
 
 
 def verdicts(findings: Iterable[Finding]) -> dict[str, Verdict]:
@@ -15,3 +17,8 @@ def only(findings: Iterable[Finding]) -> Finding:
     if finding.verdict in (Verdict.WARNING, Verdict.FAILED):
         assert finding.cure.endswith((".", ")."))
     return finding
+
+
+def through(relay: Relay, check: Callable[[Public], Iterable[Finding]]) -> Finding:
+    with relay, Public(relay.url) as outside:
+        return only(check(outside))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from chatapp.doctor.public import Public
 from tests.doctor.certificates import Authority
 from tests.live import Server, Site, free_port
 
@@ -25,3 +26,9 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     return authority
+
+
+@pytest.fixture
+def direct(server: Server) -> Iterator[Public]:
+    with Public(server.url) as direct:
+        yield direct

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp import environment
 from chatapp.doctor.database import database, is_usable
-from chatapp.doctor.report import Verdict
+from chatapp.findings import Verdict
 from chatapp.models.connections import unpooled_connection
 from tests.doctor import verdicts
 from tests.live import Site, free_port

@@ -14,9 +14,10 @@ from channels_redis.core import RedisChannelLayer
 from channels_redis.pubsub import RedisPubSubChannelLayer
 
 from chatapp.doctor.layer import message_after_idling, redis_server
-from chatapp.doctor.report import Verdict
+from chatapp.findings import Verdict
 from tests.doctor import only, verdicts
-from tests.live import WAIT_SECONDS, free_port
+from tests.live import free_port
+from tests.program import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")

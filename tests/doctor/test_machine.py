@@ -1,14 +1,13 @@
 """The disk, and static files of this and of another version."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage, StaticFilesStorage
 
 from chatapp.doctor import machine
-from chatapp.doctor.report import Verdict
+from chatapp.findings import Verdict
 from tests.doctor import only
 from tests.live import Site
 
@@ -22,7 +21,7 @@ def test_little_room_is_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def collected(site: Site, tmp_path: Path) -> Iterator[Path]:
+def collected(site: Site, tmp_path: Path) -> Path:
     """The static files of this version, to be spoilt."""
     root = tmp_path / "static"
     shutil.copytree(Path(site.server().data_dir) / "static", root)
@@ -40,7 +39,7 @@ def test_collected_files_of_this_version_are_right(collected: Path) -> None:
 
 
 def test_collected_files_of_another_version_are_told(collected: Path) -> None:
-    script = collected / "js" / "thread.js"
+    script = collected / "js" / "scrolling.js"
     script.write_text(script.read_text() + "// as it was before")
     verdict, found = check(collected)
     assert verdict is Verdict.FAILED

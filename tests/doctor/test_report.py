@@ -1,30 +1,27 @@
 """How findings read, and that they hold no secret."""
 
-from chatapp.doctor.report import (
-    Finding,
-    Verdict,
-    clock_finding,
-    failed,
-    ok,
-    reason,
-    shown_url,
-    summary,
-    warning,
-)
+from chatapp.doctor.report import clock_finding, lines, reason, shown_url, summary
+from chatapp.findings import Finding, Verdict, failed, ok, warning
 
 LONG = "a sentence that goes on " * 8
 
 
 def test_a_finding_fits_a_terminal_of_80_columns() -> None:
-    lines = failed("Client address", LONG, LONG).lines(80)
-    assert max(map(len, lines)) <= 80
-    assert lines[0].startswith("  failed   Client address   a sentence that")
-    assert all(line.startswith(" " * 28) for line in lines[1:])
-    assert [line.strip()[:3] for line in lines].count("→ a") == 1
+    shown = lines(failed("Client address", LONG, LONG), 80)
+    assert max(map(len, shown)) <= 80
+    assert shown[0].startswith("  failed   Client address   a sentence that")
+    assert all(line.startswith(" " * 28) for line in shown[1:])
+    assert [line.strip()[:3] for line in shown].count("→ a") == 1
 
 
 def test_what_is_right_takes_one_line() -> None:
-    assert ok("Debug pages", "off").lines() == ["  ok       Debug pages      off"]
+    assert lines(ok("Debug pages", "off")) == ["  ok       Debug pages      off"]
+
+
+def test_what_was_said_stands_behind_what_was_found() -> None:
+    shown = lines(failed("Fake", "It refuses the key", "Set the right one.", "401 no"))
+    assert shown[0] == "  failed   Fake             It refuses the key: 401 no"
+    assert shown[1].strip() == "→ Set the right one."
 
 
 def test_verdicts_are_counted() -> None:

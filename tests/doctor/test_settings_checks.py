@@ -3,19 +3,19 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core import checks
+from pytest_django import Settings
 
 from chatapp.doctor import settings_checks
-from chatapp.doctor.report import Verdict
+from chatapp.findings import Verdict
 from tests.doctor import only
 
 URL = "https://chat.example"
 
 
-def test_debug_pages_fail(settings: Any) -> None:
+def test_debug_pages_fail(settings: Settings) -> None:
     assert only(settings_checks.debug()).verdict is Verdict.OK
     settings.DEBUG = True
     assert only(settings_checks.debug()).verdict is Verdict.FAILED
@@ -32,7 +32,7 @@ def test_debug_pages_fail(settings: Any) -> None:
         (["*"], URL, Verdict.WARNING),
     ],
 )
-def test_host_names(settings: Any, allowed: list[str], url: str, verdict: Verdict) -> None:
+def test_host_names(settings: Settings, allowed: list[str], url: str, verdict: Verdict) -> None:
     settings.ALLOWED_HOSTS = allowed
     found = only(settings_checks.hosts(url))
     assert found.verdict is verdict
@@ -52,13 +52,13 @@ def test_host_names(settings: Any, allowed: list[str], url: str, verdict: Verdic
     ],
 )
 def test_proxies_that_are_everybody_fail(
-    settings: Any, trusted: list[str], verdict: Verdict
+    settings: Settings, trusted: list[str], verdict: Verdict
 ) -> None:
     settings.CHATAPP_TRUSTED_PROXIES = trusted
     assert only(settings_checks.trusted_proxies()).verdict is verdict
 
 
-def test_a_limit_that_is_none_is_warned_of(settings: Any) -> None:
+def test_a_limit_that_is_none_is_warned_of(settings: Settings) -> None:
     assert only(settings_checks.body_limit()).verdict is Verdict.OK
     settings.CHATAPP_MAX_BODY_BYTES = 10**9
     assert only(settings_checks.body_limit()).verdict is Verdict.WARNING
@@ -76,7 +76,7 @@ def test_a_limit_that_is_none_is_warned_of(settings: Any) -> None:
         ([], "http://chat.example", Verdict.WARNING),
     ],
 )
-def test_origins(settings: Any, trusted: list[str], url: str, verdict: Verdict) -> None:
+def test_origins(settings: Settings, trusted: list[str], url: str, verdict: Verdict) -> None:
     settings.CSRF_TRUSTED_ORIGINS = trusted
     settings.SESSION_COOKIE_SECURE = any(one.startswith("https") for one in trusted)
     found = only(settings_checks.origins(url))
@@ -141,7 +141,7 @@ def test_a_metrics_token_is_no_word(token: str, verdict: Verdict) -> None:
     [("", "", "set DATABASE_URL and REDIS_URL"), ("p", "", "set REDIS_URL"), ("p", "r", "any")],
 )
 def test_how_many_processes_there_can_be(
-    settings: Any, database: str, redis: str, said: str
+    settings: Settings, database: str, redis: str, said: str
 ) -> None:
     settings.DATABASE_URL, settings.REDIS_URL = database, redis
     assert said in only(settings_checks.processes()).found

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from chatapp.doctor import tls
-from chatapp.doctor.report import Verdict
 from chatapp.doctor.tls import certificate, redirect
+from chatapp.findings import Verdict
 from tests.doctor import only, verdicts
 from tests.doctor.certificates import Authority
 from tests.doctor.relay import Relay, saying

@@ -3,8 +3,8 @@
 from cryptography.fernet import Fernet
 from django.db import connection
 
-from chatapp.doctor.report import Verdict
 from chatapp.doctor.upstreams import upstreams
+from chatapp.findings import Verdict
 from chatapp.models import Upstream
 from tests.doctor import only
 from tests.fake_upstream import FakeUpstream
@@ -25,7 +25,7 @@ def test_a_refused_key_is_told_and_not_shown(upstream: FakeUpstream, connected: 
     upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
     found = only(upstreams(has_demo=False))
     assert found.verdict is Verdict.FAILED
-    assert found.found == "It refuses the key: 401 *** is wrong"
+    assert (found.found, found.said) == ("It refuses the key", "401 *** is wrong")
     assert found.cure.startswith("Set the right one")
 
 
@@ -33,7 +33,8 @@ def test_an_upstream_that_is_away_is_told(connected: Upstream) -> None:
     Upstream.objects.update(base_url="http://127.0.0.1:9/v1")
     found = only(upstreams(has_demo=False))
     assert found.verdict is Verdict.FAILED
-    assert found.found.startswith("It can't be reached: ")
+    assert found.found == "It can't be reached"
+    assert found.said
 
 
 def test_an_upstream_without_a_list_can_have_named_models(

@@ -6,11 +6,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from pytest_django import Settings
 
 from chatapp.journal import Journal, Segment
+from chatapp.journal.writing import folder
 from chatapp.models import Conversation, Message, Upstream, User
-from chatapp.upstream.estimates import Asked
-from chatapp.upstream.events import Event
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import Event
 
 MODEL = "google/gemini-3-flash"
 
@@ -41,15 +43,15 @@ class Writing:
 
     @property
     def folder(self) -> Path:
-        return self.journal._path
+        return folder() / self.journal.process.hex
 
     def saved(self) -> Message:
         return Message.objects.select_related("usage").get(pk=self.message.pk)
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path, settings: object) -> Path:
-    settings.DATA_DIR = tmp_path  # type: ignore[attr-defined]
+def data_dir(tmp_path: Path, settings: Settings) -> Path:
+    settings.DATA_DIR = tmp_path
     return tmp_path
 
 

@@ -20,9 +20,9 @@ from chatapp.journal.records import (
     records,
 )
 from chatapp.models.rounds import Round, RunState, ToolRun
-from chatapp.upstream.errors import ErrorKind, UpstreamError
-from chatapp.upstream.estimates import Asked
-from chatapp.upstream.events import (
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import (
     AnswerDelta,
     Event,
     Failed,
@@ -32,7 +32,7 @@ from chatapp.upstream.events import (
     ToolCallDelta,
     UsageReported,
 )
-from chatapp.upstream.events import TokenUsage as Tokens
+from chatapp.upstream.wire.events import TokenUsage as Tokens
 
 RUN = ToolRun("call_0", "clock", "{}", RunState.DONE, "noon")
 EVENTS: list[Event] = [

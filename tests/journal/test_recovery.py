@@ -5,14 +5,15 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from pytest_django import Settings
 
 from chatapp.journal import complete_lost_replies
 from chatapp.journal.records import Heading, line, line_of
 from chatapp.journal.writing import installation
 from chatapp.models import Message, ReplyImage
 from chatapp.models.rounds import Round, RunState, ToolRun
-from chatapp.upstream.errors import ErrorKind, UpstreamError
-from chatapp.upstream.events import (
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.events import (
     AnswerDelta,
     AnswerWasReasoning,
     Failed,
@@ -24,8 +25,10 @@ from chatapp.upstream.events import (
     ToolCallDelta,
     UsageReported,
 )
-from chatapp.upstream.images import Image
+from chatapp.upstream.wire.images import Image
+from chatapp.upstream.wire.reply import Ending
 from tests.journal.conftest import Writing
+from tests.present import present
 from tests.stored import end, growing, reply_of
 
 PNG_HEAD = b"\x89PNG\r\n\x1a\n"
@@ -45,7 +48,7 @@ def test_a_reply_is_completed_as_far_as_it_had_arrived(writing: Writing) -> None
     assert (message.reasoning, message.content) == ("Hm. ", "It is")
     assert message.ending == "interrupted"
     assert message.usage.provenance == "estimated"
-    assert message.usage.upper_total_tokens > message.usage.total_tokens > 0
+    assert present(message.usage.upper_total_tokens) > present(message.usage.total_tokens) > 0
     assert message.usage_so_far is None
     assert not writing.folder.exists()
     assert complete_lost_replies() == []
@@ -112,10 +115,10 @@ def test_every_choice_is_kept_once_and_counted(writing: Writing) -> None:
     complete_lost_replies()
     others = Message.objects.filter(choice__gt=0).order_by("choice")
     assert [other.ending for other in others] == ["complete", "interrupted"]
-    assert writing.saved().usage.completion_tokens >= 300
+    assert present(writing.saved().usage.completion_tokens) >= 300
     # The process was only taken for dead, and saves what it has.
     message, reply = writing.message, reply_of("x" * 400)
-    end(message, reply, others=tuple(message.other_choice(reply_of("y"), "complete") for _ in "1"))
+    end(message, reply, others=(message.other_choice(reply_of("y"), Ending.COMPLETE),))
     assert Message.objects.filter(choice__gt=0).count() == 2
 
 
@@ -152,7 +155,7 @@ def test_a_reply_that_another_host_cut_short_is_made_longer(writing: Writing) ->
     complete_lost_replies()
     message = writing.saved()
     assert (message.content, message.ending) == ("It is", "interrupted")
-    assert message.usage.completion_tokens > 0
+    assert present(message.usage.completion_tokens) > 0
 
 
 def test_nothing_is_made_shorter(writing: Writing) -> None:
@@ -183,12 +186,12 @@ def test_a_reply_that_somebody_went_on_from_stays_as_it_was_read_and_is_booked(
     Message.objects.filter(pk=writing.message.pk).interrupt()
     message = writing.saved()
     message.conversation.ask(
-        uuid4(), "Continue where you stopped.", message, message.upstream, "m", uuid4()
+        uuid4(), "Continue where you stopped.", message, present(message.upstream), "m", uuid4()
     )
     writing.die()
     assert complete_lost_replies() == []
     assert writing.saved().content == ""
-    assert writing.saved().usage.completion_tokens >= 100
+    assert present(writing.saved().usage.completion_tokens) >= 100
 
 
 def test_what_was_deleted_is_erased_here_too(writing: Writing) -> None:
@@ -225,12 +228,12 @@ def test_what_a_crash_of_the_machine_left_of_a_file_is_removed(
 
 
 def test_a_file_of_another_installation_is_neither_used_nor_removed(
-    writing: Writing, settings: object
+    writing: Writing, settings: Settings
 ) -> None:
     writing.ask()
     writing.read(AnswerDelta("It is"))
     writing.die()
-    settings.SECRET_KEY = "another"  # type: ignore[attr-defined]
+    settings.SECRET_KEY = "another"
     assert complete_lost_replies() == []
     assert writing.saved().is_streaming
     assert writing.file.exists()

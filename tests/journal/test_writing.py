@@ -2,6 +2,7 @@
 
 import logging
 import stat
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from chatapp.journal import Journal
 from chatapp.journal import writing as module
 from chatapp.journal.records import Arrived, records
-from chatapp.upstream.events import AnswerDelta
+from chatapp.upstream.wire.events import AnswerDelta
 from tests.journal.conftest import Writing
 
 
@@ -54,7 +55,7 @@ def test_a_file_grows_to_its_bound_and_is_off_from_then_on(
 
 
 def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
-    data_dir: object, writing: Writing, caplog: pytest.LogCaptureFixture
+    data_dir: Path, writing: Writing, caplog: pytest.LogCaptureFixture
 ) -> None:
     writing.folder.chmod(0o700)
     for _ in range(3):  # the file is there already, as if the disk refused another one
@@ -68,9 +69,9 @@ def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
 
 
 def test_a_folder_that_can_not_be_made_means_no_journal(
-    data_dir: object, caplog: pytest.LogCaptureFixture
+    data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (data_dir / "journal").touch()  # type: ignore[operator]
+    (data_dir / "journal").touch()
     journal = Journal(uuid4())
     segment = journal.open(uuid4())
     segment.append([AnswerDelta("lost")])

@@ -30,21 +30,21 @@ from chatapp.markdown.blocks import is_undecided, split
         ("\n\n", ""),
     ],
 )
-def test_kinds(text, kinds):
+def test_kinds(text: str, kinds: str) -> None:
     assert " ".join(block.kind for block in split(text)) == kinds
 
 
-def test_a_very_long_list_is_cut_between_items():
+def test_a_very_long_list_is_cut_between_items() -> None:
     sources = [block.source for block in split("- some words in an item\n" * 1000)]
     assert len(sources) > 2
     assert all(source.startswith("- some") and len(source) < 9000 for source in sources)
 
 
 @pytest.mark.parametrize("line", ["", "  ", "-", "- ", "1", "12.", "***", "```py", "=", "# ", "$$"])
-def test_an_undecided_line_may_become_something_else(line):
+def test_an_undecided_line_may_become_something_else(line: str) -> None:
     assert is_undecided(line)
 
 
 @pytest.mark.parametrize("line", ["a", "- a", "1. a", "1a", "**a", "```a`", "# a", "- " * 200])
-def test_a_decided_line_stays_what_it_is(line):
+def test_a_decided_line_stays_what_it_is(line: str) -> None:
     assert not is_undecided(line)

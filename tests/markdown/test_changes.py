@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.markdown import Append, ReplaceLast
+from chatapp.markdown import Append, Change, ReplaceLast
 from chatapp.markdown.changes import difference, split_closing_tags
 
 
@@ -24,7 +24,7 @@ from chatapp.markdown.changes import difference, split_closing_tags
         ("<b>a</b>", "<b>a</i>c</b>", None),
     ],
 )
-def test_difference(old, new, changes):
+def test_difference(old: str, new: str, changes: list[Change] | None) -> None:
     expected = [ReplaceLast(new)] if changes is None else changes
     assert difference(*split_closing_tags(old), new) == expected
 
@@ -33,5 +33,5 @@ def test_difference(old, new, changes):
     ("html", "closing"),
     [("<p>a</p></div>", "</p></div>"), ("<p>a</p> b", ""), ("a", ""), ("<p>a<br></p>", "</p>")],
 )
-def test_closing_tags(html, closing):
+def test_closing_tags(html: str, closing: str) -> None:
     assert split_closing_tags(html) == (html.removesuffix(closing), closing)

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from chatapp.markdown import render
-
-from .page import parse
+from tests.dom import fragment
 
 
 @pytest.mark.parametrize(
@@ -21,7 +20,7 @@ from .page import parse
         ("|a|\n|-|\n|$|x|$|", "inline"),
     ],
 )
-def test_a_formula_is_mathml(text, display):
+def test_a_formula_is_mathml(text: str, display: str) -> None:
     assert re.findall(r'<math display="(\w+)">', render(text)) == [display]
 
 
@@ -29,8 +28,8 @@ def test_a_formula_is_mathml(text, display):
     "text",
     ["$5 and $10", "$5-$10", "US$ and CA$", "$HOME/bin:$PATH", "a $ b $ c", "$x", "$ x$", "$$"],
 )
-def test_prose_with_dollars_stays_prose(text):
-    assert render(text) == f'<div class="block"><p>{text}</p></div>'
+def test_prose_with_dollars_stays_prose(text: str) -> None:
+    assert render(text) == f'<div class="block" dir="auto"><p>{text}</p></div>'
 
 
 @pytest.mark.parametrize(
@@ -44,20 +43,22 @@ def test_prose_with_dollars_stays_prose(text):
         "a `$` b `$`",
     ],
 )
-def test_code_keeps_its_dollars(text):
+def test_code_keeps_its_dollars(text: str) -> None:
     assert "<math" not in render(text)
-    assert "$" in parse(render(text)).text
+    assert "$" in fragment(render(text)).text
 
 
-def test_an_address_keeps_its_dollars():
+def test_an_address_keeps_its_dollars() -> None:
     assert 'href="http://a.b/$x$/c"' in render("[a](http://a.b/$x$/c)")
 
 
 @pytest.mark.parametrize(
     "tex", ["\\frac", "x^", "{", "\\left", "\\begin{a", "{" * 99 + "x" + "}" * 99, "\\sqrt["]
 )
-def test_what_cannot_be_converted_is_shown_as_it_is(tex):
-    assert render(f"$${tex}$$") == f'<div class="block"><p><code>$${tex}$$</code></p></div>'
+def test_what_cannot_be_converted_is_shown_as_it_is(tex: str) -> None:
+    assert (
+        render(f"$${tex}$$") == f'<div class="block" dir="auto"><p><code>$${tex}$$</code></p></div>'
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,30 +70,45 @@ def test_what_cannot_be_converted_is_shown_as_it_is(tex):
         "\\text{<b>x</b>}",
     ],
 )
-def test_a_formula_smuggles_nothing_in(tex):
+def test_a_formula_smuggles_nothing_in(tex: str) -> None:
     html = render(f"${tex}$")
     assert not re.search(r"href|style=|class=\"a|<b>", html)
-    assert "x" in parse(html).text
+    assert "x" in fragment(html).text
 
 
-def test_less_than_is_an_operator():
+def test_less_than_is_an_operator() -> None:
     assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in render("$a<b$")
 
 
+@pytest.mark.parametrize(
+    ("tex", "sign"), [(r"a\pm b", "±"), (r"a\leqslant b", "⩽"), (r"a\sim b", "~"), (r"\neg a", "¬")]
+)
+def test_a_sign_between_names_is_an_operator(tex: str, sign: str) -> None:
+    assert f"<mo>{sign}</mo>" in render(f"${tex}$")
+
+
+@pytest.mark.parametrize(
+    ("tex", "name"),
+    [(r"\wp", "℘"), (r"\infty", "∞"), (r"\emptyset", "∅"), (r"\mitnabla", "𝛻"), ("x", "x")],
+)
+def test_a_name_stays_a_name(tex: str, name: str) -> None:
+    assert f"<mi>{name}</mi>" in render(f"${tex}$")
+
+
 @pytest.mark.parametrize("mask", ["&#64977;7&#64978;", "[a](http://a.b/%EF%B7%917%EF%B7%92)"])
-def test_a_mask_that_the_text_brings_along_is_not_ours(mask):
+def test_a_mask_that_the_text_brings_along_is_not_ours(mask: str) -> None:
     assert render(f"{mask} $x$").count("<math") == 1
 
 
-def test_each_formula_comes_back_once():
+def test_each_formula_comes_back_once() -> None:
     assert render("$x$ " + "&#64977;0&#64978; " * 9).count("<math") == 1
 
 
-def test_code_in_a_list_is_coloured_with_its_dollars():
-    assert parse(render("- ~~~py\n  q = $y$\n  ~~~")).text == "q = $y$"
+def test_code_in_a_list_is_coloured_with_its_dollars() -> None:
+    assert fragment(render("- ~~~py\n  q = $y$\n  ~~~")).text == "q = $y$"
 
 
-def test_a_formula_is_not_laid_over_what_stands_beside_it():
+def test_a_formula_is_not_laid_over_what_stands_beside_it() -> None:
     assert 'width="2em"' in render(r"$a\hspace{2em}b$")
     assert "width" not in render(r"$a\hspace{-90em}b$")
     assert "voffset" not in render(r"$\raise{90em}{b}$")

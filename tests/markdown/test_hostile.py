@@ -30,7 +30,7 @@ NESTED = {
     [*(unit * (SIZE // len(unit)) for unit in UNITS), *NESTED.values()],
     ids=[*map(repr, UNITS), *NESTED],
 )
-def test_absurd_text_is_rendered_in_linear_time(text):
+def test_absurd_text_is_rendered_in_linear_time(text: str) -> None:
     started = time.process_time()
     live = LiveMarkdown()
     for start in range(0, len(text), 1000):
@@ -46,13 +46,13 @@ def test_absurd_text_is_rendered_in_linear_time(text):
     assert time.process_time() - started < 2  # measured: under 0.2
 
 
-def test_deep_nesting_is_shown_as_written():
+def test_deep_nesting_is_shown_as_written() -> None:
     assert render("> " * 100 + "a").startswith(
-        f'<div class="block">{NOTICE}<pre class="plain" tabindex="0">&gt;'
+        f'<div class="block" dir="auto">{NOTICE}<pre class="plain" tabindex="0">&gt;'
     )
 
 
-def test_one_long_paragraph_is_shown_as_written():
+def test_one_long_paragraph_is_shown_as_written() -> None:
     assert render("a *b* " * 20_000).startswith(
-        f'<div class="block">{NOTICE}<pre class="plain" tabindex="0">a *b*'
+        f'<div class="block" dir="auto">{NOTICE}<pre class="plain" tabindex="0">a *b*'
     )

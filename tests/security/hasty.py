@@ -1,19 +1,20 @@
 """`manage.py serve` whose patience ends soon: `python -m tests.security.hasty`."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import twisted.internet.main
 from django.core.management import execute_from_command_line
 
 SECONDS = 0.5
-install = twisted.internet.main.installReactor
+install: Callable[[Any], None] = twisted.internet.main.installReactor
 
 
 def install_and_hurry(reactor: Any) -> None:
     install(reactor)
     # Not before, since it takes the reactor that is there.
-    from chatapp import http_protocol
+    from chatapp.server import http_protocol
 
     for name in ("HEAD", "BODY", "IDLE", "TAKING", "LINGER"):
         setattr(http_protocol, f"{name}_SECONDS", SECONDS)

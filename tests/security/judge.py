@@ -4,16 +4,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
-from xml.etree.ElementTree import Element
 
-import html5lib
+from turbohtml import DocumentFragment, Element, Namespace, Node, Text, parse_fragment
 
 from chatapp.markdown.allowed import MATHML, PROSE, SCHEMES
+from tests import dom
 
-HTML, MATH = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/1998/Math/MathML}"
-ALLOWED = {HTML + tag: forms for tag, forms in PROSE.items()} | {
-    MATH + tag: forms for tag, forms in MATHML.items()
-}
+ALLOWED = {Namespace.HTML: PROSE, Namespace.MATHML: MATHML, Namespace.SVG: {}}
 # What a browser leaves out of an address before it looks for the scheme.
 LEFT_OUT = re.compile(r"[\t\n\r]|^[\x00-\x20]+")
 # htmx looks for these in a message's text, not among its tags.
@@ -24,47 +21,48 @@ SEEN_BY_HTMX = re.compile(r"<(?:hx-|head|title|body|html|script|template)", re.I
 def breaches(html: str) -> list[str]:
     """What the HTML of foreign text holds outside the list; empty where all is well."""
     found = [f"{match[0]} in the text" for match in SEEN_BY_HTMX.finditer(html)]
-    for element in parsed(html).iter():
-        found += _of(element)
+    for node in parsed(html).descendants:
+        found += _of(node)
     return found
 
 
 def parsed(html: str) -> Element:
-    root: Element = html5lib.parseFragment(html, container="div")
-    root.tag = HTML + "div"
-    return root
+    """As it is put into a `div`, whatever is wrong with it."""
+    return parse_fragment(html, "div")
 
 
-def breaches_below(root: Element, attribute: str) -> list[str]:
+def breaches_below(root: Node, attribute: str) -> list[str]:
     """The same for what stands below the elements that hold foreign text, by their attribute."""
-    holders = [element for element in root.iter() if attribute in element.attrib]
-    below = {
-        id(inner): inner for element in holders for inner in element.iter() if inner != element
-    }
-    return [breach for element in below.values() for breach in _of(element)]
+    holders = root.select(f"[{attribute}]")
+    below = {id(inner): inner for element in holders for inner in element.descendants}
+    return [breach for node in below.values() for breach in _of(node)]
 
 
 def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
     """The elements outside foreign text, with the names of their attributes."""
-    shape = [f"{root.tag} {' '.join(sorted(root.attrib))}"]
-    if attribute not in root.attrib:
-        for child in root:
+    shape = [f"{root.namespace} {root.tag} {' '.join(sorted(root.attrs))}"]
+    if attribute not in root.attrs:
+        for child in dom.elements_in(root):
             shape += skeleton(child, attribute)
     return shape
 
 
-def _of(element: Element) -> Iterator[str]:
-    tag = element.tag
-    if not isinstance(tag, str):
-        yield f"a comment: {element.text!r}"
+def _of(node: Node) -> Iterator[str]:
+    if isinstance(node, Element):
+        yield from _of_element(node)
+    elif not isinstance(node, Text | DocumentFragment):  # which is a template's content
+        yield f"a {type(node).__name__}"
+
+
+def _of_element(element: Element) -> Iterator[str]:
+    forms = ALLOWED[element.namespace].get(element.tag)
+    if forms is None:
+        yield f"<{element.tag}>"
         return
-    if tag not in ALLOWED:
-        yield f"<{tag}>"
-        return
-    for name, value in element.attrib.items():
-        form = ALLOWED[tag].get(name)
-        if form is None or form.fullmatch(value) is None:
-            yield f"<{tag} {name}={value!r}>"
-    address = element.attrib.get("href")
+    for name in element.attrs:
+        value, form = element.attr(name, ""), forms.get(name)
+        if form is None or value is None or form.fullmatch(value) is None:
+            yield f"<{element.tag} {name}={value!r}>"
+    address = element.attr("href")
     if address is not None and urlsplit(LEFT_OUT.sub("", address)).scheme not in SCHEMES:
         yield f"the address {address!r}"

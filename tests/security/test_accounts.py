@@ -1,7 +1,6 @@
 """Accounts against whoever guesses, hurries or only has a session."""
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -11,8 +10,10 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core.cache import cache
 from django.db import connections
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries
 
-from chatapp.accounts import MISMATCH, PATIENCE, setup_token
+from chatapp.accounts.adapter import MISMATCH, PATIENCE
+from chatapp.accounts.setup_link import setup_token
 from chatapp.logs import STRUCK_OUT
 from chatapp.models import CacheEntry, ToolServer, Upstream, User
 from tests.conftest import PASSWORD, confirmed, signed_in
@@ -74,7 +75,7 @@ def test_the_host_does_not_matter(alice: User) -> None:
     ("form", "is_one"),
     [("2001:db8:0:1::{}", True), ("2001:db8:0:{}::1", False), ("::ffff:203.0.113.{}", False)],
 )
-def test_a_network_of_ipv6_counts_as_one_address(form: str, is_one: bool) -> None:
+def test_a_network_of_ipv6_counts_as_one_address(alice: User, form: str, is_one: bool) -> None:
     said = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
     assert (said[-1] == PATIENCE) is is_one
 
@@ -187,7 +188,7 @@ def test_a_name_comes_before_an_address(alice: User) -> None:
 
 
 def test_a_forgotten_password_asks_the_database_nothing(
-    alice: User, django_assert_num_queries: Callable[..., Any]
+    alice: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     User.objects.update(email="alice@example.org")
     stranger = Client(headers={"host": "localhost"})
@@ -226,7 +227,7 @@ def test_of_many_who_open_the_setup_link_at_once_one_becomes_the_administrator()
 
 
 def test_the_setup_link_is_in_no_line_of_the_log(site: Site) -> None:
-    server = site.server(people=False)
+    server = site.empty_server()
     with server, server.visit() as client:
         path = server.log.split("/setup/")[1].split("/")[0]
         greeted = len(server.log)
@@ -349,9 +350,11 @@ def test_a_password_of_long_ago_does_not_count(
 ) -> None:
     confirmed(late)
     later = __import__("time").time() + 15 * 60
-    monkeypatch.setattr("chatapp.accounts.time.time", lambda: later)
+    monkeypatch.setattr("chatapp.accounts.confirming.time.time", lambda: later)
     assert late.get(f"{SERVER}add/").status_code == 302
-    monkeypatch.setattr("chatapp.accounts.time.time", lambda: later - 86400)  # the clock was set
+    monkeypatch.setattr(
+        "chatapp.accounts.confirming.time.time", lambda: later - 86400
+    )  # the clock was set
     assert late.get(f"{SERVER}add/").status_code == 302
 
 
@@ -399,7 +402,8 @@ def test_a_script_changes_nothing_even_after_the_password(
 
 
 def test_the_form_of_a_page_does(olives: Client) -> None:
-    assert olives.post(f"{SERVER}add/", FORM, headers={"Sec-Fetch-Mode": "navigate"}).url == SERVER
+    answer = olives.post(f"{SERVER}add/", FORM, headers={"Sec-Fetch-Mode": "navigate"})
+    assert answer.headers["location"] == SERVER
     assert ToolServer.objects.exists()
 
 

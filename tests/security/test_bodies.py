@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import WAIT_SECONDS, Server, Site, listeners, run
+from tests.live import Server, Site, listeners, run
+from tests.program import WAIT_SECONDS
 from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
 from tests.visitor import visit

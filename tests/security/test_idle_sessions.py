@@ -3,9 +3,9 @@
 import os
 import stat
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -15,11 +15,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp import idle_sessions
-from chatapp.data_dir import make_private
+from chatapp.access import idle_sessions
 from chatapp.doctor import machine, settings_checks
-from chatapp.doctor.report import Verdict
+from chatapp.findings import Verdict
 from chatapp.models import User
+from chatapp.server.data_dir import make_private
 from tests.conftest import PASSWORD
 from tests.doctor import only
 from tests.live import Server, Site, free_port, run
@@ -28,13 +28,14 @@ from tests.tab import Tab
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DAY = 86400
+Clock = Callable[[float], None]
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Turns the clock of sessions on by so many seconds."""
     now = {"ahead": 0.0}
-    monkeypatch.setattr(idle_sessions.time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
+    monkeypatch.setattr(time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
 
     def ahead(seconds: float) -> None:
         now["ahead"] += seconds
@@ -52,7 +53,7 @@ def ends_in() -> float:
     return float((Session.objects.get().expire_date - timezone.now()).total_seconds())
 
 
-def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: Any) -> None:
+def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: Clock) -> None:
     assert len(writes(alices)) == 1
     assert writes(alices) == []
     Session.objects.update(expire_date=timezone.now() + timedelta(days=12))
@@ -68,7 +69,7 @@ def test_a_session_that_nobody_used_is_over(alices: Client) -> None:
     assert alices.get("/").status_code == 302
 
 
-def test_chatting_is_use(alices: Client, clock: Any) -> None:
+def test_chatting_is_use(alices: Client, clock: Clock) -> None:
     key = alices.session.session_key
     assert key
     Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
@@ -86,7 +87,7 @@ async def test_a_prompt_is_use(tab: Tab) -> None:
 
 @pytest.mark.parametrize(("remember", "expires"), [("on", True), ("", False)])
 def test_only_who_asks_to_be_remembered_is_after_the_browser_was_closed(
-    alice: User, clock: Any, remember: str, expires: bool
+    alice: User, clock: Clock, remember: str, expires: bool
 ) -> None:
     client = Client(headers={"host": "localhost"})
     fields = {"login": "alice", "password": PASSWORD, "remember": remember}

@@ -8,6 +8,7 @@ milliseconds.
 
 import asyncio
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -15,14 +16,14 @@ from django.test import Client
 
 from bench.bombs import REPLIES, TEXTS
 from chatapp.frames import LiveReply, ThreadParts, snapshot_frame
-from chatapp.generation.audience import Audience
 from chatapp.generation.flushes import Flushes
-from chatapp.generation.tabs import Showing
+from chatapp.generation.pace import Pace
 from chatapp.models import Conversation, Message
-from chatapp.pace import Pace
+from chatapp.viewers import Audience
 from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.live import Site
 from tests.page import Page
+from tests.present import present
 from tests.tab import Tab
 from tests.visitor import visit
 
@@ -46,7 +47,7 @@ AT_ONCE = [
 def longest(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long the longest callback of the loop took, of CPU time of its thread."""
     took = [0.0]
-    run = asyncio.Handle._run
+    run = asyncio.Handle._run  # noqa: SLF001 - asyncio's debug mode does this to log, and no more
 
     def timed(handle: asyncio.Handle) -> None:
         began_at = time.thread_time()
@@ -99,7 +100,7 @@ async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
     await tab.ask(TEXTS["200 KB of formulas"](0.2))
     await tab.until_ended()
     conversation = await Conversation.objects.aget()
-    head = await conversation.messages.alast()
+    head = present(await conversation.messages.alast())
     tabs = [
         Tab(alices, conversation=conversation.pk, head=head.pk, ending=head.ending)
         for _ in range(8)
@@ -109,9 +110,14 @@ async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
         await one.send(
             action="watch", conversation=str(conversation.pk), head=str(head.pk), ending=head.ending
         )
-    drawn = []
+    drawn: list[object] = []
     draw = ThreadParts.of
-    monkeypatch.setattr(ThreadParts, "of", lambda *what: drawn.append(what) or draw(*what))
+
+    def counted(*what: Any) -> ThreadParts:
+        drawn.append(what)
+        return draw(*what)
+
+    monkeypatch.setattr(ThreadParts, "of", counted)
     longest[0] = 0.0
     await tab.ask("A prompt", conversation=str(conversation.pk), parent=str(head.pk))
     for one in [tab, *tabs]:
@@ -142,7 +148,7 @@ async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Cl
             action="watch", conversation=conversation, head=str(first), ending="complete"
         )
         await tab.send(action="stop")
-        third = (await Message.objects.filter(role="assistant").alast()).pk
+        third = present(await Message.objects.filter(role="assistant").alast()).pk
         await other.ask("Three", conversation=conversation, parent=str(third))
         frame = await tab.until("Three")
         assert "innerHTML target:#messages" in frame
@@ -166,8 +172,6 @@ async def test_megabytes_of_arguments_are_shown_in_part_and_kept(
 class Watching:
     """A tab that is slow to take a frame, so that the next one could overtake it."""
 
-    user_id, session, head = 1, "", None
-
     def __init__(self, html: str, turns: int) -> None:
         self.page = Page(html)
         self._turns = turns
@@ -180,8 +184,8 @@ class Watching:
 
 async def test_no_frame_overtakes_another_on_its_way_to_any_tab() -> None:
     message = Message(role="assistant", ending=Message.STREAMING, model="m")
-    live, showing = LiveReply(message), Showing()
-    flushes = Flushes(live, Audience(showing, lambda: None), Pace())
+    live, showing = LiveReply(message), set[Watching]()
+    flushes = Flushes(live, Audience(showing), Pace())
     template = f'<div id="messages"><div id="reply-{message.pk}"></div></div>'
     tabs = []
     for number in range(6):
@@ -211,17 +215,14 @@ async def test_the_loop_turns_while_a_frame_goes_to_thousands() -> None:
             turns += 1
 
     class Busy:
-        user_id, session, head = 1, "", None
-
         async def show(self, frame: str) -> None:
             until = time.thread_time() + 0.0002
             while time.thread_time() < until:
                 pass
 
-    showing = Showing()
-    showing.update(Busy() for _ in range(1000))
+    showing = {Busy() for _ in range(1000)}
     counting = asyncio.create_task(count())
-    await Audience(showing, lambda: None).show("")
+    await Audience(showing).show("")
     counting.cancel()
     assert turns > 20
 

@@ -5,7 +5,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from chatapp.accounts import setup_token
+from chatapp.accounts.setup_link import setup_token
 from chatapp.models import User
 from tests.conftest import PASSWORD
 

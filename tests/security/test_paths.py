@@ -7,6 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -226,7 +227,9 @@ VALUES = (
 )
 PAGES = ("", "conversations/", "help/", "accounts/login/", "readyz", "c/{}/")
 LISTS = [
-    f"admin/{model._meta.app_label}/{model._meta.model_name}/" for model in admin.site._registry
+    f"admin/{model._meta.app_label}/{model._meta.model_name}/"
+    for model in apps.get_models()
+    if admin.site.is_registered(model)
 ]
 
 
@@ -258,6 +261,7 @@ FILTERS = {
     "toolserver": ("enabled__exact", "id__in"),
     "emailaddress": ("primary__exact", "verified__exact"),
     "group": ("id__exact", "permissions__id__exact"),
+    "suggestion": ("id__exact", "position__gte"),
 }
 
 

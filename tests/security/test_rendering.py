@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatapp.markdown import LiveMarkdown, render
+from chatapp.markdown import LiveMarkdown, as_typed, render
 from chatapp.markdown.allowed import ALLOWED
 from tests.security.grammar import texts
 from tests.security.judge import breaches
@@ -17,8 +17,8 @@ from tests.security.judge import breaches
 TEXTS = int(os.environ.get("CHATAPP_TEST_TEXTS", "2000"))
 FORMS = [(tag, name, form) for tag, forms in ALLOWED.items() for name, form in forms.items()]
 NAMES = {
-    *("align", "aria-label", "checked", "class", "data-language", "disabled", "href", "rel"),
-    *("role", "start", "tabindex", "target", "type"),
+    *("align", "aria-label", "checked", "class", "data-language", "dir", "disabled", "href"),
+    *("rel", "role", "start", "tabindex", "target", "type"),
 }
 
 many = settings(
@@ -33,6 +33,7 @@ many = settings(
 @given(texts)
 def test_generated_text_split_anywhere_holds_only_what_is_listed(text: str) -> None:
     assert breaches(render(text)) == []
+    assert breaches(as_typed(text)) == []
     for split in range(1, len(text)):
         live = LiveMarkdown()
         live.append(text[:split])
@@ -53,6 +54,8 @@ def test_prose_has_no_attribute_that_a_script_could_believe() -> None:
 @pytest.mark.parametrize(("tag", "name", "form"), FORMS, ids=[f"{t}-{n}" for t, n, _ in FORMS])
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_no_value_holds_a_tag_or_a_quote(tag, name, form, data: st.DataObject) -> None:
+def test_no_value_holds_a_tag_or_a_quote(
+    tag: str, name: str, form: str, data: st.DataObject
+) -> None:
     value = data.draw(st.from_regex(form, fullmatch=True))
     assert not set(value) & set('<>"\n\t\r\0\ufdd1\ufdd2')

@@ -5,6 +5,7 @@ servers that can be granted; Rita is staff who may look at everything. Alice has
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -262,7 +263,7 @@ def test_an_address_that_cannot_be_asked_gets_a_sentence(
 
 
 @pytest.fixture
-def command(tmp_path: Any, transactional_db: None) -> tuple[ToolServer, Any]:
+def command(tmp_path: Path, transactional_db: None) -> tuple[ToolServer, Path]:
     """A disabled server whose command leaves a trace where it is started."""
     trace = tmp_path / "started"
     server = ToolServer.objects.create(
@@ -273,7 +274,7 @@ def command(tmp_path: Any, transactional_db: None) -> tuple[ToolServer, Any]:
 
 @pytest.mark.parametrize("who", ["stan", "rita", "olive"])
 def test_looking_at_a_command_does_not_start_it(
-    request: pytest.FixtureRequest, command: tuple[ToolServer, Any], who: str
+    request: pytest.FixtureRequest, command: tuple[ToolServer, Path], who: str
 ) -> None:
     server, trace = command
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True)

@@ -16,13 +16,15 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
 
-from chatapp import sessions
+from chatapp.access import sessions
 from chatapp.close_codes import CloseCode
-from chatapp.generation import generations, revocation
 from chatapp.models import Message, User
+from chatapp.worker import revocation, worker
 from tests.conftest import PASSWORD, signed_in
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.present import present
 from tests.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,10 +102,8 @@ async def test_other_changes_of_a_person_close_nothing(
     await alice.asave(update_fields=only)
     await tab.ask()
     await tab.until_ended()
-    looking = generations().revocation._looking
-    assert (looking is not None) == is_looked_at
-    if looking:
-        await looking
+    assert bool(worker().revocation.asked) == is_looked_at
+    await worker().revocation.until_seen()
     await tab.ask()
     await tab.until_ended()
 
@@ -148,10 +148,10 @@ async def test_the_replies_of_who_is_gone_end_even_where_no_tab_shows_them(
     alice: User,
     upstream: FakeUpstream,
     event: Event,
-    settings: object,
+    settings: Settings,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    settings.CHATAPP_CLOSE_GRACE = float("inf")  # type: ignore[attr-defined]
+    settings.CHATAPP_CLOSE_GRACE = float("inf")
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
@@ -162,14 +162,14 @@ async def test_the_replies_of_who_is_gone_end_even_where_no_tab_shows_them(
         await request.until_closed()
     if event is is_deactivated:
         await until_saved(reply, "abandoned", "Half of it")
-    await asyncio.gather(*generations()._tasks)
+    await worker().until_saved()
     assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
 
 
 async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
-    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: object
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
-    settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0  # type: ignore[attr-defined]
+    settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
@@ -178,7 +178,7 @@ async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
     await database_sync_to_async(has_no_session)(alice)
     await tab.until_closed()
     await tab.send(action="stop", conversation=conversation)
-    assert await tab._socket.receive_nothing(timeout=0.2)
+    assert await tab.hears_nothing(0.2)
     assert request.closed is None
     async with Tab(await database_sync_to_async(signed_in)(alice)) as again:
         await again.send(action="stop", conversation=conversation)
@@ -231,12 +231,12 @@ async def test_while_the_database_is_away_the_look_waits(
 
 
 def test_many_sessions_are_looked_at_in_two_queries(
-    alice: User, bob: User, django_assert_num_queries: Callable[[int], Iterator[None]]
+    alice: User, bob: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    held = {signed_in(alice).session.session_key: alice.pk for _ in range(100)}
-    held |= {signed_in(bob).session.session_key: bob.pk for _ in range(100)}
+    held = {present(signed_in(alice).session.session_key): alice.pk for _ in range(100)}
+    held |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
     is_given_another_password(bob)
-    with django_assert_num_queries(2):  # type: ignore[attr-defined]
+    with django_assert_num_queries(2):
         seen = sessions.look((), held)
     assert seen.gone == set()
     assert seen.ended == {key for key, user in held.items() if user == bob.pk}
@@ -260,16 +260,16 @@ def test_a_session_holds_as_djangos_own_check_says(
     session = client.session
     session.update(changes)
     session.save()
-    key = session.session_key
+    key = present(session.session_key)
     assert (key not in sessions.look((), {key: alice.pk}).ended) == holds
     assert (client.get("/").status_code == 200) == holds
 
 
-def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: object) -> None:
+def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: Settings) -> None:
     client = signed_in(alice)
-    key = client.session.session_key
-    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]  # type: ignore[attr-defined]
-    settings.SECRET_KEY = "a new one"  # type: ignore[attr-defined]
+    key = present(client.session.session_key)
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "a new one"
     assert sessions.look((), {key: alice.pk}).ended == set()
     assert sessions.person_of(key) == alice
     assert Session.objects.filter(pk=key).exists()
@@ -278,7 +278,7 @@ def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: ob
 @contextmanager
 def looking_at_everybody() -> Iterator[None]:
     """As a process does from its start on."""
-    looking = asyncio.get_running_loop().create_task(generations().revocation.run())
+    looking = asyncio.get_running_loop().create_task(worker().revocation.run())
     with suppress(asyncio.CancelledError):
         yield
     looking.cancel()
@@ -286,6 +286,6 @@ def looking_at_everybody() -> Iterator[None]:
 
 async def until_saved(reply: UUID, ending: str, content: str) -> None:
     """Waits until the reply's task has saved it."""
-    await asyncio.gather(*generations()._tasks)
+    await worker().until_saved()
     message = await Message.objects.aget(pk=reply)
     assert (message.ending, message.content) == (ending, content)

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core import serializers
 from django.test import Client
 
-from chatapp.consumers import ACTIONS
+from chatapp.chat.actions import ACTIONS
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.conftest import signed_in
 from tests.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
@@ -45,6 +46,7 @@ class Running:
         asked = here | {"message": "Go on", "parent": self.reply, "model": self.model}
         return {
             "prompt": (asked, NOT_HERE),
+            "continue": ({"reply": self.reply, "model": self.model}, NOT_HERE),
             "retry": ({"reply": self.reply, "model": self.model}, NOT_HERE),
             "stop": (here, NOTHING),
             "allow": (call, NOTHING),
@@ -78,11 +80,12 @@ def client_of(name: str) -> Client:
     return signed_in(user)
 
 
-@database_sync_to_async
+@sync_to_async
 def of_alice() -> str:
     conversations = Conversation.objects.filter(user__username="alice")
     messages = Message.objects.filter(conversation__in=conversations).order_by("pk")
-    return serializers.serialize("json", [*conversations, *messages])
+    told: str = serializers.serialize("json", [*conversations, *messages])
+    return told
 
 
 async def test_no_action_reaches_what_is_somebody_elses(running: Running, stranger: Tab) -> None:

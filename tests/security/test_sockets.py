@@ -4,24 +4,28 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 import websockets.asyncio.client
+from django.conf import settings as of_tests
 from django.test import Client
+from pytest_django import Settings
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin
 
-from chatapp import consumers
+from chatapp.chat import screen
+from chatapp.chat.consumer import TOO_MUCH
+from chatapp.chat.fields import fields_of
 from chatapp.close_codes import CloseCode
-from chatapp.consumers import TOO_MUCH
-from chatapp.forms import MAX_PROMPT_CHARACTERS, fields_of
-from chatapp.generation import generations
 from chatapp.models import Message
+from chatapp.worker import worker
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import WAIT_SECONDS, Person, Server, Site, run
+from tests.live import Person, Server, Site, run
+from tests.program import WAIT_SECONDS
 from tests.security.wire import Wire, handshake
 from tests.tab import Tab
 from tests.visitor import visit
@@ -93,7 +97,7 @@ async def open_socket(
     path: str = "/ws/",
     *,
     receive: int = 0,
-    **headers: str | None,
+    headers: Mapping[str, str | None] | None = None,
 ) -> AsyncIterator[websockets.asyncio.client.ClientConnection]:
     """A bare socket; `origin` and `host` may be others than the page's, or None."""
     raw = socket.socket()
@@ -103,11 +107,13 @@ async def open_socket(
     raw.connect((host, int(port)))
     raw.setblocking(False)
     cookie = {"Cookie": f"sessionid={person.session}"} if person else {}
+    headers = headers or {}
+    origin = headers.get("origin", server.url)
     name = headers.get("host") or f"{host}:{port}"
     async with websockets.asyncio.client.connect(
         f"ws://{name}{path}",
         sock=raw,
-        origin=headers.get("origin", server.url),  # type: ignore[arg-type]
+        origin=Origin(origin) if origin else None,
         additional_headers=cookie,
         max_size=None,
         max_queue=1,
@@ -202,7 +208,7 @@ async def test_a_long_conversation_comes_whole_to_a_slow_reader(
 
 
 async def test_who_acts_too_often_is_told_so_and_closed_where_it_goes_on(
-    tab: Tab, settings: object
+    tab: Tab, settings: Settings
 ) -> None:
     async with Tab(tab.client) as other:
         for _ in range(200):
@@ -246,7 +252,7 @@ async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -
         await other.until("Reload")
         assert drawn(other) == 1
         await other.until("Packets in flight")  # what it was behind by, it has in the end
-        assert await other._socket.receive_nothing(timeout=0.1)
+        assert await other.hears_nothing(0.1)
         assert drawn(other) == 2
 
 
@@ -270,7 +276,7 @@ async def test_whoever_comes_back_at_once_is_shown_what_they_left(
 async def test_a_tab_that_closes_is_drawn_no_more(
     tab: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumers, "WATCH_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(screen, "WATCH_AGAIN_SECONDS", 0.2)
     reply = await tab.ask()
     await tab.until_ended()
     conversation = (await Message.objects.aget(pk=reply)).conversation_id
@@ -284,15 +290,15 @@ async def test_a_tab_that_closes_is_drawn_no_more(
     await tab.send(action="nonsense")
     await tab.until("Reload")
     await asyncio.sleep(0.3)  # past the moment at which it would be drawn again
-    assert generations().tabs.conversations() == set()
+    assert worker().viewers.conversations() == set()
 
 
 def drawn(tab: Tab) -> int:
     return sum("Packets in flight" in frame for frame in tab.frames)
 
 
-async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: object) -> None:
-    settings.CHATAPP_TABS_PER_PERSON = 2  # type: ignore[attr-defined]
+async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: Settings) -> None:
+    settings.CHATAPP_TABS_PER_PERSON = 2
     async with Tab(tab.client) as second:
         third = Tab(tab.client)
         assert await third.connect()
@@ -304,10 +310,10 @@ async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: object
 
 
 async def test_one_who_reconnects_without_end_is_refused(
-    alices: Client, bobs: Client, generations_end: None, settings: object
+    alices: Client, bobs: Client, generations_end: None, settings: Settings
 ) -> None:
-    settings.CHATAPP_ACTIONS_PER_SECOND = 1  # type: ignore[attr-defined]
-    settings.CHATAPP_TABS_PER_PERSON = 1  # type: ignore[attr-defined]
+    settings.CHATAPP_ACTIONS_PER_SECOND = 1
+    settings.CHATAPP_TABS_PER_PERSON = 1
     opened = 0
     for _ in range(8):
         tab = Tab(alices)
@@ -318,9 +324,9 @@ async def test_one_who_reconnects_without_end_is_refused(
 
 
 async def test_one_person_has_so_many_replies_at_a_time(
-    tab: Tab, upstream: FakeUpstream, settings: object
+    tab: Tab, upstream: FakeUpstream, settings: Settings
 ) -> None:
-    settings.CHATAPP_REPLIES_PER_PERSON = 1  # type: ignore[attr-defined]
+    settings.CHATAPP_REPLIES_PER_PERSON = 1
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, finish(), done())
     first = str(uuid4())
@@ -358,16 +364,19 @@ async def test_the_longest_prompt_of_the_widest_characters_is_taken(
     server: Server, person: Person, module_upstream: FakeUpstream
 ) -> None:
     async with visit(server, person) as visitor:
-        await visitor.send("\x01" * (MAX_PROMPT_CHARACTERS - 1) + "!")
+        await visitor.send("\x01" * (of_tests.CHATAPP_MAX_PROMPT_CHARACTERS - 1) + "!")
         assert await visitor.until_ended() == "complete"
 
 
 PING, PONG, EMPTY_FRAGMENT = (bytes([first, 0x80, 0, 0, 0, 0]) for first in (0x89, 0x8A, 0x00))
+BEAT = b"\x81\x91\x00\x00\x00\x00" + b'{"action":"beat"}'
 BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message whose fragments follow
 
 
-@pytest.mark.parametrize("frame", [PING, PONG, EMPTY_FRAGMENT], ids=["ping", "pong", "fragment"])
-async def test_frames_that_are_no_messages_are_counted_too(
+@pytest.mark.parametrize(
+    "frame", [PING, PONG, EMPTY_FRAGMENT, BEAT], ids=["ping", "pong", "fragment", "beat"]
+)
+async def test_frames_that_reach_no_application_are_counted_too(
     server: Server, person: Person, frame: bytes
 ) -> None:
     """One socket that sent them without end kept everybody else waiting for four seconds."""
@@ -480,7 +489,7 @@ async def test_who_may_not_open_a_socket_is_refused_calmly(
     server: Server, person: Person, path: str, headers: dict[str, str | None]
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        async with open_socket(server, person, path, **headers):
+        async with open_socket(server, person, path, headers=headers):
             pass
     assert refused.value.response.status_code in (400, 403)
 
@@ -491,3 +500,15 @@ async def test_a_stranger_is_refused_calmly(server: Server, session: str) -> Non
         async with open_socket(server, Person("stranger", session)):
             pass
     assert refused.value.response.status_code == 403
+
+
+async def test_a_page_that_asks_whether_the_server_is_there_is_told_so_at_once(
+    server: Server, person: Person
+) -> None:
+    async with visit(server, person) as visitor:
+        before = visitor.page.root.text
+        await visitor.socket.send('{"action":"beat"}')
+        frame = await asyncio.wait_for(visitor.socket.recv(), WAIT_SECONDS)
+        assert isinstance(frame, str)
+        visitor.page.swap(frame)
+        assert visitor.page.root.text == before

@@ -19,7 +19,8 @@ import pytest_asyncio
 from chatapp.tools.servers import McpServer, ServerFailed
 from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
 from chatapp.upstream import resolver
-from tests.tools.witness import COMMAND, HttpServer, Witness, listening
+from tests.present import present
+from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -147,7 +148,7 @@ async def test_a_call_that_takes_too_long_is_cancelled_at_the_server(
 ) -> None:
     async with connected(settings_of(reached_by)) as server:
         await server.call("echo", {"text": "connected"})
-        server._settings = settings_of(reached_by, seconds=0.5)
+        server.settings = settings_of(reached_by, seconds=0.5)
         failure = await failure_of(server.call("slow", {"name": "c"}))
         await witness.until("cancelled c")
     assert "did not answer within 0.5 seconds" in failure
@@ -177,10 +178,11 @@ async def test_a_command_that_dies_is_told_with_its_last_words_and_started_again
 async def test_a_command_that_ends_between_calls_is_started_again(witness: Witness) -> None:
     async with connected(settings_of(command(witness))) as server:
         await server.call("echo", {"text": "hello"})
-        connection = server._connection
-        assert connection
+        connection = present(server.connection)
         os.kill(int((await server.call("pid", {})).text), signal.SIGKILL)
-        await asyncio.wait([connection._task])
+        async with asyncio.timeout(WAIT_SECONDS):
+            while connection.is_usable:  # noqa: ASYNC110 - its own task sees it, and tells nobody
+                await asyncio.sleep(0.01)
         assert (await server.call("echo", {"text": "back"})).text == "back"
 
 
@@ -251,10 +253,10 @@ async def test_a_name_that_hangs_is_its_own_servers_failure(
     go, known = threading.Event(), socket.getaddrinfo
     looking: list[str] = []
 
-    def look_up(host: str, *args: object, **options: object) -> object:
+    def look_up(host: str, *args: Any, **options: Any) -> object:
         looking.append(threading.current_thread().name)
         assert host == "localhost" or go.wait(20)
-        return known("127.0.0.1", *args, **options)  # type: ignore[call-overload]
+        return known("127.0.0.1", *args, **options)
 
     async with witness.http_server("http") as good:
         monkeypatch.setattr(socket, "getaddrinfo", look_up)

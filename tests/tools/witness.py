@@ -35,7 +35,7 @@ class Witness:
     def environment(self) -> dict[str, str]:
         return {"WITNESS": self.path, "PYTHONPATH": str(ROOT)}
 
-    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             async with self._told:
                 self._lines.append(line.decode().strip())
@@ -72,5 +72,5 @@ class HttpServer:
 async def listening() -> AsyncIterator[Witness]:
     with TemporaryDirectory() as folder:
         witness = Witness(f"{folder}/witness")
-        async with await asyncio.start_unix_server(witness._listen, witness.path):
+        async with await asyncio.start_unix_server(witness.listen, witness.path):
             yield witness

@@ -3,10 +3,16 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from chatapp.upstream.decoder import EventDecoder
-from chatapp.upstream.events import Event
-from chatapp.upstream.reply import Reply
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.errors import UpstreamError
+from chatapp.upstream.wire.events import Event, Failed
+from chatapp.upstream.wire.reply import Reply
+from tests.fake_upstream import delta, done, finish, usage
 
+KEY = "sk-a-secret-key"
+MESSAGES = [{"role": "user", "content": "Größe? \ud800"}]
+WHOLE = [delta("Hello"), finish(), usage(), done()]
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 
@@ -25,3 +31,19 @@ def folded(events: Iterable[Event], choice: int = 0) -> Reply:
 
 def reply_of(*reads: bytes, choice: int = 0) -> Reply:
     return folded(events_of(*reads), choice)
+
+
+async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:
+    async with client.stream(endpoint, "m", MESSAGES) as reads:
+        return [event async for events in reads for event in events]
+
+
+async def reply_to(client: UpstreamClient, endpoint: Endpoint) -> Reply:
+    return folded(await ask(client, endpoint))
+
+
+async def failure(client: UpstreamClient, endpoint: Endpoint) -> UpstreamError:
+    (event,) = await ask(client, endpoint)
+    assert isinstance(event, Failed)
+    assert "sk-a" not in str(event)
+    return event.error

@@ -16,11 +16,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.errors import ErrorKind
-from chatapp.upstream.events import AnswerDelta, Failed
 from chatapp.upstream.network import Network
 from chatapp.upstream.resolver import Resolver
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import AnswerDelta, Failed
 from tests.fake_upstream import delta
+from tests.present import present
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -61,10 +62,10 @@ async def serving(answer: Answer, certificate: Path | None = None) -> AsyncItera
     if certificate:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(certificate)
-    answering = set()
+    answering: set[asyncio.Task[None]] = set()
 
     async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answering.add(asyncio.current_task())
+        answering.add(present(asyncio.current_task()))
         with suppress(ConnectionError):
             await answer(reader, writer)
         writer.close()

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,12 +24,13 @@ from tests.live import ROOT
 ASKING = """
 import asyncio, sys, time
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.errors import UpstreamFailed
+from chatapp.upstream.wire.errors import UpstreamFailed
 
 async def ask(client, host, port):
     began_at = time.monotonic()
     try:
-        told = " ".join(await client.list_models(Endpoint(f"http://{host}:{port}/v1")))
+        models = await client.list_models(Endpoint(f"http://{host}:{port}/v1"))
+        told = " ".join(model.id for model in models)
     except UpstreamFailed as failed:
         told = failed.error.message
     print(f"{host} {time.monotonic() - began_at:.2f} {told}", flush=True)
@@ -101,10 +103,10 @@ class Hanging:
         self._known = socket.getaddrinfo
         monkeypatch.setattr(socket, "getaddrinfo", self._look_up)
 
-    def _look_up(self, host: str, *args: object, **options: object) -> object:
+    def _look_up(self, host: str, *args: Any, **options: Any) -> object:
         self.asked[host] += 1
         assert self.go.wait(20)
-        return self._known("127.0.0.1", *args, **options)  # type: ignore[call-overload]
+        return self._known("127.0.0.1", *args, **options)
 
 
 @pytest.fixture
@@ -146,9 +148,9 @@ async def test_an_address_and_an_idle_connection_need_no_look_up(
     looked_up: list[str] = []
     known = socket.getaddrinfo
 
-    def look_up(host: str, *args: object, **options: object) -> object:
+    def look_up(host: str, *args: Any, **options: Any) -> object:
         looked_up.append(host)
-        return known(host, *args, **options)  # type: ignore[call-overload]
+        return known(host, *args, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     client = UpstreamClient()
@@ -162,7 +164,7 @@ async def test_an_address_and_an_idle_connection_need_no_look_up(
 
 
 async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(host: str, *args: object, **options: object) -> object:
+    def look_up(host: str, *args: Any, **options: Any) -> object:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)

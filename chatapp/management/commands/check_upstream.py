@@ -6,7 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.targets import add_target_arguments, target_endpoint
-from chatapp.upstream_check import check
+from chatapp.tools import CLOCK
+from chatapp.upstream.check import check
 
 LIMIT_SECONDS = 300.0  # a model may have to be loaded first
 
@@ -21,10 +22,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint, offered = target_endpoint(options["target"], options["key_from_env"])
         model = options["model"] or offered
-        report = asyncio.run(check(endpoint, model, self._tell, LIMIT_SECONDS))
+        report = asyncio.run(check(endpoint, model, CLOCK.as_request(), self._tell, LIMIT_SECONDS))
         self.stdout.write(report.as_text())
         if not report.can_serve:
-            raise CommandError("It can't serve the app. " + " ".join(report.problems))
+            raise CommandError("It can't serve the app. " + report.why_not)
         self.stdout.write("It can serve the app.")
 
     def _tell(self, line: str) -> None:

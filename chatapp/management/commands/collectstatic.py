@@ -4,20 +4,28 @@ A new version unpacked from an archive has files older than the copies of the ve
 Django's own would leave those where they are.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.staticfiles.management.commands import collectstatic
 from django.core.files.storage import Storage
 
+from chatapp.management import static_sources
 from chatapp.management.sentences import in_sentences
 
 CHUNK = 256 * 1024
+READABLE = 0o022  # the umask: what browsers are served may be anyone's
 
 
 class Command(collectstatic.Command):
     def handle(self, **options: Any) -> str | None:
-        with in_sentences():
+        with in_sentences(), _umask(READABLE):
+            sources = static_sources.fingerprint()
             told: str | None = super().handle(**options)
+            if not self.dry_run:
+                static_sources.remember(sources)
         return told
 
     def delete_file(self, path: str, prefixed_path: str, source_storage: Storage) -> bool:
@@ -34,6 +42,15 @@ class Command(collectstatic.Command):
         if not self.dry_run:
             self.storage.delete(prefixed_path)
         return True
+
+
+@contextmanager
+def _umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _is_same(source: Storage, path: str, target: Storage, copied_path: str) -> bool:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatapp.doctor import IDLE_SECONDS, Finding, Title, Verdict, examine, summary
+from chatapp.doctor import IDLE_SECONDS, Title, examine, lines, summary
+from chatapp.findings import Finding, Verdict
 
 MAX_WIDTH = 100
 
@@ -36,7 +37,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self._width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
         findings: list[Finding] = []
-        for part in examine(options["url"] or "", options["idle"], progress=self._tell):
+        for part in examine(options["url"] or "", options["idle"], progress=self.show_waiting):
             match part:
                 case Title(text):
                     self._write(f"\n{self.style.MIGRATE_HEADING(text)}" if findings else text)
@@ -51,11 +52,12 @@ class Command(BaseCommand):
     def _show(self, finding: Finding) -> None:
         paint = {
             Verdict.OK: self.style.SUCCESS,
+            Verdict.NOTE: self.style.NOTICE,
             Verdict.WARNING: self.style.WARNING,
             Verdict.FAILED: self.style.ERROR,
             Verdict.SKIPPED: self.style.NOTICE,
         }[finding.verdict]
-        first, *rest = finding.lines(self._width)
+        first, *rest = lines(finding, self._width)
         self._erase()
         self._write(first.replace(finding.verdict, paint(finding.verdict), 1))
         for line in rest:
@@ -65,7 +67,7 @@ class Command(BaseCommand):
         self.stdout.write(line)
         self.stdout.flush()
 
-    def _tell(self, left: float) -> None:
+    def show_waiting(self, left: float) -> None:
         """One line that counts down in a terminal; nothing elsewhere."""
         if self.stderr.isatty():
             self.stderr.write(f"\r  waiting  Idle socket      {left:3.0f} s more", ending="")

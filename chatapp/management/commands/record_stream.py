@@ -16,12 +16,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.targets import add_target_arguments, target_endpoint
+from chatapp.upstream.check.answers import Answer, answer_of
+from chatapp.upstream.check.problems import problem_of_error
+from chatapp.upstream.check.report import sentences, visible, visible_finding
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.errors import UpstreamFailed
 from chatapp.upstream.recordings import Recording
-from chatapp.upstream_check.answers import Answer, answer_of
-from chatapp.upstream_check.problems import problem_of_error
-from chatapp.upstream_check.report import visible
+from chatapp.upstream.wire.errors import UpstreamFailed
 
 PROMPT = "Tell me in three sentences why the sky is blue."
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         try:
             recording = asyncio.run(_record(endpoint, options["model"], options["prompt"]))
         except UpstreamFailed as failed:
-            problem = visible(problem_of_error(failed.error), endpoint.secret)
+            problem = sentences(visible_finding(problem_of_error(failed.error), endpoint.secret))
             raise CommandError(f"Nothing is recorded. {problem}") from failed
         with _told(file):
             file.write_text(recording.dump(), encoding="utf-8", newline="")

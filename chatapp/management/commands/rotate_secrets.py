@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chatapp import stored_secrets
+from chatapp.management import stored_secrets
 
 
 class Command(BaseCommand):

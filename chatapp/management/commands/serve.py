@@ -12,20 +12,24 @@ from typing import Any
 
 import uvloop
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
-from django.urls import reverse
 from twisted.internet.main import installReactor
 
-from chatapp import idle_sessions, metrics, rendering, stored_secrets
-from chatapp.accounts import setup_token
-from chatapp.data_dir import make_private
-from chatapp.generation import Presence, begin_as, shut_down
+from chatapp import frames, metrics, rendering
+from chatapp.access import idle_sessions
+from chatapp.accounts.setup_link import setup_link
+from chatapp.cluster import Heartbeat
+from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
+from chatapp.management.upgrading import upgrade
 from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
-from chatapp.models.processes import LEASE_SECONDS
-from chatapp.reactor import WriteFirstReactor
+from chatapp.models.processes import EXPIRY_SECONDS
+from chatapp.models.upstreams import DEMO
+from chatapp.server.data_dir import make_private
+from chatapp.server.reactor import WriteFirstReactor
+from chatapp.worker import begin_as, shut_down
 
 logger = logging.getLogger(__name__)
 
@@ -36,31 +40,51 @@ SETTLE_SECONDS = 0.2  # between looks at whether another process lives
 class Command(BaseCommand):
     help = "Serve the app on HOST:PORT until SIGTERM or SIGINT; running replies are saved."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--upgrade",
+            action="store_true",
+            help="First do what `manage.py upgrade` does, where there is something to be done.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["upgrade"]:
+            upgrade()
         with in_sentences():
             make_private(settings.DATA_DIR)
             self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # Daphne takes the reactor that is there when it is first imported.
         installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
-        import daphne.server
-        from daphne.endpoints import build_endpoint_description_strings
-        from daphne.server import Server
-        from daphne.ws_protocol import WebSocketFactory
+        self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
+        self.server = self._server()
         from twisted.internet import reactor
 
-        from chatapp.http_protocol import BoundedFactory
-        from chatapp.socket_protocol import SocketProtocol
+        self.reactor: Any = reactor
+        self.server.run()
+        if self.server.abort_start:
+            self.heartbeat.stop()
+            raise CommandError(
+                f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
+                "it. Set PORT to a free one."
+            )
+
+    def _server(self) -> Any:
+        import daphne.server
+        from daphne.endpoints import build_endpoint_description_strings
+        from daphne.ws_protocol import WebSocketFactory
+
+        from chatapp.server.http_protocol import BoundedFactory
+        from chatapp.server.socket_protocol import SocketProtocol
 
         WebSocketFactory.protocol = SocketProtocol
         # Daphne has no other way to say which one it takes.
         daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
 
-        self.demo_key = "" if settings.OPENAI_BASE_URL else secrets.token_urlsafe()
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
         if self.demo_key:
             endpoints += build_endpoint_description_strings(host="127.0.0.1", port=0)
-        self.server = Server(
+        return daphne.server.Server(
             self._application(),
             endpoints=endpoints,
             signal_handlers=False,
@@ -68,23 +92,15 @@ class Command(BaseCommand):
             server_name="chatapp",
             websocket_timeout=-1,  # a tab may stay open for as long as it likes
         )
-        self.reactor: Any = reactor
-        self.server.run()
-        if self.server.abort_start:
-            self.presence.stop()
-            raise CommandError(
-                f"{settings.HOST}:{settings.PORT} can't be listened on: another process may have "
-                "it. Set PORT to a free one."
-            )
 
     def _sign_on(self, process: Process) -> None:
         with only_one_process("serve"):  # of two that start at once, one sees the other
-            Process.objects.bury_those_that_died_here()
+            Process.objects.forget_those_that_died_here()
             self._refuse_deaf_company()
             process.save()
         connection.close()
-        self.presence = Presence(process)
-        self.presence.start()
+        self.heartbeat = Heartbeat(process)
+        self.heartbeat.start()
 
     def _refuse_deaf_company(self) -> None:
         """Raises `CommandError` where another process lives and one would not hear the other."""
@@ -92,7 +108,7 @@ class Command(BaseCommand):
             Process.objects.filter(is_alone=True) if settings.REDIS_URL else Process.objects.all()
         )
         before = {process.pk: process for process in others}
-        give_up_at = time.monotonic() + LEASE_SECONDS
+        give_up_at = time.monotonic() + EXPIRY_SECONDS
         while before and time.monotonic() < give_up_at:
             for process in Process.objects.filter(pk__in=before):
                 if process.seen_at != before[process.pk].seen_at:
@@ -132,7 +148,7 @@ class Command(BaseCommand):
         return int(self.server.listening_addresses[-1][1])
 
     def _ready(self) -> None:
-        self.presence.complete_lost_replies()
+        self.heartbeat.complete_lost_replies()
         if interrupted := Message.objects.interrupt_orphans():
             metrics.orphans.inc(interrupted)
             logger.info("%d replies were streaming when their server died", interrupted)
@@ -156,7 +172,7 @@ class Command(BaseCommand):
     def _connect_upstream(self) -> None:
         if self.demo_key:
             url = f"http://127.0.0.1:{self._demo_port}/v1"
-            Upstream.connect_environment("Demo", url, self.demo_key)
+            Upstream.connect_environment(DEMO, url, self.demo_key)
         else:
             Upstream.connect_environment(
                 "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
@@ -167,8 +183,7 @@ class Command(BaseCommand):
         host = f"[{host}]" if ":" in host else host
         address = f"http://{host}:{port}"
         lines = [f"chatapp is at {address}"]
-        if token := setup_token():
-            link = address + reverse("setup", args=[token])
+        if link := setup_link(address):
             lines.append(f"Create the first account, an administrator, once: {link}")
         if self.demo_key:
             lines.append("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
@@ -177,10 +192,11 @@ class Command(BaseCommand):
     def _begin(self, greeting: str) -> None:
         self._stopping: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
-        begin_as(self.presence)
+        begin_as(self.heartbeat)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         rendering.warm_up()
+        loop.run_in_executor(None, frames.warm_up)
         self.stdout.write(greeting)
         self.stdout.flush()
 

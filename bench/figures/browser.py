@@ -1,0 +1,123 @@
+"""What a long reply costs the page that shows it: Chromium's main thread, and what moves on it."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+
+from playwright.async_api import Browser as Chromium
+from playwright.async_api import CDPSession, Page, async_playwright
+
+from bench.answers import Order
+from bench.driver import Browser
+from bench.server import serving
+from bench.table import Row, at_most
+
+PACE = 50.0
+SLOWER = 4  # as many times as Chromium's own tools make of this machine a phone
+BARS_MS = {"script": 0.23, "layout": 0.41, "style": 0.27}
+SHARE, SHIFT = 18.0, 0.02
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+_METRICS = {
+    "script": "ScriptDuration",
+    "layout": "LayoutDuration",
+    "style": "RecalcStyleDuration",
+    "task": "TaskDuration",
+}
+_OBSERVE_SHIFTS = """
+window.shift = 0;
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput } of list.getEntries()) {
+    if (!hadRecentInput) window.shift += value;
+  }
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one reply: seconds of the main thread by what they went into, and its layout shift."""
+
+    seconds: dict[str, float]
+    shift: float
+
+    @property
+    def share(self) -> float:
+        """Of the main thread's time while the reply came, in percent."""
+        return 100 * self.seconds["task"] / self.seconds["at"]
+
+
+async def measure(quick: bool) -> list[Row]:
+    tokens = 1000 if quick else 4000
+    with serving() as server:
+        async with Browser.signed_in(server) as browser, async_playwright() as playwright:
+            chromium = await playwright.chromium.launch(executable_path=_path())
+            usual = await _cost(chromium, browser, tokens, slower=1)
+            throttled = await _cost(chromium, browser, tokens, slower=SLOWER)
+            await chromium.close()
+    rows = [
+        at_most(
+            f"{name} a token in Chromium, {tokens:,} tokens at {PACE:g}/s",
+            usual.seconds[name] / tokens * 1000,
+            bar,
+            "ms",
+            2,
+        )
+        for name, bar in BARS_MS.items()
+    ]
+    return [
+        *rows,
+        at_most(f"share of a main thread {SLOWER} times as slow", throttled.share, SHARE, "%"),
+        at_most("layout shift of the whole reply", max(usual.shift, throttled.shift), SHIFT, "", 3),
+    ]
+
+
+def _path() -> Path:
+    found = next(filter(None, map(which, NAMES)), None)
+    if not found:
+        raise RuntimeError("no Chromium is installed (looked for " + ", ".join(NAMES) + ")")
+    return Path(found)
+
+
+async def _cost(chromium: Chromium, browser: Browser, tokens: int, slower: int) -> Cost:
+    """Of one reply in a new chat, from the prompt to its ending."""
+    url = f"http://{browser.server.host}"
+    context = await chromium.new_context(viewport={"width": 1280, "height": 800})
+    await context.add_cookies(
+        [
+            {"name": name, "value": value, "url": url}
+            for name, value in browser.client.cookies.items()
+        ]
+    )
+    await context.add_init_script(_OBSERVE_SHIFTS)
+    page = await context.new_page()
+    await page.goto(url)
+    await page.wait_for_selector("#app[data-connection=open]")
+    devtools = await context.new_cdp_session(page)
+    await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    await devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    await _answered(page, Order(browser.next_number(), 20, PACE, "mixed"))  # all is loaded then
+    await page.evaluate("window.shift = 0")  # the composer has moved to its place
+    before = await _spent(devtools)
+    await _answered(page, Order(browser.next_number(), tokens, PACE, "mixed"))
+    after = await _spent(devtools)
+    shift = await page.evaluate("window.shift")
+    await context.close()
+    return Cost({name: after[name] - before[name] for name in before}, shift)
+
+
+async def _answered(page: Page, order: Order) -> None:
+    await page.get_by_role("textbox", name="Message").fill(order.prompt())
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector('article[data-reply][data-ending="streaming"]')
+    await page.wait_for_selector(
+        'article[data-reply]:last-child:not([data-ending="streaming"])', timeout=600_000
+    )
+
+
+async def _spent(devtools: CDPSession) -> dict[str, float]:
+    answer = await devtools.send("Performance.getMetrics")
+    values = {metric["name"]: metric["value"] for metric in answer["metrics"]}
+    spent = {name: values[metric] for name, metric in _METRICS.items()}
+    return spent | {"at": time.monotonic()}

@@ -1,0 +1,1 @@
+"""Who may come in: whose session holds, and for how long; from which pages."""

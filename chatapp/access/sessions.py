@@ -1,0 +1,95 @@
+"""Whether the session with which a tab's socket was opened still holds.
+
+The database is asked, and never written to: Django's own `get_user` may cycle or flush the session
+that it looks at, which is a request's right and no socket's.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from chatapp.close_codes import CloseCode
+from chatapp.models import User
+
+
+class NotSignedIn(Exception):
+    """Why nobody acts on a session: a sentence for the person, and the code of their socket."""
+
+    def __init__(self, code: CloseCode) -> None:
+        super().__init__(SENTENCES[code])
+        self.code = code
+
+
+SENTENCES = {
+    CloseCode.SIGNED_OUT: ("You are signed out. Sign in again in another tab; your text is kept."),
+    CloseCode.DEACTIVATED: (
+        "This account is not active any more. Ask an administrator; your text is kept."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the database says of some people and sessions."""
+
+    gone: frozenset[int]  # people who are deactivated or deleted
+    ended: frozenset[str]  # keys of sessions on which nobody is signed in
+
+    def code(self, user: int, session_key: str) -> CloseCode | None:
+        """Why a socket of this person's, opened with this session, is to be closed."""
+        if user in self.gone:
+            return CloseCode.DEACTIVATED
+        return CloseCode.SIGNED_OUT if session_key in self.ended else None
+
+
+def person_of(session_key: str) -> User:
+    """Who is signed in on the session; raises `NotSignedIn`."""
+    session = _living([session_key]).get(session_key)
+    claimed = str(session.get_decoded().get(SESSION_KEY, "")) if session else ""
+    user = User.objects.filter(pk=claimed).first() if claimed.isdecimal() else None
+    if user and not user.is_active:
+        raise NotSignedIn(CloseCode.DEACTIVATED)
+    if not user or not _is_signed_in(user, session):
+        raise NotSignedIn(CloseCode.SIGNED_OUT)
+    return user
+
+
+def is_switched_off(claimed: object) -> bool:
+    """Whether the account that a session names is there and was deactivated."""
+    key = str(claimed)
+    return key.isdecimal() and User.objects.filter(pk=key, is_active=False).exists()
+
+
+def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
+    """Looks at these people, and at sessions by their keys, each with whose it should be."""
+    active = User.objects.filter(is_active=True).in_bulk(list({*people, *sessions.values()}))
+    living = _living(sessions)
+    ended = {
+        key
+        for key, user in sessions.items()
+        if user not in active or not _is_signed_in(active[user], living.get(key))
+    }
+    return Look(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
+
+
+def _living(keys: Collection[str]) -> dict[str, Session]:
+    found: dict[str, Session] = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
+        [key for key in keys if key]
+    )
+    return found
+
+
+def _is_signed_in(user: User, session: Session | None) -> bool:
+    """As Django's `get_user` sees it: the hash in a session is of the password that was used."""
+    data = session.get_decoded() if session else {}
+    if str(data.get(SESSION_KEY)) != str(user.pk):
+        return False
+    if data.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return False
+    hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
+    return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), one) for one in hashes)

@@ -1,0 +1,57 @@
+"""The company of a worker that has none, so that nobody asks whether there are others.
+
+Where no `REDIS_URL` is set, nobody hears the one worker, and it misses nobody: `Alone` is its bus.
+A worker that `manage.py serve` did not start (a test's, another server's) is not known to the
+database either: `NoHeartbeat` is its heartbeat.
+"""
+
+import time
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+from chatapp.cluster.bus import Bus, Heard, HeardAgain
+from chatapp.cluster.heartbeat import Beating, Shown, Sighting
+from chatapp.cluster.messages import Message
+
+
+class Alone(Bus):
+    has_others = False
+    answers = True
+    answers_since = 0.0
+
+    def __init__(self, worker: UUID) -> None:
+        self.worker = worker
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def post(self, worker: UUID, message: Message) -> None: ...
+
+    def post_to_all(self, message: Message) -> None: ...
+
+    def post_to_user(self, user: int, message: Message) -> None: ...
+
+    async def subscribe(self, user: int) -> None: ...
+
+    def unsubscribe(self, user: int) -> None: ...
+
+    async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+        return
+        yield
+
+    async def run(self) -> None: ...
+
+    async def until_sent(self) -> None: ...
+
+
+class NoHeartbeat(Beating):
+    database_answers = True
+
+    def was_given_up(self, since: float) -> bool:
+        return False
+
+    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+        return
+        yield
+
+    def stop(self) -> None: ...

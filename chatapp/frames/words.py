@@ -1,0 +1,145 @@
+"""What a reply's figures and states are in words: the filters of the templates."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateformat import format as formatted
+
+from chatapp.models import Message, Usage, User
+from chatapp.models.extras import Extras
+from chatapp.models.rounds import RunState, ToolRun
+from chatapp.upstream.wire.model_list import Ability, ListedModel
+from chatapp.upstream.wire.reply import Ending
+
+DETAILS = {
+    "prompt_tokens": "in",
+    "cached_tokens": "of them from cache",
+    "cache_write_tokens": "written to cache",
+    "prompt_audio_tokens": "audio in",
+    "completion_tokens": "out",
+    "reasoning_tokens": "of them reasoning",
+    "completion_audio_tokens": "audio out",
+    "accepted_prediction_tokens": "predicted",
+    "rejected_prediction_tokens": "predicted in vain",
+}
+LONG_LINES, LONG_CHARACTERS = 12, 1200  # static/css/bubble.css shows fewer lines of what is long
+# Endings at which the upstream had no time to report what the reply cost.
+EARLY = frozenset(
+    {
+        Ending.STOPPED,
+        Ending.ABANDONED,
+        Ending.INTERRUPTED,
+        Ending.CUT_OFF,
+        Ending.TIMED_OUT,
+        Ending.FAILED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a message stands among its siblings."""
+
+    number: int
+    previous: Message | None
+    next: Message | None
+
+
+def seconds(value: float) -> str:
+    """A duration as people say it: 30 ms, 0.4 s, 12 s, 3 min 5 s."""
+    if value < 0.1:
+        return f"{value * 1000:.0f} ms"
+    if value < 9.95:
+        return f"{value:.1f} s" if value % 1 and round(value, 1) % 1 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def token_count(count: int) -> str:
+    """A size as models are advertised with it: 8k, 128k (128,000 or 131,072), 1M."""
+    step = 1024 if count % 1024 == 0 and count % 1000 else 1000
+    if count >= step**2:
+        return f"{count / step**2:.1f}".removesuffix(".0") + "M"
+    return f"{count / step:.0f}k" if count >= step else str(count)
+
+
+def about_model(model: ListedModel) -> str:
+    """What its list says that it can do: 128k context, vision, tools."""
+    context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
+    return ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
+
+
+def usage_details(usage: Usage, ending: str = "") -> str:
+    """Every count that is known: 12 in, 4 of them from cache, 18 out; and how, where estimated."""
+    if usage.provenance == Usage.Provenance.UNKNOWN:
+        return "The model's server reported no usage."
+    counts = [
+        f"{getattr(usage, field):,} {words}"
+        for field, words in DETAILS.items()
+        if getattr(usage, field)
+    ]
+    if usage.provenance == Usage.Provenance.ESTIMATED:
+        why = ", since the reply ended early" if ending in EARLY else ""
+        counts.append(f"estimated from the length of the text{why}")
+        if usage.upper_total_tokens:
+            counts.append(f"{usage.upper_total_tokens:,} at most")
+    return ", ".join(counts)
+
+
+def round_usage(record: dict[str, Any]) -> str:
+    """What one round of a reply cost, of its record in `Message.earlier_rounds`."""
+    return f"{usage_details(Usage(**record))} ({record['provenance']})"
+
+
+STATE_WORDS = {
+    RunState.WRITING: "is being called",
+    RunState.ASKING: "waits for you",
+    RunState.RUNNING: "is running…",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.DENIED: "not allowed",
+    RunState.CANCELLED: "cancelled",
+}
+
+
+def state_words(run: ToolRun) -> str:
+    return STATE_WORDS[run.state]
+
+
+def is_long(prompt: str) -> bool:
+    """Whether a prompt is folded, so that a page of it does not hide what was answered."""
+    return prompt.count("\n") >= LONG_LINES or len(prompt) > LONG_CHARACTERS
+
+
+def place(message: Message, siblings: list[Message]) -> Place:
+    ids = [sibling.pk for sibling in siblings]
+    index = ids.index(message.pk)
+    return Place(
+        index + 1,
+        siblings[index - 1] if index else None,
+        siblings[index + 1] if index + 1 < len(ids) else None,
+    )
+
+
+def left_out_sentence(extras: Extras) -> str:
+    count = extras.left_out_count
+    pieces = "1 piece of the stream could not be read and was"
+    if count != 1:
+        pieces = f"{count} pieces of the stream could not be read and were"
+    return f"{pieces} left out: {extras.left_out_words}."
+
+
+def thousands(count: int) -> str:
+    return f"{count:,}"
+
+
+def moment(value: datetime) -> str:
+    return formatted(value, "j M Y H:i:s")
+
+
+def initials(user: User) -> str:
+    """One or two letters that stand for a person: olive.tree is OT."""
+    words = re.findall(r"[^\W_]+", user.get_full_name() or user.username)
+    return "".join(word[0] for word in words[:2]).upper() or "?"

@@ -1,0 +1,1 @@
+"""Django's middleware: what every page passes through."""

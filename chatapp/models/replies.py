@@ -1,0 +1,164 @@
+"""A reply as it is stored: what a model wrote, how it came and how it ended."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+
+from django.db import models
+
+from chatapp.models.extras import Extras
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.models.upstreams import Upstream
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.images import MAX_IMAGES, Image
+from chatapp.upstream.wire.logprobs import shown_tokens
+from chatapp.upstream.wire.reply import Ending, Reply
+
+# Endings after which there is nothing to go on with.
+WHOLE = frozenset(
+    {
+        "",
+        "streaming",
+        Ending.COMPLETE,
+        Ending.REFUSED,
+        Ending.CONTENT_FILTER,
+        Ending.NO_ANSWER,
+    }
+)
+
+
+class StoredReply(models.Model):
+    """What a message has of a reply, and what becomes of it: it grows, and it ends.
+
+    The methods change this object alone; who calls them saves it.
+    """
+
+    STREAMING = "streaming"
+    GROWING = (  # what a checkpoint saves
+        "reasoning",
+        "content",
+        "refusal",
+        "earlier_rounds",
+        "tool_runs",
+        "extras_record",
+        "time_to_first_token",
+        "reasoning_duration",
+        "usage_so_far",
+    )
+
+    reasoning = models.TextField(blank=True)
+    content = models.TextField(blank=True)
+    refusal = models.TextField(blank=True)
+
+    ending = models.CharField(
+        max_length=14,
+        blank=True,
+        choices=[(STREAMING, STREAMING)] + [(ending.value, ending.value) for ending in Ending],
+        help_text="Why a reply ended; empty for prompts.",
+    )
+    finish_reason = models.CharField(max_length=50, blank=True)
+    streamed_by = models.UUIDField(null=True, editable=False, help_text="The process, by its id.")
+    upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    response_id = models.CharField(max_length=200, blank=True, help_text="The upstream's own id.")
+    error = models.JSONField(null=True, blank=True)
+    time_to_first_token = models.FloatField(null=True, help_text="Seconds.")
+    reasoning_duration = models.FloatField(null=True, help_text="Seconds.")
+    duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
+    choice = models.PositiveSmallIntegerField(
+        default=0, help_text="Of several that were asked for."
+    )
+    earlier_rounds = models.JSONField(
+        default=list, blank=True, help_text="What was written before the last tool calls."
+    )
+    tool_runs = models.JSONField(default=list, blank=True, help_text="The last round's tool calls.")
+    usage_so_far = models.JSONField(
+        null=True, editable=False, help_text="`Usage.as_record`, while the reply streams."
+    )
+    extras_record = models.JSONField(
+        null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
+    )
+    logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
+    moderation = models.JSONField(null=True, blank=True)
+    is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
+    service_tier = models.CharField(max_length=100, blank=True)
+    system_fingerprint = models.CharField(max_length=200, blank=True)
+
+    # Of the reply's rounds before the present one, while it is written.
+    earlier_extras = Extras()
+    earlier_images: tuple[Image, ...] = ()
+    new_images: tuple[Image, ...] = ()  # to be saved
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.ending == self.STREAMING
+
+    @property
+    def has_logprobs(self) -> bool:
+        if "logprobs" in self.get_deferred_fields():
+            return bool(getattr(self, "keeps_logprobs", False))
+        return bool(self.logprobs)
+
+    @property
+    def upstream_error(self) -> UpstreamError | None:
+        """What the upstream did wrong, where it did."""
+        if not self.error:
+            return None
+        kind = self.error["kind"]
+        known = ErrorKind(kind) if kind in list(ErrorKind) else ErrorKind.STREAM_ERROR
+        return UpstreamError(**{**self.error, "kind": known})
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The reply's rounds, oldest first; most replies have one."""
+        runs = [ToolRun.from_record(run) for run in self.tool_runs]
+        last = Round(self.reasoning, self.content, self.refusal, runs)
+        return [*map(Round.from_record, self.earlier_rounds), last]
+
+    @property
+    def can_be_continued(self) -> bool:
+        """Whether there is a part of a reply to go on from."""
+        return self.ending not in WHOLE and bool(self.content or self.earlier_rounds)
+
+    @property
+    def said(self) -> str:
+        """What is an answer of it, of all rounds, as the model wrote it."""
+        said = (text for round in self.rounds for text in (round.content, round.refusal))
+        return "\n\n".join(filter(None, said))
+
+    @property
+    def extras(self) -> Extras:
+        """What came with the reply besides its text."""
+        return Extras.from_record(self.extras_record)
+
+    def keep_round(self, round: Round, reply: Reply) -> None:
+        """Makes a round that has ended an earlier one."""
+        self.earlier_rounds.append(round.as_record())
+        self.earlier_extras = self.earlier_extras.plus(reply)
+        self.earlier_images += tuple(reply.images)
+
+    def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
+        """Makes this message say what its last round has become so far."""
+        self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
+        self.tool_runs = [run.as_record() for run in tool_runs]
+        # Images are counted once they are there to be shown.
+        extras = replace(self.earlier_extras.plus(reply), image_count=0)
+        self.extras_record = extras.as_record()
+
+    def finish(self, reply: Reply, ending: Ending) -> None:
+        """Makes this message what the reply is at its end; `save_reply` saves it."""
+        self.ending = ending
+        self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
+        extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))
+        self.extras_record = extras.as_record()
+        self.finish_reason = reply.finish_reason[:50]
+        self.response_id = reply.response_id[:200]
+        self.service_tier = reply.service_tier[:100]
+        self.system_fingerprint = reply.system_fingerprint[:200]
+        self.error = asdict(reply.error) if reply.error else None
+        self.logprobs = [token.as_record() for token in shown_tokens(reply.logprobs)] or None
+        if reply.moderation:
+            self.moderation = asdict(reply.moderation)
+            self.is_flagged = reply.moderation.is_flagged

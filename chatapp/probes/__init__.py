@@ -1,0 +1,1 @@
+"""What machines ask: whether this process lives, works, and what it counts."""

@@ -1,0 +1,179 @@
+"""What one question came to: a recording in, an `Answer` out. Pure.
+
+The reply is decoded as the app would decode it; what the app reads over, but a report names, is
+looked up in the chunks themselves.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from chatapp.upstream.recordings import Read, Recording
+from chatapp.upstream.wire import sse
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.dialects import Marks, UsageChunk, UsageHabit
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, error_of_response
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Event,
+    Failed,
+    ReasoningDelta,
+    RefusalDelta,
+    ToolCallDelta,
+)
+from chatapp.upstream.wire.reply import Reply
+from chatapp.upstream.wire.unpacking import Unpacker
+
+DELTAS = (AnswerDelta, ReasoningDelta, RefusalDelta, ToolCallDelta)
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question's reply, and how it came. Without a response, only the reply's error is set."""
+
+    reply: Reply
+    is_stream: bool = False
+    error_form: str = ""  # the form of what is no reply: HTML, plain text, the keys of its JSON
+    delta_times: tuple[float, ...] = ()  # seconds since the request
+    reasoning_fields: tuple[str, ...] = ()
+    usage_chunk: UsageChunk = UsageChunk.NONE
+    has_null_usage: bool = False
+
+    @property
+    def has_said_something(self) -> bool:
+        return bool(self.delta_times)
+
+    def marks(self, habit: UsageHabit) -> Marks:
+        """How the stream looks, of an upstream that has this `habit`."""
+        return Marks(habit, self.usage_chunk, self.has_null_usage, self.reply.response_id)
+
+
+def failed_answer(error: UpstreamError) -> Answer:
+    return Answer(Reply(error=error))
+
+
+def answer_of(recording: Recording, secret: str) -> Answer:
+    """Read a response. `secret` is taken out of every error message."""
+    status, headers = recording.status, recording.headers
+    kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
+    try:
+        reads = list(_unpacked(recording))
+    except UpstreamFailed as failed:
+        return failed_answer(failed.error)
+    body = b"".join(read.data for read in reads)
+    is_stream = kind == "text/event-stream" or sse.is_stream(body)
+    if is_stream and 200 <= status < 300:
+        return _streamed(reads, body, secret)
+    decoder = EventDecoder(secret)
+    whole = decoder.receive_completion(body)
+    if whole and 200 <= status < 300:
+        reply, times = _folded((reads[-1].at, event) for event in whole)
+        return Answer(reply, delta_times=times)
+    error = error_of_response(status, headers, body, secret)
+    return Answer(Reply(error=error), error_form=form_of(body))
+
+
+def form_of(body: bytes) -> str:
+    """Say how an error is written: `{"error": {"message", "type"}}`, HTML, plain text."""
+    try:
+        content = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        start = body.lstrip()[:1]
+        return "an empty body" if not start else "HTML" if start == b"<" else "plain text"
+    if not isinstance(content, dict):
+        return "JSON that is no object"
+    return "{" + ", ".join(_member(name, content[name]) for name in sorted(content)) + "}"
+
+
+def _member(name: str, value: Any) -> str:
+    inner = ", ".join(json.dumps(key) for key in value) if isinstance(value, dict) else ""
+    return f"{json.dumps(name)}: {{{inner}}}" if inner else json.dumps(name)
+
+
+def _unpacked(recording: Recording) -> Iterator[Read]:
+    """Yield the reads as text. Raises `UpstreamFailed` for what does not unpack."""
+    coding = recording.headers.get("content-encoding", "identity").strip().lower()
+    if coding in ("", "identity"):
+        yield from recording.reads
+        return
+    unpacker = Unpacker(coding)
+    for read in recording.reads:
+        yield Read(read.at, b"".join(unpacker.receive_data(read.data)))
+
+
+def _streamed(reads: list[Read], body: bytes, secret: str) -> Answer:
+    reply, times = _folded(_timed_events(reads, secret))
+    chunks = _chunks(body)
+    deltas = [one.delta for chunk in chunks for one in chunk.choices or () if one.delta]
+    return Answer(
+        reply,
+        is_stream=True,
+        error_form="an error frame in the stream" if reply.error else "",
+        delta_times=times,
+        reasoning_fields=tuple(
+            name for name in _REASONING_FIELDS if any(delta.get(name) for delta in deltas)
+        ),
+        usage_chunk=_usage_chunk(chunks),
+        has_null_usage=any(chunk.usage is None for chunk in chunks),
+    )
+
+
+def _timed_events(reads: list[Read], secret: str) -> Iterator[tuple[float, Event]]:
+    decoder, at = EventDecoder(secret), 0.0
+    if not any(read.data for read in reads):
+        yield at, Failed(UpstreamError(ErrorKind.EMPTY))
+    for read in reads:
+        at = read.at
+        yield from ((at, event) for event in decoder.receive_data(read.data))
+    yield from ((at, event) for event in decoder.close())
+
+
+def _folded(events: Iterable[tuple[float, Event]]) -> tuple[Reply, tuple[float, ...]]:
+    reply, times = Reply(), []
+    for at, event in events:
+        reply.apply(event)
+        if isinstance(event, DELTAS):
+            times.append(at)
+    return reply, tuple(times)
+
+
+class _Choice(msgspec.Struct):
+    delta: dict[str, Any] | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | UnsetType | None = UNSET
+    usage: Any = UNSET
+
+
+def _chunks(body: bytes) -> list[_Chunk]:
+    """The chunks that have the usual shape; the rest is the decoder's to judge."""
+    decoder = sse.Decoder()
+    try:
+        events = decoder.receive_data(body) + decoder.close()
+    except sse.EventTooLarge as error:
+        events = error.events
+    chunks = (_chunk(event.data) for event in events)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _chunk(data: str) -> _Chunk | None:
+    try:
+        return msgspec.json.decode(data, type=_Chunk)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _usage_chunk(chunks: list[_Chunk]) -> UsageChunk:
+    last = next((one for one in reversed(chunks) if isinstance(one.usage, dict)), None)
+    if last is None:
+        return UsageChunk.NONE
+    if last.choices is UNSET:
+        return UsageChunk.WITHOUT_CHOICES
+    return UsageChunk.WITH_CHOICE if last.choices else UsageChunk.EMPTY_CHOICES

@@ -1,0 +1,213 @@
+"""The runner: asks one question after another and keeps what the answers say.
+
+Nothing is asked twice but what an upstream refused for a parameter it does not know, and nothing at
+once, since some upstreams can answer only one request at a time. Raises nothing but the caller's
+own cancellation.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from chatapp.findings import Finding, note
+from chatapp.upstream.check import problems, verdicts
+from chatapp.upstream.check.answers import DELTAS, Answer, answer_of, failed_answer
+from chatapp.upstream.check.questions import (
+    COUNT,
+    HELLO,
+    LIMITS,
+    LONG,
+    WEATHER,
+    WRONG_KEY,
+    WRONG_MODEL,
+    Question,
+    ToolRecord,
+    model_for_chat,
+)
+from chatapp.upstream.check.report import Report, visible, visible_finding
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
+
+LIMIT_SECONDS = 60.0
+
+Progress = Callable[[str], None]
+
+
+async def check(
+    endpoint: Endpoint,
+    model: str = "",
+    clock: ToolRecord | None = None,
+    progress: Progress = lambda line: None,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Report:
+    """Ask the upstream at `endpoint` what it does, within `limit_seconds`.
+
+    Without a `model`, one of those it lists is asked; without the `clock`, not what that costs.
+    `progress` gets a line as each question begins and as it ends.
+    """
+    client = UpstreamClient(limit_seconds)
+    # What is known of it, or set for it, is what the check is to find out.
+    asked = replace(endpoint, dialect=AUTO, takes_usage_option=True)
+    questioning = _Questioning(client, asked, model, clock, progress, endpoint.dialect)
+    try:
+        async with asyncio.timeout(limit_seconds):
+            await questioning.run()
+    except TimeoutError:
+        questioning.run_out_of_time(limit_seconds)
+    finally:
+        await client.aclose()
+    return questioning.report()
+
+
+@dataclass
+class _Questioning:
+    client: UpstreamClient
+    endpoint: Endpoint
+    model: str
+    clock: ToolRecord | None
+    progress: Progress
+    chosen: Dialect
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    has_served: bool = False
+    _limits: list[str] = field(default_factory=lambda: list(LIMITS))
+
+    async def run(self) -> None:
+        listed = await self._list_models()
+        if self.problems:
+            return
+        counted = await self._count(listed)
+        if self.problems:
+            return
+        greeted = await self._usage(counted)
+        with self._question("Asking for a tool call"):
+            called = await self._ask(WEATHER)
+            self.findings.append(verdicts.tools_finding(called))
+        with self._question("Asking a model that does not exist"):
+            self.findings.append(
+                verdicts.wrong_model_finding(await self._ask(HELLO, model=WRONG_MODEL))
+            )
+        with self._question("Asking with a wrong key"):
+            self.findings.append(verdicts.wrong_key_finding(await self._ask(HELLO, key=WRONG_KEY)))
+        with self._question("Closing a reply in the middle, and asking again"):
+            plain = await self._closing(greeted if greeted.has_said_something else counted)
+        if self.clock and not called.reply.error:
+            with self._question("Asking the same with the clock on offer"):
+                offered = await self._ask(replace(HELLO, tools=(self.clock,)))
+                self.findings.append(verdicts.clock_finding(self.clock, plain, offered))
+
+    def run_out_of_time(self, seconds: float) -> None:
+        advice = "What is missing here was not looked at."
+        found = f"ended after {seconds:g} seconds"
+        self.findings.append(note("This check", found, advice))
+        if not self.has_served:
+            self.problems.append(problems.out_of_time(seconds))
+
+    def report(self) -> Report:
+        secret = self.endpoint.secret
+        return Report(
+            tuple(visible_finding(finding, secret) for finding in self.findings),
+            tuple(visible_finding(problem, secret) for problem in self.problems),
+        )
+
+    async def _list_models(self) -> list[str]:
+        listed: list[str] = []
+        with self._question("Asking for its models"):
+            try:
+                models = await self.client.list_models(self.endpoint)
+                listed = [model.id for model in models]
+            except UpstreamFailed as failed:
+                self._give_up_without_models(failed.error)
+                self.findings.append(verdicts.no_models_finding(failed.error, bool(self.problems)))
+            else:
+                self.findings.append(verdicts.models_finding(listed))
+                self.model = self.model or model_for_chat(listed)
+                if not self.model:
+                    self.problems.append(problems.NO_MODEL)
+        return listed
+
+    def _give_up_without_models(self, error: UpstreamError) -> None:
+        if error.kind is ErrorKind.UNREACHABLE:
+            self.problems.append(problems.problem_of_error(error))
+        elif not self.model:
+            told = error.kind in (ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED)
+            self.problems.append(problems.problem_of_error(error) if told else problems.NO_MODEL)
+
+    async def _count(self, listed: list[str]) -> Answer:
+        """The answer that tells most: whether it streams, how fast, and where the reasoning is."""
+        with self._question(f"Asking {self.model} to count"):
+            answer = await self._ask(COUNT)
+            if problem := problems.problem_of(answer):
+                self.problems.append(problem)
+            if answer.has_said_something:
+                self.findings.append(verdicts.model_finding(self.model, listed, answer))
+                self.findings.append(verdicts.stream_finding(answer))
+                self.findings += verdicts.timing_findings(answer)
+        self.has_served = not self.problems
+        return answer
+
+    async def _usage(self, counted: Answer) -> Answer:
+        with self._question("Asking without stream_options"):
+            greeted = await self._ask(HELLO, wants_usage=False)
+        if greeted.reply.usage:
+            habit = UsageHabit.ALWAYS
+        else:
+            habit = UsageHabit.OPT_IN if counted.reply.usage else UsageHabit.NEVER
+        self.findings += [
+            verdicts.usage_finding(habit, self.endpoint.takes_usage_option),
+            verdicts.reasoning_finding(counted),
+            verdicts.dialect_finding(counted, habit, self.chosen),
+        ]
+        return greeted
+
+    async def _closing(self, before: Answer) -> Answer:
+        options = LONG.options(self._limits[0])
+        opened = self.client.stream(self.endpoint, self.model, LONG.messages, options)
+        async with opened as batches:
+            async for events in batches:
+                if any(isinstance(event, DELTAS) for event in events):
+                    break
+        after = await self._ask(HELLO)
+        self.findings.append(verdicts.closing_finding(before.delta_times[0], after))
+        return after
+
+    async def _ask(
+        self, question: Question, *, model: str = "", key: str = "", wants_usage: bool = True
+    ) -> Answer:
+        """Ask, and ask again without the parameters that the upstream does not take."""
+        while True:
+            endpoint = replace(self.endpoint, api_key=key) if key else self.endpoint
+            if not wants_usage:
+                endpoint = replace(endpoint, takes_usage_option=False)
+            answer = await self._record(endpoint, model or self.model, question)
+            if not (answer.reply.error and self._learns_from(answer.reply.error)):
+                return answer
+
+    async def _record(self, endpoint: Endpoint, model: str, question: Question) -> Answer:
+        options = question.options(self._limits[0])
+        try:
+            recorded = await self.client.record(endpoint, model, question.messages, options)
+        except UpstreamFailed as failed:
+            return failed_answer(failed.error)
+        return answer_of(recorded, self.endpoint.secret)
+
+    def _learns_from(self, error: UpstreamError) -> bool:
+        """Take note of a parameter that was refused; tell whether there was one."""
+        if error.refuses_usage_option and self.endpoint.asks_for_usage:
+            self.endpoint = replace(self.endpoint, takes_usage_option=False)
+            return True
+        limit = self._limits[0]
+        if limit and error.status in (400, 422) and limit in f"{error.message} {error.param}":
+            del self._limits[0]
+            return True
+        return False
+
+    @contextmanager
+    def _question(self, what: str) -> Iterator[None]:
+        self.progress(visible(f"{what}…", self.endpoint.secret))
+        began_at = time.monotonic()
+        yield
+        self.progress(f"  {verdicts.duration(time.monotonic() - began_at)}")

@@ -1,0 +1,83 @@
+"""What a check found, as a value. Texts from outside are made visible here (no key, no control
+characters), but are still to be escaped where they are shown as HTML."""
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from chatapp.findings import Finding, Verdict, printable
+from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, clean
+
+_NAMES_WIDTH = 14
+# A warning or a failure is worth mending; only `Report.problems` keep the app from working.
+_WORDS = {Verdict.OK: "good", Verdict.NOTE: "note"}
+_WORTH_MENDING = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`findings` are in the order of the questions; `problems` say why the upstream can't serve
+    the app, and what to do.
+    """
+
+    findings: tuple[Finding, ...]
+    problems: tuple[Finding, ...] = ()
+
+    @property
+    def can_serve(self) -> bool:
+        return not self.problems
+
+    @property
+    def why_not(self) -> str:
+        """The problems as sentences."""
+        return " ".join(map(sentences, self.problems))
+
+    @property
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """A row a finding: its name, what was found, the verdict in a word, the cure."""
+        return [
+            (one.what, one.found, _WORDS.get(one.verdict, _WORTH_MENDING), one.cure)
+            for one in self.findings
+        ]
+
+    def as_text(self, width: int = 0) -> str:
+        """The table for a terminal, `width` columns wide (0: as wide as the terminal is)."""
+        width = max(60, min(width or shutil.get_terminal_size().columns, 130))
+        wide = (width - _NAMES_WIDTH - 4) // 2
+        widths = (_NAMES_WIDTH, wide, wide)
+        table = [("What", "Found", "Verdict"), tuple("─" * width for width in widths)]
+        for what, found, word, cure in self.table:
+            table.append((what, found, f"{word}: {cure}" if cure else word))
+        return "\n".join(line for cells in table for line in _lines(cells, widths)) + "\n"
+
+
+def sentences(problem: Finding) -> str:
+    """`It refuses the key. Set the right one. It said: 401 wrong key`"""
+    said = f"It said: {problem.said}" if problem.said else ""
+    return " ".join(filter(None, (f"{problem.found}.", problem.cure, said)))
+
+
+def visible_finding(finding: Finding, secret: str) -> Finding:
+    return replace(
+        finding,
+        found=visible(finding.found, secret),
+        cure=visible(finding.cure, secret),
+        said=visible(finding.said, secret),
+    )
+
+
+def visible(text: str, secret: str) -> str:
+    """Take out the key and what a terminal would obey."""
+    return printable(clean(text, MAX_MESSAGE_LENGTH, secret))
+
+
+def _lines(cells: tuple[str, ...], widths: tuple[int, ...]) -> Iterator[str]:
+    wrapped = [
+        textwrap.wrap(text, width, break_on_hyphens=False)
+        for text, width in zip(cells, widths, strict=True)
+    ]
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        padded = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
+        yield "  ".join(padded).rstrip()

@@ -1,0 +1,178 @@
+"""What a report says of the answers: `Answer`s in, `Finding`s out. Pure.
+
+A finding's texts may hold what the upstream said; whoever puts it into a report makes it visible.
+"""
+
+from collections.abc import Sequence
+
+from chatapp.findings import Finding, Verdict, note, ok, warning
+from chatapp.upstream.check.answers import Answer
+from chatapp.upstream.check.questions import ToolRecord
+from chatapp.upstream.check.timing import Timing
+from chatapp.upstream.wire.dialects import AUTO, Dialect, UsageHabit, dialect_of
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.estimates import cost_of_tools
+
+_SHOWN_MODELS = 3
+_CHEAP_CLOCK_TOKENS = 150
+_TAKES_ANYONE = "It is open to whoever reaches it; see that only this app does."
+
+
+def error_text(error: UpstreamError) -> str:
+    """The upstream's own words with their status."""
+    return f"{error.status or ''} {error.message or error.kind}".strip()
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def models_finding(models: Sequence[str]) -> Finding:
+    if not models:
+        advice = "Name its models in the upstream's settings."
+        return note("Models", "an empty list", advice)
+    more = ", …" if len(models) > _SHOWN_MODELS else ""
+    return ok("Models", f"{len(models)}: {', '.join(models[:_SHOWN_MODELS])}{more}")
+
+
+def no_models_finding(error: UpstreamError, gives_up: bool) -> Finding:
+    found = f"no list ({error_text(error)})"
+    if gives_up:
+        return Finding("Models", Verdict.FAILED, found)
+    advice = "Without a list, name its models in the upstream's settings."
+    return note("Models", found, advice)
+
+
+def model_finding(asked: str, listed: Sequence[str], answer: Answer) -> Finding:
+    named = answer.reply.model
+    found = f"asked {asked}" + (f", answered by {named}" if named not in ("", asked) else "")
+    if listed and asked not in listed:
+        return note("Model", found, "Its list does not have this model.")
+    return ok("Model", found)
+
+
+def stream_finding(answer: Answer) -> Finding:
+    reply = answer.reply
+    if not answer.is_stream:
+        advice = "Replies appear all at once. See whether it can stream."
+        return warning("Stream", "one JSON answer, no stream", advice)
+    finish = f'finish_reason "{reply.finish_reason}"' if reply.finish_reason else "no finish_reason"
+    return ok("Stream", f"ends with {finish} and {'[DONE]' if reply.is_done else 'no [DONE]'}")
+
+
+def timing_findings(answer: Answer) -> list[Finding]:
+    timing = Timing.of(answer.delta_times)
+    first = ok("First token", f"after {duration(timing.first)}")
+    if not answer.is_stream:
+        return [first]
+    median, longest = duration(timing.median_gap), duration(timing.longest_gap)
+    gaps = f"median {median}, longest {longest}, of {timing.chunks} chunks"
+    return [first, ok("Gaps", gaps), _buffering_finding(timing)]
+
+
+def _buffering_finding(timing: Timing) -> Finding:
+    if not timing.can_tell_buffering:
+        found = f"can't be told from {timing.chunks} chunks"
+        return note("Buffering", found, "Ask a model that says more.")
+    if timing.seems_buffered:
+        found = f"{timing.chunks_in_bursts} of {timing.chunks} chunks came in bursts after silence"
+        advice = (
+            "Something on the way seems to hold the stream back. Turn off buffering (in nginx "
+            "proxy_buffering) and compression in each proxy on the way."
+        )
+        return warning("Buffering", found, advice)
+    return ok("Buffering", "none seen")
+
+
+def usage_finding(habit: UsageHabit, takes_option: bool) -> Finding:
+    found = habit.value + ("" if takes_option else "; refuses stream_options, so it is left out")
+    if habit is UsageHabit.NEVER:
+        return note("Usage", found, "The app estimates it, and says so.")
+    return ok("Usage", found)
+
+
+def reasoning_finding(answer: Answer) -> Finding:
+    if answer.reasoning_fields:
+        return ok("Reasoning", f"in delta.{', delta.'.join(answer.reasoning_fields)}")
+    if answer.reply.reasoning:
+        return ok("Reasoning", "in think tags inside the content")
+    return ok("Reasoning", "none seen")
+
+
+def tools_finding(answer: Answer) -> Finding:
+    reply = answer.reply
+    if reply.error:
+        found = f"refuses a request with tools ({error_text(reply.error)})"
+        return note("Tools", found, "Tools can't be used with this model.")
+    if not reply.tool_calls:
+        found = "takes a request with tools, but did not call the one it needed"
+        return note("Tools", found, "The model may not be able to.")
+    call = reply.tool_calls[0]
+    if call.parsed is None:
+        found = f"calls {call.name}, with arguments that are no JSON"
+        return note("Tools", found, "The model may need to try again.")
+    return ok("Tools", f"calls {call.name}, finish_reason {reply.finish_reason or 'missing'}")
+
+
+def clock_finding(clock: ToolRecord, without: Answer, offered: Answer) -> Finding:
+    """What the built-in tool costs that goes along with every request."""
+    advice = "Where that is too much, turn off “offer the clock” in the upstream's settings."
+    if without.reply.usage and offered.reply.usage:
+        before, after = without.reply.usage.prompt_tokens, offered.reply.usage.prompt_tokens
+        found = f"{after - before:,} tokens a request: {after:,} with it, {before:,} without"
+        is_cheap = after - before <= _CHEAP_CLOCK_TOKENS
+        return ok("Clock", found) if is_cheap else note("Clock", found, advice)
+    about = cost_of_tools([clock])
+    return ok("Clock", f"about {about} tokens a request, estimated from its description")
+
+
+def wrong_model_finding(answer: Answer) -> Finding:
+    if answer.reply.error:
+        return ok("Wrong model", _error_found(answer))
+    advice = "A mistake in a model's name goes unnoticed."
+    return note("Wrong model", "answers under any name", advice)
+
+
+def wrong_key_finding(answer: Answer) -> Finding:
+    error = answer.reply.error
+    if error is None:
+        return note("Wrong key", "takes any key", _TAKES_ANYONE)
+    if error.kind is not ErrorKind.UNAUTHORIZED:
+        advice = "People are not told that the key is wrong, since the status is not 401."
+        return note("Wrong key", _error_found(answer), advice)
+    return ok("Wrong key", _error_found(answer))
+
+
+def _error_found(answer: Answer) -> str:
+    error = answer.reply.error
+    assert error
+    form = f", {answer.error_form}" if answer.error_form else ""
+    return f"{error.status or error.kind}{form}: {error.message or 'no message'}"
+
+
+def closing_finding(before: float, after: Answer) -> Finding:
+    """`before` is an earlier answer's first token, in seconds; `after` was asked at the close."""
+    advice = (
+        "It may go on writing for nobody after a close. Ask whoever runs it whether a closed "
+        "connection ends the work; otherwise stopped replies cost as much as whole ones."
+    )
+    if after.reply.error or not after.has_said_something:
+        said = error_text(after.reply.error) if after.reply.error else "no answer"
+        return note("Closing", f"a request right after a close: {said}", advice)
+    first = after.delta_times[0]
+    times = f"{duration(first)} ({duration(before)} before)"
+    found = f"a request right after a close was answered after {times}"
+    if first > max(1.0, 4 * before):
+        return note("Closing", found, advice)
+    advice = "Its own log or console shows whether the closed reply was cancelled."
+    return note("Closing", f"can't be seen from here; {found}", advice)
+
+
+def dialect_finding(answer: Answer, habit: UsageHabit, chosen: Dialect) -> Finding:
+    """`chosen` is the dialect in the upstream's settings."""
+    fitting = dialect_of(answer.marks(habit))
+    found = f"{fitting.name} ({fitting.label})"
+    if chosen.always_reports_usage and habit is UsageHabit.OPT_IN:
+        advice = f"It is set to {chosen.label}, which never asks for usage. Set it to {AUTO.label}."
+        return warning("Dialect", found, advice)
+    return ok("Dialect", found)

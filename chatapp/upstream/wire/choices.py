@@ -1,0 +1,201 @@
+"""One choice of a stream: what its chunks say in, events out.
+
+Raises `UpstreamFailed` for what is over a limit; what came before it is in the caller's list. What
+can't be read is left out and named in `left_out`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatapp.upstream.wire import chunks
+from chatapp.upstream.wire.errors import (
+    ErrorKind,
+    UpstreamError,
+    UpstreamFailed,
+    clean,
+    error_of_frame,
+    says_something,
+)
+from chatapp.upstream.wire.events import (
+    ChoiceFailed,
+    Event,
+    Finished,
+    ImageCame,
+    ReasoningDelta,
+    ReasoningFieldSeen,
+    RefusalDelta,
+    SoundCame,
+    SourcesCited,
+)
+from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, image_of, urls_in
+from chatapp.upstream.wire.logprobs import logprobs_of, size_of
+from chatapp.upstream.wire.sources import SourceReader
+from chatapp.upstream.wire.think_tags import Splitter
+from chatapp.upstream.wire.tool_calls import FragmentReader
+
+MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # of all texts of one choice, its logprobs' tokens too
+
+
+@dataclass(slots=True)
+class ChoiceDecoder:
+    """Decodes one choice. `secret` is taken out of its error's message."""
+
+    index: int
+    secret: str = field(default="", repr=False)
+    has_finished: bool = False
+    left_out: list[str] = field(default_factory=list)  # to be taken by the caller
+    _last_finish: Finished | None = None
+    _holds_finish: bool = False  # until the stream's end, since more was said after one
+    _has_said: bool = False
+    _reasoning_field: str = ""
+    _has_sound: bool = False
+    _size: int = 0
+    _images: int = 0
+    _images_size: int = 0
+    _content: Splitter = field(init=False)
+    _tool_calls: FragmentReader = field(init=False)
+    _sources: SourceReader = field(default_factory=SourceReader)
+
+    def __post_init__(self) -> None:
+        self._content = Splitter(self.index)
+        self._tool_calls = FragmentReader(self.index)
+
+    def decode(self, choice: chunks.Choice, events: list[Event]) -> None:
+        """Add the events of one chunk's part in this choice."""
+        if choice.delta:
+            self._read_delta(choice.delta, events)
+        elif choice.message and not self._has_said:  # or it repeats what came as deltas
+            self._read_delta(choice.message, events)
+        if choice.logprobs and (logprobs := logprobs_of(choice.logprobs, self.index)):
+            self._weigh(size_of(logprobs))
+            events.append(logprobs)
+        if choice.error and says_something(choice.error):
+            self.has_finished = True
+            error = error_of_frame(choice.error, self.secret)
+            events += [*self._content.close(), ChoiceFailed(error, choice=self.index)]
+        if choice.finish_reason:
+            self._finish(choice, events)
+
+    def close(self, was_cut: bool = False) -> list[Event]:
+        """Return what was held back; where the stream `was_cut` that is no finish."""
+        held: list[Event] = [*self._content.close()]
+        if self._holds_finish and self._last_finish and not was_cut:
+            held.append(self._last_finish)
+            self.has_finished = True
+            self._holds_finish = False
+        return held
+
+    def _finish(self, choice: chunks.Choice, events: list[Event]) -> None:
+        native = choice.native_finish_reason
+        finished = Finished(
+            clean(choice.finish_reason or ""),
+            clean(native) if isinstance(native, str) else "",
+            choice=self.index,
+        )
+        self._last_finish = finished
+        if self._holds_finish:
+            return
+        self.has_finished = True
+        events += self._content.close()
+        events.append(finished)
+
+    def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
+        before = len(events)
+        if reasoning := delta.reasoning_text():
+            self._name_field(delta.reasoning_field, events)
+            self._reason(reasoning, events)
+        if content := delta.content:
+            if isinstance(content, str):
+                self._answer(content, events)
+            else:
+                self._read_parts(content, events)
+        if refusal := delta.refusal:
+            self._weigh(len(refusal))
+            events.append(RefusalDelta(_without_nul(refusal), choice=self.index))
+        if delta.tool_calls or delta.function_call:
+            for fragment in self._tool_calls.read(delta, self.left_out):
+                self._weigh(len(fragment.arguments))
+                events.append(fragment)
+        if delta.images:
+            self._read_images(delta.images, events)
+        if delta.audio:
+            self._read_audio(delta.audio, events)
+        if len(events) > before:
+            self._has_said = True
+            if self.has_finished:
+                self._take_finish_back(events, before)
+        if delta.annotations:
+            self._cite(delta.annotations, events)
+
+    def _take_finish_back(self, events: list[Event], place: int) -> None:
+        """More is said after a finish, as where every chunk has one: it counts at the end."""
+        self.has_finished = False
+        self._holds_finish = True
+        events.insert(place, Finished("", choice=self.index))
+
+    def _name_field(self, name: str, events: list[Event]) -> None:
+        if name and not self._reasoning_field:
+            self._reasoning_field = name
+            events.append(ReasoningFieldSeen(name, choice=self.index))
+
+    def _reason(self, text: str, events: list[Event]) -> None:
+        self._weigh(len(text))
+        events += self._content.close()  # the reasoning has its own place: tags are text
+        if text:
+            events.append(ReasoningDelta(_without_nul(text), choice=self.index))
+
+    def _answer(self, text: str, events: list[Event]) -> None:
+        self._weigh(len(text))
+        events += self._content.receive_text(_without_nul(text))
+
+    def _read_parts(self, parts: list[Any], events: list[Event]) -> None:
+        """Read a content that is a list of typed parts, as Mistral's is, strings among them."""
+        for part in parts:
+            match part:
+                case str(text) | {"text": str(text)}:
+                    if text:
+                        self._answer(text, events)
+                case {"thinking": thinking} | {"reasoning": thinking}:
+                    self._reason(chunks.text_of(thinking) or "", events)
+                case {"image_url": _}:
+                    self._read_images([part], events)
+                case {"type": str(kind)}:
+                    self.left_out.append(f"content of type {clean(kind)}")
+                case _:
+                    self.left_out.append("content")
+
+    def _read_images(self, images: object, events: list[Event]) -> None:
+        for url in urls_in(images):
+            image = image_of(url) if self._images < MAX_IMAGES else None
+            if image is None or self._images_size + len(image.data) > MAX_IMAGES_BYTES:
+                self.left_out.append("image")
+                continue
+            self._images += 1
+            self._images_size += len(image.data)
+            events.append(ImageCame(image, choice=self.index))
+
+    def _read_audio(self, audio: object, events: list[Event]) -> None:
+        if not isinstance(audio, dict):
+            self.left_out.append("audio")
+            return
+        transcript = audio.get("transcript")
+        if isinstance(transcript, str) and transcript:
+            self._answer(transcript, events)
+        if audio.get("data") and not self._has_sound:
+            self._has_sound = True
+            events.append(SoundCame(choice=self.index))
+
+    def _cite(self, annotations: object, events: list[Event]) -> None:
+        if sources := self._sources.read(annotations, self.left_out):
+            events.append(SourcesCited(tuple(sources), self.index))
+
+    def _weigh(self, size: int) -> None:
+        self._size += size
+        if self._size > MAX_REPLY_CHARACTERS:
+            message = f"the reply is longer than {MAX_REPLY_CHARACTERS} characters"
+            raise UpstreamFailed(UpstreamError(ErrorKind.TOO_LARGE, message))
+
+
+def _without_nul(text: str) -> str:
+    """Replace NUL, which PostgreSQL can't store."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text

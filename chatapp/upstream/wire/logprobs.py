@@ -1,0 +1,116 @@
+"""How likely each token was: the chunk's `logprobs` in, tokens out, and how to show them.
+
+Nothing is raised: logprobs that can't be read are left out, since they must not cost a reply.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from chatapp.upstream.wire.events import LogprobsDelta, TokenLogprob
+
+_MAX_TOP = 20  # as many as can be asked for
+
+
+class _Token(msgspec.Struct):
+    token: str | None = None
+    logprob: float | None = None
+    bytes: list[int] | None = None
+    top_logprobs: list["_Token"] | None = None
+
+    def read(self) -> TokenLogprob:
+        return TokenLogprob(
+            token=(self.token or "").replace("\0", "\ufffd"),
+            logprob=-9999.0 if self.logprob is None else min(self.logprob, 0.0),
+            utf8=_utf8(self.bytes),
+            top=tuple(token.read() for token in (self.top_logprobs or ())[:_MAX_TOP]),
+        )
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+    refusal: list[_Token] | None = None
+
+
+def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
+    """Read a choice's `logprobs`; None where there is nothing in them."""
+    try:
+        read = msgspec.convert(content, _Logprobs)
+        delta = LogprobsDelta(_tokens(read.content), _tokens(read.refusal), choice=choice)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    return delta if delta.content or delta.refusal else None
+
+
+def size_of(delta: LogprobsDelta) -> int:
+    """What a delta weighs, in characters: its tokens with their alternatives."""
+    tokens = delta.content + delta.refusal
+    return sum(len(one.token) + sum(len(top.token) for top in one.top) for one in tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownToken:
+    """A token as it can be shown: whole characters, and the probability from 0 to 1."""
+
+    text: str
+    probability: float
+    top: tuple[TokenLogprob, ...] = ()
+
+    def as_record(self) -> list[object]:
+        """The token as JSON keeps it: text, probability, and the likeliest ones at its place."""
+        top = [[one.token, round(_probability(one.logprob), 4)] for one in self.top]
+        return [self.text, round(self.probability, 4), top]
+
+
+def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:
+    """Join tokens whose bytes are parts of one character; their probabilities multiply.
+
+    A character that never gets whole is shown as U+FFFD. Joined tokens have the alternatives of
+    the first.
+    """
+    shown: list[ShownToken] = []
+    parts: list[TokenLogprob] = []
+    data = b""
+    for token in tokens:
+        parts.append(token)
+        data += _own_bytes(token)
+        if not _ends_inside_a_character(data):
+            shown.append(_joined(parts, data))
+            parts, data = [], b""
+    if parts:
+        shown.append(_joined(parts, data))
+    return shown
+
+
+def _joined(parts: list[TokenLogprob], data: bytes) -> ShownToken:
+    probability = _probability(sum(part.logprob for part in parts))
+    return ShownToken(data.decode("utf-8", "replace"), probability, parts[0].top)
+
+
+def _probability(logprob: float) -> float:
+    return math.exp(min(0.0, logprob))
+
+
+def _own_bytes(token: TokenLogprob) -> bytes:
+    return token.token.encode() if token.utf8 is None else token.utf8
+
+
+def _ends_inside_a_character(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False
+
+
+def _tokens(tokens: list[_Token] | None) -> tuple[TokenLogprob, ...]:
+    return tuple(token.read() for token in tokens or ())
+
+
+def _utf8(values: list[int] | None) -> bytes | None:
+    try:
+        return None if values is None else bytes(values)
+    except ValueError:  # not of a byte's range
+        return None

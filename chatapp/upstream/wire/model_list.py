@@ -1,0 +1,170 @@
+"""`GET /models`: a body in, the models that it lists out; what is no list raises `UpstreamFailed`.
+
+Of OpenAI's own list an `id` is all that can be used. Others say more, under names of their own:
+OpenRouter `name`, `context_length`, `architecture`, `supported_parameters`; vLLM `max_model_len`;
+llama.cpp `meta.n_ctx`; LiteLLM `max_input_tokens`, `supports_vision`; Mistral `max_context_length`,
+`capabilities`; Groq and Vercel `context_window`, `tags`; Together and Anthropic `display_name`;
+Fireworks `supports_tools`. All are looked for in every list.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+import msgspec
+
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
+
+_MAX_MODEL_LENGTH = 200
+_MAX_NAME_LENGTH = 100
+_MAX_MODELS = 10_000
+_MAX_WORDS = 200  # that are read of what one model can do
+_MAX_CONTEXT = 10**9
+
+_NAMES = ("display_name", "name")
+_CONTEXTS = (
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_context_window_tokens",
+    "max_model_len",
+    "max_input_tokens",
+    "n_ctx",
+    "n_ctx_train",
+)
+# Where else in a model's entry these, or words of what it can do, may stand.
+_PARTS = ("architecture", "capabilities", "limits", "meta", "metadata", "model_info", "supports")
+_WORD_LISTS = (
+    "capabilities",
+    "features",
+    "input_modalities",
+    "modality",
+    "supported_features",
+    "supported_parameters",
+    "tags",
+)
+
+
+class Ability(Enum):
+    """What a model may be able to do besides text; the values are what people read."""
+
+    VISION = "vision"
+    TOOLS = "tools"
+    REASONING = "reasoning"
+
+
+_ABILITIES: Mapping[str, Ability] = MappingProxyType(
+    {
+        "image": Ability.VISION,
+        "image_input": Ability.VISION,
+        "multimodal": Ability.VISION,
+        "vision": Ability.VISION,
+        "function_call": Ability.TOOLS,
+        "function_calling": Ability.TOOLS,
+        "tool_calling": Ability.TOOLS,
+        "tool_calls": Ability.TOOLS,
+        "tool_use": Ability.TOOLS,
+        "tools": Ability.TOOLS,
+        "include_reasoning": Ability.REASONING,
+        "reasoning": Ability.REASONING,
+        "reasoning_effort": Ability.REASONING,
+        "thinking": Ability.REASONING,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model, and what its list says of it."""
+
+    id: str
+    name: str = ""  # for people; "" where it has none but its id
+    context_tokens: int | None = None
+    abilities: frozenset[Ability] = frozenset()
+
+
+def listed_models(body: bytes) -> list[ListedModel]:
+    """Return the models, each id once, in the upstream's order.
+
+    The list may stand alone or as `data`, which may be null; what has no id in it is read over.
+    """
+    try:
+        listing = msgspec.json.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise _no_list(str(error)) from error
+    if isinstance(listing, dict):
+        if "data" not in listing:
+            raise _no_list("it has no `data`")
+        listing = listing["data"] or []
+    if not isinstance(listing, list):
+        raise _no_list("`data` is none")
+    models: dict[str, ListedModel] = {}
+    for entry in listing[:_MAX_MODELS]:
+        if model := _model_of(entry):
+            models.setdefault(model.id, model)
+    return list(models.values())
+
+
+def _no_list(why: str) -> UpstreamFailed:
+    message = clean(f"not a list of models: {why}")
+    return UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message))
+
+
+def _model_of(entry: object) -> ListedModel | None:
+    fields = entry if isinstance(entry, dict) else {"id": entry}
+    named = _text(fields.get("id"), _MAX_MODEL_LENGTH)
+    if not named:
+        return None
+    parts = [fields, *_parts_of(fields)]
+    names = (_text(fields.get(key), _MAX_NAME_LENGTH) for key in _NAMES)
+    name = next((name for name in names if name and name != named), "")
+    contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
+    context = next((count for count in contexts if count), None)
+    return ListedModel(named, name, context, frozenset(_abilities_in(parts)))
+
+
+def _text(value: object, limit: int) -> str:
+    return clean(value.strip(), limit) if isinstance(value, str) else ""
+
+
+def _parts_of(fields: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """What stands within, two levels down at most."""
+    for key in _PARTS:
+        if isinstance(part := fields.get(key), dict):
+            yield part
+            yield from (inner for key in _PARTS if isinstance(inner := part.get(key), dict))
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        count = int(value)
+    except (ValueError, OverflowError):
+        return None
+    return count if 0 < count <= _MAX_CONTEXT else None
+
+
+def _abilities_in(parts: list[Mapping[str, object]]) -> Iterator[Ability]:
+    for part in parts:
+        for word in _words_in(part):
+            if ability := _ABILITIES.get(word):
+                yield ability
+
+
+def _words_in(part: Mapping[str, object]) -> Iterator[str]:
+    """What it lists, and what it says yes to: `"tags": ["vision"]`, `"supports_vision": true`."""
+    for key in _WORD_LISTS:
+        listed = part.get(key)
+        if isinstance(listed, str):  # as OpenRouter writes it: text+image->text
+            listed = re.split(r"\W+", listed[:_MAX_WORDS].partition("->")[0])
+        if isinstance(listed, list):
+            yield from (_word(one) for one in listed[:_MAX_WORDS] if isinstance(one, str))
+    yes = (key for key, value in part.items() if value is True)
+    yield from (_word(key).removeprefix("supports_") for key in yes)
+
+
+def _word(text: str) -> str:
+    return text[:_MAX_NAME_LENGTH].lower().replace("-", "_")

@@ -1,0 +1,126 @@
+"""What a request may carry besides its messages: parameters, their types, and which are doubtful.
+
+The names are those of chat completions (https://platform.openai.com/docs/api-reference/chat/create)
+and of gateways that are well known: vLLM, llama.cpp, Ollama, OpenRouter, LiteLLM, Mistral, Groq,
+Together, Perplexity, xAI, DeepSeek, Qwen. An upstream may take others, so nothing here is refused:
+whoever set one is asked whether it is meant.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from types import MappingProxyType
+
+
+class Kind(Enum):
+    """What a value must be; the values are what people read."""
+
+    NUMBER = "a number"
+    INTEGER = "a whole number"
+    BOOLEAN = "true or false"
+    TEXT = "text"
+    OBJECT = "an object"
+    LIST = "a list"
+    ANY = "anything"
+
+
+_NAMES = {
+    Kind.NUMBER: """
+        dynatemp_exponent dynatemp_range frequency_penalty length_penalty min_p mirostat_eta
+        mirostat_tau presence_penalty repeat_penalty repetition_penalty request_timeout temperature
+        timeout top_a top_p typical_p xtc_probability xtc_threshold
+    """,
+    Kind.INTEGER: """
+        best_of max_completion_tokens max_tokens min_tokens mirostat n n_keep n_predict n_probs
+        num_ctx num_predict num_retries prompt_logprobs random_seed repeat_last_n seed
+        thinking_budget top_k top_logprobs truncate_prompt_tokens
+    """,
+    Kind.BOOLEAN: """
+        add_generation_prompt cache_prompt echo enable_search enable_thinking ignore_eos
+        include_reasoning include_stop_str_in_output logprobs parallel_tool_calls raw_mode
+        return_citations return_images return_progress return_related_questions safe_prompt
+        skip_special_tokens spaces_between_special_tokens store use_beam_search
+    """,
+    Kind.TEXT: """
+        chat_template citation_options grammar guided_grammar guided_regex prompt_cache_key
+        prompt_cache_retention prompt_mode reasoning_effort reasoning_format route
+        safety_identifier safety_model search_mode search_recency_filter service_tier user verbosity
+    """,
+    Kind.OBJECT: """
+        audio chat_template_kwargs compound_custom extra_body guided_json json_schema
+        logit_bias metadata mm_processor_kwargs options prediction provider reasoning
+        response_format search_options search_parameters stream_options structured_outputs
+        thinking usage vllm_xargs web_search_options
+    """,
+    Kind.LIST: """
+        bad_words documents fallbacks functions guardrails guided_choice logits_processors messages
+        modalities models plugins samplers search_domain_filter stop_token_ids tags tools transforms
+    """,
+    Kind.ANY: "format function_call guided_decoding_backend keep_alive stop tool_choice",
+}
+PARAMETERS: Mapping[str, Kind] = MappingProxyType(
+    {name: kind for kind, names in _NAMES.items() for name in names.split()}
+)
+
+_MAX_TOLD = 5
+_MAX_LENGTH = 60  # of a name or a value that is quoted
+
+
+def doubts_about(parameters: Mapping[str, object]) -> list[str]:
+    """A sentence for each parameter that is probably not meant so; the first few of them."""
+    told = (_doubt(name, value) for name, value in parameters.items())
+    found = [doubt for doubt in told if doubt]
+    left = len(found) - _MAX_TOLD
+    return found[:_MAX_TOLD] + ([f"And so with {left} more."] if left > 0 else [])
+
+
+def _doubt(name: str, value: object) -> str:
+    kind = PARAMETERS.get(name)
+    if kind is None:
+        near = get_close_matches(_snake(name[:_MAX_LENGTH]), PARAMETERS, n=1, cutoff=0.7)
+        cure = f" Did you mean “{near[0]}”?" if near else ""
+        return f"“{_short(name)}” is no parameter that is known.{cure}"
+    if value is None or kind in _kinds_of(value):
+        return ""
+    return f"“{name}” should be {kind.value}, and is {_told(value)}."
+
+
+def _snake(name: str) -> str:
+    """As parameters are spelt: maxTokens, Max-Tokens and max tokens are max_tokens."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", name)
+    return parted.lower()
+
+
+def _kinds_of(value: object) -> Iterator[Kind]:
+    yield Kind.ANY
+    match value:
+        case bool():
+            yield Kind.BOOLEAN
+        case int():
+            yield from (Kind.INTEGER, Kind.NUMBER)
+        case float():
+            yield Kind.NUMBER
+            if value.is_integer():
+                yield Kind.INTEGER
+        case str():
+            yield Kind.TEXT
+        case dict():
+            yield Kind.OBJECT
+        case list():
+            yield Kind.LIST
+
+
+def _told(value: object) -> str:
+    match value:
+        case str():
+            return f"the text “{_short(value)}”"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {_short(str(value))}"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"

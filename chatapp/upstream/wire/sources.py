@@ -1,0 +1,79 @@
+"""What a reply is based on: `citations`, `search_results` and `annotations` in, links out.
+
+Perplexity and xAI list addresses beside the choices, Perplexity in every chunk anew; OpenAI and
+OpenRouter annotate the text with `url_citation`. A link leads to http or https, and to no address
+that only looks like another.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from chatapp.upstream.wire.errors import clean
+
+MAX_SOURCES = 100
+_MAX_URL_LENGTH = 2000
+_MAX_TITLE_LENGTH = 200
+_MAX_LISTED = 1000  # of one list, however much of it repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    url: str
+    title: str = ""
+
+    @property
+    def host(self) -> str:
+        """Where the link leads, whatever its title says."""
+        return urlsplit(self.url).hostname or ""
+
+
+@dataclass(slots=True)
+class SourceReader:
+    """Tells what is new: a source is known by its URL, and may get its title later."""
+
+    _titles: dict[str, str] = field(default_factory=dict)
+    _last: object = None
+
+    def read(self, content: object, left_out: list[str]) -> list[Source]:
+        """Return the sources that were not known, or not by this title."""
+        if not content or content == self._last:
+            return []
+        self._last = content
+        found = []
+        for url, title in _listed(content):
+            source = source_of(url, title)
+            known_title = self._titles.get(source.url) if source else None
+            if source and (known_title or known_title == source.title):
+                continue
+            if source is None or len(self._titles) >= MAX_SOURCES:
+                left_out.append("source")
+            else:
+                self._titles[source.url] = source.title
+                found.append(source)
+        return found
+
+
+def source_of(url: object, title: object = "") -> Source | None:
+    """Return a source whose link may be shown; None where it may not."""
+    if not isinstance(url, str) or len(url) > _MAX_URL_LENGTH:
+        return None
+    try:
+        parts = urlsplit(url)
+        is_plain = url.isprintable() and not any(map(str.isspace, url))
+        is_link = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    except ValueError:
+        return None
+    if not is_plain or not is_link:
+        return None
+    return Source(url, clean(title, _MAX_TITLE_LENGTH) if isinstance(title, str) else "")
+
+
+def _listed(content: object) -> Iterator[tuple[object, object]]:
+    for item in content[:_MAX_LISTED] if isinstance(content, list) else [content]:
+        if not isinstance(item, dict):
+            yield item, ""
+            continue
+        cited = item.get("url_citation")
+        item = cited if isinstance(cited, dict) else item
+        yield item.get("url"), item.get("title")

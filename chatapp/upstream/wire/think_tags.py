@@ -1,0 +1,130 @@
+"""Reasoning inside the content: `<think>…</think>` at the start of a reply, split anywhere.
+
+Gemini's tags are `<thought>`, Magistral's `[THINK]`.
+
+Content deltas in, reasoning and answer deltas out. Only tags that open the reply count, after
+white space at most; anywhere else they are text, since people also ask about such tags. White
+space right after a tag is dropped.
+
+Some upstreams swallow the opening tag. So the first tag in an answer, where it is a closing one,
+says that all before it was reasoning (`AnswerWasReasoning`); until then it is shown as answer,
+since it looks like one. A tag in backticks is talked about and counts as no tag; after any tag the
+answer is never looked into again.
+"""
+
+import re
+from dataclasses import dataclass
+
+from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
+
+ContentEvent = ReasoningDelta | AnswerDelta | AnswerWasReasoning
+
+_CLOSING_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "[THINK]": "[/THINK]",
+}
+_ALL_TAGS = (*_CLOSING_TAGS, *_CLOSING_TAGS.values())
+_FIRST_TAG = re.compile("|".join(map(re.escape, _ALL_TAGS)))
+_MAX_SPACE = 64  # a reply that begins with more white space than this begins with no tag
+
+
+@dataclass(slots=True)
+class Splitter:
+    """Splits the content of one choice, holding back only what may be part of a tag."""
+
+    choice: int = 0
+    _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None: not known yet
+    _held: str = ""
+    _closing_tag: str = ""  # while the reasoning runs
+    _skip_space: bool = False  # right after a tag
+    _may_be_reasoning: bool = True  # no tag has come, so a closing one may
+    _last: str = ""  # the character before what is held
+
+    def receive_text(self, text: str) -> list[ContentEvent]:
+        """Return what a delta that is not empty says, in order."""
+        if self._region is AnswerDelta and not self._skip_space:  # by far the most frequent
+            if not self._may_be_reasoning:
+                return [AnswerDelta(text, choice=self.choice)]
+            if not self._held and "<" not in text and "[" not in text:
+                self._last = text[-1]
+                return [AnswerDelta(text, choice=self.choice)]
+        events: list[ContentEvent] = []
+        text = self._held + text
+        self._held = ""
+        if self._region is None:
+            text = self._open(text)
+        if self._region is ReasoningDelta:
+            text = self._reason(text, events)
+        if self._region is AnswerDelta and self._may_be_reasoning:
+            text = self._watch(text, events)
+        if self._region is AnswerDelta and (text := self._trimmed(text)):
+            events.append(AnswerDelta(text, choice=self.choice))
+        return events
+
+    def close(self) -> list[ReasoningDelta | AnswerDelta]:
+        """Return what was held back: no tag will come of it. What follows is answer."""
+        held, region = self._held, self._region or AnswerDelta
+        self._held, self._skip_space, self._region = "", False, AnswerDelta
+        self._may_be_reasoning = False
+        return [region(held, choice=self.choice)] if held else []
+
+    def _open(self, text: str) -> str:
+        """Decide how the reply begins and return what follows a tag; hold it while undecided."""
+        start = text.lstrip()
+        if len(text) - len(start) > _MAX_SPACE:
+            self._region = AnswerDelta
+            return text
+        for tag, closing_tag in _CLOSING_TAGS.items():
+            if start.startswith(tag):
+                self._region = ReasoningDelta
+                self._closing_tag = closing_tag
+                self._skip_space = True
+                self._may_be_reasoning = False
+                return start.removeprefix(tag)
+        if any(tag.startswith(start) for tag in _CLOSING_TAGS):
+            self._held = text
+        else:
+            self._region = AnswerDelta
+        return text
+
+    def _reason(self, text: str, events: list[ContentEvent]) -> str:
+        """Add the reasoning up to the closing tag and return what follows the tag."""
+        reasoning, tag, rest = text.partition(self._closing_tag)
+        if not tag:
+            kept = len(text) - _overlap(text, self._closing_tag)
+            reasoning, self._held = text[:kept], text[kept:]
+        if reasoning := self._trimmed(reasoning):
+            events.append(ReasoningDelta(reasoning, choice=self.choice))
+        if tag:
+            self._region = AnswerDelta
+            self._skip_space = True
+        return rest
+
+    def _watch(self, text: str, events: list[ContentEvent]) -> str:
+        """Look for the first tag in the answer and return what is answer for now."""
+        if not (found := _FIRST_TAG.search(text)):
+            kept = len(text) - max(_overlap(text, tag) for tag in _ALL_TAGS)
+            text, self._held = text[:kept], text[kept:]
+            self._last = text[-1:] or self._last
+            return text
+        self._may_be_reasoning = False
+        before, tag = text[: found.start()], found[0]
+        if tag in _CLOSING_TAGS or (before[-1:] or self._last) == "`":
+            return text
+        if before:
+            events.append(AnswerDelta(before, choice=self.choice))
+        events.append(AnswerWasReasoning(choice=self.choice))
+        self._skip_space = True
+        return text[found.end() :]
+
+    def _trimmed(self, text: str) -> str:
+        if self._skip_space and (text := text.lstrip()):
+            self._skip_space = False
+        return text
+
+
+def _overlap(text: str, tag: str) -> int:
+    """Return how many characters at the end of `text` may be the beginning of `tag`."""
+    return next(n for n in range(min(len(text), len(tag) - 1), -1, -1) if text.endswith(tag[:n]))

@@ -1,0 +1,67 @@
+"""A conversation that its owner renamed or deleted is shown so in all of the person's tabs.
+
+Whoever hears of a change asks for a look; the database says what it was, so that the order of what
+is heard does not matter. The reply that runs in a conversation that is gone is ended, and its
+upstream closed.
+"""
+
+import asyncio
+from collections.abc import Collection
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+
+from chatapp import frames
+from chatapp.models import Conversation, Message
+from chatapp.upstream.wire.reply import Ending
+from chatapp.viewers import Viewers, show_to
+from chatapp.worker.replies import Replies
+
+DELETED = "The conversation that was shown here was deleted."
+
+
+class Changes:
+    """Of conversations, for the viewers and the replies of this worker."""
+
+    def __init__(self, viewers: Viewers, replies: Replies) -> None:
+        self._viewers = viewers
+        self._replies = replies
+        self._one_at_a_time = asyncio.Lock()  # or an old title could be shown after a new one
+
+    async def look_at(self, user: int, conversation: UUID) -> None:
+        async with self._one_at_a_time:
+            found = await database_sync_to_async(_with_state)(conversation)
+            if found:
+                await self._show_title(*found)
+            else:
+                await self._take_away(user, conversation)
+
+    async def end_deleted(self, replies: Collection[UUID]) -> None:
+        """Ends those of these replies that were deleted, whoever did so and told nobody."""
+        stored = Message.objects.filter(pk__in=replies).values_list("pk", flat=True)
+        there = {pk async for pk in stored}
+        for generation in self._replies:
+            if generation.message.pk in replies and generation.message.pk not in there:
+                generation.stop(Ending.ABANDONED)
+
+    async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
+        tabs = self._viewers.all_of(conversation.user_id)
+        await show_to(tabs, frames.sidebar_frame(conversation, running=is_running))
+        showing = list(self._viewers.showing(conversation.pk))
+        await show_to(showing, frames.title_frame(conversation))
+
+    async def _take_away(self, user: int, conversation: UUID) -> None:
+        if generation := self._replies.get(conversation):
+            generation.stop(Ending.ABANDONED)
+        showing = list(self._viewers.showing(conversation))
+        for viewer in showing:
+            self._viewers.show(viewer, None)
+            viewer.head = None
+        await show_to(showing, frames.emptied_frame(conversation, DELETED))
+        await show_to(self._viewers.all_of(user), frames.row_gone_frame(conversation))
+
+
+def _with_state(conversation: UUID) -> tuple[Conversation, bool] | None:
+    """The conversation, and whether a reply streams in it; None where it is gone."""
+    found = Conversation.objects.filter(pk=conversation).first()
+    return (found, found.messages.streaming().exists()) if found else None

@@ -1,0 +1,52 @@
+"""Saves what has arrived of running replies, each every few seconds, a few at a time."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from django.db import InterfaceError, OperationalError
+
+from chatapp.cluster import Beating
+from chatapp.generation import Generation, stored
+from chatapp.models import Message
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.1
+
+
+class Checkpoints:
+    """Run it while there are `replies`, until cancelled."""
+
+    def __init__(self, replies: Iterable[Generation], heartbeat: Beating) -> None:
+        self._replies = replies
+        self._heartbeat = heartbeat
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if not self._heartbeat.database_answers:
+                continue
+            if due := [generation for generation in self._replies if generation.is_due]:
+                await self._save(due, time.monotonic())
+
+    async def _save(self, due: list[Generation], now: float) -> None:
+        """Together where that can be, so that one that can't be saved holds up no other."""
+        try:
+            for generation in due:
+                generation.saved_at = now
+                generation.writer.update_message()
+            replies = [generation.message for generation in due]
+            await stored(partial(Message.objects.checkpoint, replies))
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("A checkpoint failed, the next one saves its text: %s", error)
+            for generation in due:
+                generation.writer.is_dirty = True
+        except Exception:  # of one reply, which is found by saving each alone
+            if len(due) == 1:
+                logger.exception("Reply %s could not be saved for now", due[0].message.pk)
+            else:
+                for generation in due:
+                    await self._save([generation], now)

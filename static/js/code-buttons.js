@@ -1,0 +1,27 @@
+// Each block of code gets its button that copies it, since the renderer writes none.
+
+document.addEventListener("chat:shown", () => addButtons(document.getElementById("messages")));
+
+document.addEventListener("htmx:after:settle", ({ detail }) => {
+  for (const node of detail.newContent) {
+    if (node.nodeType === Node.ELEMENT_NODE && node.closest("#messages")) addButtons(node);
+  }
+});
+
+function addButtons(within) {
+  if (within.matches(".code")) addButton(within);
+  within.querySelectorAll(".code").forEach(addButton);
+}
+
+// First in its block, since frames add to what stands last.
+function addButton(code) {
+  if (code.querySelector(":scope > [data-copy-code]")) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "icon-button copy-code";
+  button.dataset.copyCode = "";
+  button.title = "Copy code";
+  button.setAttribute("aria-label", "Copy code");
+  button.innerHTML = '<svg class="icon" aria-hidden="true"><use href="#icon-copy"/></svg>';
+  code.prepend(button);
+}

@@ -1,0 +1,40 @@
+// Which conversation the page shows. Tells the document `chat:shown` where it is another one, or the
+// page's first, and `chat:named` where the new chat that it shows was stored and so has an address.
+// Where the shown one was deleted, a new chat takes its place: `chat:gone`, and then `chat:shown`.
+
+const tell = (name) => document.dispatchEvent(new Event(name));
+
+document.addEventListener("DOMContentLoaded", () => tell("chat:shown"));
+
+document.addEventListener("htmx:after:swap", ({ detail }) => {
+  if (detail.ctx.target?.id === "main") tell("chat:shown");
+});
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id === "title") setTitle(target.textContent.trim());
+  if (target.id !== "composer-state") return;
+  if (target.dataset.gone) leave();
+  else adopt(target.dataset);
+});
+
+const setAddress = (url) => history.replaceState({ htmx: true }, "", url);
+
+function setTitle(title) {
+  document.title = `${title} · chatapp`;
+}
+
+function adopt({ url, title, conversation }) {
+  if (!url || location.pathname + location.search === url) return;
+  setAddress(url);
+  setTitle(title);
+  const heading = document.getElementById("title");
+  heading.textContent = title;
+  heading.dataset.conversation = conversation;
+  tell("chat:named");
+}
+
+function leave() {
+  setAddress("/");
+  tell("chat:gone");
+  tell("chat:shown");
+}

@@ -1,0 +1,31 @@
+// Dialogs: a button with data-opens opens the one of that id, and so does "?" the sheet of shortcuts.
+// data-closes and a click beside it close it, as the browser does by Escape.
+
+import { OURS } from "./foreign.js";
+import { closeMenu } from "./menus.js";
+
+const isWrittenIn = (target) => target.matches?.("input, textarea, select, [contenteditable]");
+
+// Where the focus goes when it closes is where it is when it opens: no item of a menu that is gone.
+export function open(id) {
+  closeMenu();
+  if (!document.querySelector(":modal")) document.getElementById(id).showModal();
+}
+
+document.addEventListener("click", ({ target }) => {
+  const opens = target.closest?.(`[data-opens]${OURS}`);
+  if (opens) open(opens.dataset.opens);
+  if (target.closest?.(`dialog [data-closes]${OURS}`)) target.closest("dialog").close();
+});
+
+document.addEventListener("pointerdown", ({ target, clientX: x, clientY: y }) => {
+  if (!target.matches?.("dialog:modal")) return;
+  const { left, right, top, bottom } = target.getBoundingClientRect();
+  if (x < left || x > right || y < top || y > bottom) target.close(); // on its backdrop
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "?" || isWrittenIn(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  open("shortcuts");
+});

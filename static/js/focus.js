@@ -1,0 +1,21 @@
+// Who pressed a button that goes away keeps their place: Stop and Send take each other's, and Allow
+// and Deny go as soon as they are pressed.
+
+import { OURS } from "./foreign.js";
+import { focusBox } from "./message-box.js";
+
+const isNowhere = () => document.activeElement === document.body;
+
+let answered = ""; // the id of the tool call that was answered by key
+
+document.addEventListener("click", ({ target, detail: clicks }) => {
+  const call = target.closest?.(`.tool-answer > button${OURS}`)?.closest(".tool-call");
+  if (call) answered = clicks ? "" : call.id;
+});
+
+document.addEventListener("htmx:after:settle", ({ target, detail }) => {
+  const call = answered && detail.newContent.find(({ id }) => id === answered);
+  if (call && isNowhere()) call.querySelector("summary").focus({ preventScroll: true });
+  const isEnded = target.matches?.("[data-reply]:not([data-ending=streaming])");
+  if (isEnded && (isNowhere() || document.activeElement?.matches(".stop"))) focusBox();
+});

@@ -1,0 +1,93 @@
+// The rows of the models to choose from: made of a select's options, found again by what is typed.
+
+const FIRST = 12; // rows, more than the sheet shows: what follows them comes after they are seen
+const MOST = 200; // rows: what follows these is found by typing
+
+// What can be chosen in a select: its value, its group, its name, and what is said of it.
+export function entriesOf(select) {
+  return [...select.options].filter(({ value }) => value).map((option) => {
+    const { value, text, dataset } = option;
+    const group = option.closest("optgroup")?.label ?? "";
+    const id = value.slice(value.indexOf("/") + 1);
+    const about = [id === text ? "" : id, dataset.about].filter(Boolean).join(" · ");
+    return { value, group, text, about };
+  });
+}
+
+// Those that have every word of the query, somewhere; "gpt4" finds "GPT-4" too.
+export function matching(entries, query) {
+  const wanted = folded(query).split(/\s+/).filter(Boolean);
+  if (!wanted.length) return entries;
+  return entries.filter((entry) => {
+    const words = (entry.words ??= wordsOf(entry));
+    return wanted.every((word) => words.includes(word));
+  });
+}
+
+function wordsOf({ group, text, about }) {
+  const words = folded(`${group} ${text} ${about}`);
+  return `${words} ${joined(words)}`;
+}
+
+const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const joined = (text) => text.replace(/[^\p{L}\p{N}\s]+/gu, "");
+
+let later = 0; // draws the rest
+
+// Draws them in the list, grouped, and returns the rows: those through the chosen one now, the others
+// in a moment.
+export function draw(list, entries, chosen) {
+  const rows = [];
+  clearTimeout(later);
+  list.replaceChildren();
+  const first = Math.max(FIRST, entries.findIndex(({ value }) => value === chosen) + FIRST);
+  append(list, rows, entries.slice(0, Math.min(first, MOST)), chosen);
+  if (first < entries.length) later = setTimeout(() => drawRest(list, rows, entries, chosen), 50);
+  return rows;
+}
+
+function drawRest(list, rows, entries, chosen) {
+  append(list, rows, entries.slice(rows.length, MOST), chosen);
+  const left = entries.length - rows.length;
+  if (left) list.append(made("p", "model-more", `${left} more: type to find them.`));
+}
+
+function append(list, rows, entries, chosen) {
+  for (const entry of entries) {
+    let group = list.lastElementChild;
+    if (!group || group.ariaLabel !== entry.group) list.append((group = groupOf(entry.group)));
+    rows.push(rowOf(entry, rows.length, entry.value === chosen));
+    group.append(rows.at(-1));
+  }
+}
+
+function groupOf(name) {
+  const group = made("div", "model-group");
+  group.role = "group";
+  group.ariaLabel = name;
+  if (name) {
+    const heading = made("p", "model-group-name", name);
+    heading.ariaHidden = "true"; // the group's name says it
+    group.append(heading);
+  }
+  return group;
+}
+
+function rowOf({ value, text, about }, number, isChosen) {
+  const row = made("div", "model-row");
+  row.role = "option";
+  row.id = `model-row-${number}`;
+  row.ariaSelected = String(isChosen);
+  row.dataset.value = value;
+  row.append(made("span", "model-name", text));
+  if (about) row.append(made("span", "model-about", about));
+  return row;
+}
+
+function made(tag, name, text = "") {
+  const element = document.createElement(tag);
+  element.className = name;
+  element.textContent = text;
+  if (text) element.dir = "auto";
+  return element;
+}

@@ -1,0 +1,99 @@
+// A prompt on its way: it is shown at once, sent once more where a lost socket may have swallowed
+// it, and its text comes back to the box where no answer will come. htmx sends the form; this module
+// decides when it may, and under which id: each of its own, since other tabs have the same page.
+
+import { sendAgain, takesMessages } from "./htmx-socket.js";
+import { newId } from "./ids.js";
+import { box, fill, fillAbove, focusBox, form, tooLong } from "./message-box.js";
+import { CLOSE, isStreaming, say } from "./page.js";
+
+// Close codes after which no answer comes.
+const GIVES_BACK = [
+  CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS,
+];
+
+let pending = null; // the prompt that was sent and is not answered yet: {id, text, typed, message}
+let doubtful = null; // one that came back to the box, and that the server may have: {id, text}
+
+// The one that was typed, for the draft.
+export const unanswered = () => (pending?.typed ? pending : null);
+export const bubbleOf = (id) => document.getElementById(`m-${id}`);
+
+document.addEventListener("submit", (event) => {
+  if (event.target !== form()) return;
+  const isReady = box().value.trim() && !isStreaming() && !pending && takesMessages();
+  if (isReady && !tooLong()) return;
+  if (isReady) say(tooLong());
+  event.preventDefault();
+  event.stopPropagation();
+}, true);
+
+document.addEventListener("htmx:ws:before:message:outgoing", ({ target, detail: { message } }) => {
+  const { action, message: text } = message.values;
+  if (action !== "prompt") return;
+  const id = text === doubtful?.text ? doubtful.id : newId();
+  message.values.prompt = id;
+  pending = { id, text, typed: target === form(), message };
+  say("");
+  drawBubble();
+  if (!pending.typed) return;
+  fill("");
+  focusBox();
+});
+
+function drawBubble() {
+  const bubble = document.createElement("div");
+  bubble.className = "prompt pending";
+  bubble.id = `m-${pending.id}`;
+  bubble.dataset.message = pending.id;
+  bubble.innerHTML = '<h2 class="visually-hidden">You</h2><div class="bubble prose"></div>';
+  const typed = Object.assign(document.createElement("div"), { className: "typed", dir: "auto" });
+  typed.textContent = pending.text;
+  bubble.lastChild.append(typed);
+  document.getElementById("messages").append(bubble);
+}
+
+// ---- the server's answer, or its absence
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id === "problem" && pending && target.dataset.prompt === pending.id) return giveBack();
+  if (target.id === "composer-state" || target.id === "messages") settle();
+});
+
+function settle() {
+  if (!pending) return;
+  const bubble = bubbleOf(pending.id);
+  if (!bubble) return drawBubble(); // the thread was drawn anew without it
+  if (bubble.classList.contains("pending")) return;
+  pending = null;
+  document.dispatchEvent(new Event("chat:answered"));
+}
+
+// The socket was lost between the prompt and its answer. The server stores an id once.
+document.addEventListener("htmx:ws:after:connection", () => {
+  if (pending) sendAgain(pending.message);
+});
+
+document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
+  if (code === CLOSE.TOO_LARGE) say("That is too large to be sent. Shorten it, then send it again.");
+  if (GIVES_BACK.includes(code) && pending) giveBack();
+});
+
+function giveBack() {
+  const { id, text, typed } = pending;
+  pending = null;
+  bubbleOf(id)?.remove();
+  if (!typed) return;
+  putBack(id, text);
+  box().focus();
+}
+
+// To the box; sent again as it was, it is stored once.
+export function putBack(id, text) {
+  doubtful = { id, text };
+  fillAbove(text);
+}
+
+document.addEventListener("chat:shown", () => {
+  pending = doubtful = null; // it belongs to the page that was left, and its draft is kept there
+});

@@ -1,0 +1,16 @@
+// Reasoning folds once it has been thought, unless the person has unfolded or folded it by hand.
+
+import { OURS } from "./foreign.js";
+
+const byHand = new WeakSet();
+
+document.addEventListener("click", ({ target }) => {
+  const summary = target.closest?.(`.reasoning > summary${OURS}`);
+  if (summary) byHand.add(summary.parentElement);
+});
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.matches?.("summary[data-thought]") && !byHand.has(target.parentElement)) {
+    target.parentElement.open = false;
+  }
+});

@@ -1,0 +1,62 @@
+// The thread stays at its end while a reply streams, unless the person has scrolled away; a button
+// leads back there.
+
+const NEAR = 32; // px from the end that still count as being there
+
+let scroller = null;
+let isPinned = true;
+let lastTop = 0;
+
+const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+const resized = new ResizeObserver(() => {
+  if (isPinned) toEnd();
+  else drawButton();
+});
+
+document.addEventListener("chat:shown", () => {
+  resized.disconnect();
+  scroller = document.getElementById("scroller");
+  scroller.addEventListener("scroll", scrolled, { passive: true });
+  scroller.addEventListener("wheel", (event) => {
+    if (event.deltaY < 0 && scroller.scrollHeight > scroller.clientHeight) isPinned = false;
+  }, { passive: true });
+  resized.observe(scroller);
+  resized.observe(document.getElementById("messages"));
+  toEnd();
+});
+
+document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
+  if (["prompt", "continue", "retry"].includes(detail.message.values.action)) isPinned = true;
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (target.closest?.("[data-to-latest]")) toEnd();
+});
+
+function scrolled() {
+  const top = scroller.scrollTop;
+  if (top < lastTop) isPinned = distance() < 1;
+  else if (distance() < NEAR) isPinned = true;
+  lastTop = top;
+  drawButton();
+}
+
+function toEnd() {
+  isPinned = true;
+  scroller.scrollTop = scroller.scrollHeight;
+  lastTop = scroller.scrollTop;
+  drawButton();
+}
+
+// Moves the thread by as many pixels, for who wants to see another place of it.
+export function scrollBy(pixels) {
+  scroller.scrollTop += pixels;
+  isPinned = distance() < 1;
+}
+
+function drawButton() {
+  const button = document.querySelector("[data-to-latest]");
+  const isHidden = isPinned || distance() < NEAR;
+  if (button.hidden !== isHidden) button.hidden = isHidden;
+}

@@ -1,0 +1,9 @@
+// Whether the person is still signed in here, asked of the server by the list of conversations;
+// undefined where it does not answer.
+
+export async function isSignedIn() {
+  const list = document.getElementById("conversations").getAttribute("hx-get");
+  const answer = await fetch(list, { redirect: "manual" }).catch(() => null);
+  if (answer?.ok) return true;
+  if (answer?.type === "opaqueredirect") return false;
+}

@@ -1,0 +1,27 @@
+// Keys: Enter sends (or what send-by.js says), Escape stops, "/" goes to the box, and Ctrl or Cmd
+// with Shift and O begins a new chat. Keys that write a character in an input method are left alone.
+
+import { box, form } from "./message-box.js";
+import { isStreaming } from "./page.js";
+import { sends } from "./send-by.js";
+
+const isTyping = (target) => target.matches?.("input, textarea, select, [contenteditable]");
+
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
+  if (document.querySelector(":modal, :popover-open")) return; // which has the keys
+  if (target === box() && sends(event)) {
+    event.preventDefault();
+    form().requestSubmit();
+  } else if (key === "Escape" && isStreaming()) {
+    event.preventDefault();
+    form().querySelector(".stop").click();
+  } else if (key === "/" && !isTyping(target) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    box().focus();
+  } else if (key.toLowerCase() === "o" && event.shiftKey && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    document.querySelector("[data-new-chat]").click();
+  }
+});

@@ -1,0 +1,136 @@
+"""Accounts: the first by the setup link, the others by an administrator; signing in and out."""
+
+import pytest
+from django.test import Client
+
+from chatapp.accounts.setup_link import is_setup_token, setup_token
+from chatapp.models import User
+from tests.conftest import PASSWORD
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def stranger() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+def fields(username: str = "ada", password: str = PASSWORD) -> dict[str, str]:
+    return {"username": username, "email": "", "password1": password, "password2": password}
+
+
+def test_the_setup_link_makes_the_first_administrator(stranger: Client) -> None:
+    link = f"/setup/{setup_token()}/"
+    assert stranger.get(link).status_code == 200
+    assert stranger.post(link, fields()).headers["location"] == "/"
+    ada = User.objects.get()
+    assert (ada.username, ada.is_staff, ada.is_superuser) == ("ada", True, True)
+    assert ada.check_password(PASSWORD)
+    assert stranger.session["_auth_user_id"] == str(ada.pk)
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/", "/accounts/login/"])
+def test_before_the_setup_whoever_comes_is_told_where_the_link_is(
+    stranger: Client, path: str
+) -> None:
+    page = stranger.get(path, follow=True).text
+    assert "in its terminal or log" in page
+    assert "manage.py setup_link" in page
+    assert str(setup_token()) not in page
+    assert "Ask an administrator" not in page
+    User.objects.create_user("ada", password=PASSWORD)
+    page = stranger.get(path, follow=True).text
+    assert "setup_link" not in page
+    assert "Ask an administrator" in page
+
+
+def test_the_setup_link_works_once(stranger: Client) -> None:
+    token = setup_token()
+    assert token
+    stranger.post(f"/setup/{token}/", fields())
+    Client(headers={"host": "localhost"}).post(f"/setup/{token}/", fields("eve"))
+    assert [user.username for user in User.objects.all()] == ["ada"]
+    assert setup_token() is None
+    assert not is_setup_token(token)
+
+
+def test_a_guessed_setup_link_is_not_found(stranger: Client) -> None:
+    assert stranger.post("/setup/guessed/", fields()).status_code == 404
+    assert not User.objects.exists()
+
+
+@pytest.mark.parametrize("password", ["short", "password", "83736251984"])
+def test_the_first_password_must_be_good(stranger: Client, password: str) -> None:
+    answer = stranger.post(f"/setup/{setup_token()}/", fields(password=password))
+    assert answer.status_code == 200
+    assert not User.objects.exists()
+
+
+def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) -> None:
+    link = f"/setup/{setup_token()}/"
+    assert focused(stranger.get(link).text) == ["username"]
+    assert focused(stranger.post(link, fields(password="short")).text) == ["password2"]
+
+
+def test_nobody_signs_up(stranger: Client, alice: User) -> None:
+    stranger.post("/accounts/signup/", fields("eve"))
+    assert [user.username for user in User.objects.all()] == ["alice"]
+    page = stranger.get("/accounts/signup/").content.decode()
+    assert 'name="password1"' not in page
+
+
+@pytest.mark.parametrize("login", ["alice", "alice@example.org"])
+def test_username_or_email_signs_in(stranger: Client, alice: User, login: str) -> None:
+    User.objects.update(email="alice@example.org")
+    answer = stranger.post("/accounts/login/", {"login": login, "password": PASSWORD})
+    assert answer.headers["location"] == "/"
+    assert stranger.get("/").status_code == 200
+
+
+def test_the_cursor_stands_where_one_signs_in(stranger: Client, alice: User) -> None:
+    path = "/accounts/login/"
+    assert focused(stranger.get(path).text) == ["login"]
+    wrong = stranger.post(path, {"login": "alice", "password": "no"})
+    assert focused(wrong.text) == ["password"]
+
+
+def focused(page: str) -> list[str]:
+    fields = parse(page).find_all("input")
+    return [one.attributes["name"] for one in fields if "autofocus" in one.attributes]
+
+
+def test_a_wrong_password_does_not(stranger: Client, alice: User) -> None:
+    assert (
+        stranger.post("/accounts/login/", {"login": "alice", "password": "no"}).status_code == 200
+    )
+    assert stranger.get("/").status_code == 302
+
+
+def test_an_inactive_account_does_not_sign_in(stranger: Client, alice: User) -> None:
+    User.objects.update(is_active=False)
+    stranger.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    assert stranger.get("/").status_code == 302
+
+
+def test_the_password_can_be_changed(alices: Client, alice: User) -> None:
+    new = "another horse entirely"
+    change = {"oldpassword": PASSWORD, "password1": new, "password2": new}
+    assert alices.post("/accounts/password/change/", change).status_code == 302
+    alice.refresh_from_db()
+    assert alice.check_password(new)
+
+
+def test_the_old_password_is_wanted_for_a_new_one(alices: Client, alice: User) -> None:
+    new = "another horse entirely"
+    change = {"oldpassword": "wrong", "password1": new, "password2": new}
+    assert alices.post("/accounts/password/change/", change).status_code == 200
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+def test_signing_out_takes_a_post(alices: Client) -> None:
+    assert alices.get("/accounts/logout/").status_code == 200
+    assert alices.get("/").status_code == 200
+    assert alices.post("/accounts/logout/").headers["location"] == "/accounts/login/"
+    assert alices.get("/").status_code == 302

@@ -1,0 +1,180 @@
+"""A person is erased: no word of theirs stays, whatever they did, and nobody else loses one."""
+
+import asyncio
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
+from django.core import serializers
+from django.db import connection
+from django.test import Client
+
+from chatapp import rendering
+from chatapp.accounts.erasing import LastAdministrator, erase
+from chatapp.close_codes import CloseCode
+from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User
+from chatapp.upstream.wire.reply import Ending
+from chatapp.worker import worker
+from tests.conftest import PASSWORD
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.stored import answered, end, reply_of
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CANARY = "canarybird"
+PEOPLE = "/admin/chatapp/user/"
+
+
+@pytest.fixture
+def carol(connected: Upstream) -> User:
+    carol = User.objects.create_user(
+        f"carol-{CANARY}", email=f"{CANARY}@x.test", password=PASSWORD, last_name=CANARY
+    )
+    carol.groups.add(Group.objects.create(name="readers"))
+    write(carol, connected, CANARY)
+    return carol
+
+
+def write(person: User, upstream: Upstream, word: str) -> Conversation:
+    """A conversation with two branches and an image, that has the word everywhere."""
+    conversation = person.conversations.create(title=f"Of {word}")
+    prompt, first = conversation.ask(uuid4(), f"ask {word}", None, upstream, f"m-{word}", uuid4())
+    end(first, reply_of(f"answer {word}", f"thought {word}"))
+    other = conversation.answer(prompt, upstream, f"m-{word}", uuid4())
+    end(other, reply_of(f"other {word}"), Ending.STOPPED)
+    image = b"GIF89a" + word.encode()
+    ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=image)
+    answered(conversation, upstream, f"then {word}", first)
+    return conversation
+
+
+def everything() -> str:
+    """What all tables have, and what sessions and images say in a code of their own."""
+    models = apps.get_models(include_auto_created=True)
+    told = [serializers.serialize("json", model._default_manager.all()) for model in models]
+    images = [bytes(one.data).decode("latin-1") for one in ReplyImage.objects.all()]
+    sessions = [str(session.get_decoded()) for session in Session.objects.all()]
+    return "\n".join([*told, *images, *sessions])
+
+
+def sign_in(name: str) -> Client:
+    client = Client(headers={"host": "localhost"})
+    answer = client.post("/accounts/login/", {"login": name, "password": PASSWORD})
+    assert answer.status_code == 302
+    return client
+
+
+def test_no_word_of_theirs_stays_in_any_table(
+    carol: User, olive: User, alice: User, connected: Upstream
+) -> None:
+    write(alice, connected, "sparrow")
+    sign_in(carol.username)
+    olives = sign_in("olive")
+    olives.post(f"{PEOPLE}{carol.pk}/change/", {"username": carol.username, "first_name": "C"})
+    assert everything().count(CANARY) > 12
+    before = everything().count("sparrow")
+    answer = olives.post(f"{PEOPLE}{carol.pk}/delete/", {"post": "yes"})
+    assert answer.status_code == 302
+    assert CANARY not in everything()
+    assert f"Person {carol.pk}, erased" in everything()
+    assert everything().count("sparrow") == before
+
+
+def test_the_page_counts_what_goes_and_shows_nothing_of_it(carol: User, olives: Client) -> None:
+    page = olives.get(f"{PEOPLE}{carol.pk}/delete/").content.decode()
+    for line in ("Conversations: 1", "Messages: 5", "Images: 1", "Users: 1"):
+        assert line in page
+    assert "Replies that are being written for them are ended" in page
+    assert "ask canary" not in page
+    assert "Of canary" not in page
+
+
+def test_several_go_at_once(carol: User, alice: User, olives: Client) -> None:
+    both = [str(carol.pk), str(alice.pk)]
+    chosen = {"action": "delete_selected", "_selected_action": both}
+    assert "Conversations: 1" in olives.post(PEOPLE, chosen).content.decode()
+    olives.post(PEOPLE, chosen | {"post": "yes"})
+    assert [person.username for person in User.objects.all()] == ["olive"]
+    assert CANARY not in everything()
+
+
+def test_nobody_is_touched_where_no_administrator_would_be_left(olive: User, carol: User) -> None:
+    before = everything()
+    with pytest.raises(LastAdministrator):
+        erase([carol, olive])
+    assert everything() == before
+
+
+async def test_what_runs_for_them_ends_and_their_tabs_close(
+    tab: Tab, alice: User, olive: User, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta(f"Half a {CANARY}"), Stall())
+    await tab.ask(f"Where is the {CANARY}?")
+    request = await upstream.until_requested()
+    await tab.until("Half a")
+    await sync_to_async(erase)([alice])
+    assert await tab.until_closed() == CloseCode.DEACTIVATED
+    assert (await request.until_closed()).was_streaming
+    await worker().until_saved()
+    assert CANARY not in await sync_to_async(everything)()
+
+
+async def test_no_text_of_theirs_is_kept_rendered(
+    tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten = asyncio.Event()
+    monkeypatch.setattr(rendering, "forget", forgotten.set)
+    await sync_to_async(erase)([alice])
+    async with asyncio.timeout(10):
+        await forgotten.wait()
+
+
+def test_where_it_fails_midway_it_can_be_done_again(
+    carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise ArithmeticError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(User, "delete", fail)
+        with pytest.raises(ArithmeticError):
+            erase([carol])
+    carol.refresh_from_db()
+    assert not carol.is_active
+    erase([carol])
+    assert CANARY not in everything()
+
+
+def test_ten_thousand_messages_go_in_short_transactions(
+    alice: User, olive: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = alice.conversations.create(title="Long")
+    messages = [Message(conversation=conversation, role="assistant") for _ in range(10_000)]
+    Message.objects.bulk_create(messages)
+    Usage.objects.bulk_create(Usage(message=one, provenance="unknown") for one in messages)
+    steps: list[int] = []
+    erase_some = Conversation.erase_newest
+
+    def counted(self: Conversation) -> int:
+        assert not connection.in_atomic_block
+        steps.append(erase_some(self))
+        return steps[-1]
+
+    monkeypatch.setattr(Conversation, "erase_newest", counted)
+    erase([alice])
+    assert steps == [500] * 20 + [0]
+    assert not Usage.objects.exists()
+
+
+def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("of SQLite's files")
+    path = Path(connection.settings_dict["NAME"])
+    erase([carol])
+    for file in (path, path.with_name(path.name + "-wal")):
+        assert CANARY.encode() not in file.read_bytes()

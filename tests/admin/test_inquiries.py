@@ -1,0 +1,86 @@
+"""The button that asks what an upstream does: what it shows, and who may press it."""
+
+import asyncio
+import re
+
+import httpx
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from chatapp.models import Upstream, User
+from tests.conftest import signed_in
+from tests.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
+from tests.live import Site
+from tests.program import WAIT_SECONDS
+from tests.upstream.check import KEY
+
+
+def path(connected: Upstream, what: str = "check") -> str:
+    return f"/admin/chatapp/upstream/{connected.pk}/{what}/"
+
+
+def test_the_button_shows_the_table(
+    olives: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    assert path(connected) in olives.get(path(connected, "change")).content.decode()
+    upstream.models = ["<script>alert(1)</script>"]
+    upstream.script(*answer())
+    upstream.fail(500, {"error": KEY})
+    page = olives.post(path(connected)).content.decode()
+    assert "It can serve the app." in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert(1)" not in page
+    assert KEY not in page
+    assert upstream.chat_requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_the_button_tells_why_an_upstream_cannot_serve(
+    olives: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail_models(401, {"error": "<b>wrong</b>"})
+    page = olives.post(path(connected)).content.decode()
+    assert "It can't serve the app. It refuses the key." in page
+    assert "&lt;b&gt;wrong&lt;/b&gt;" in page
+
+
+def test_only_who_may_change_an_upstream_may_check_it(
+    alices: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    stan = User.objects.create_user("stan", is_staff=True)
+    stan.user_permissions.set(Permission.objects.filter(codename="view_upstream"))
+    stans = signed_in(stan)
+    assert path(connected) not in stans.get(path(connected, "change")).content.decode()
+    assert stans.post(path(connected)).status_code == 403
+    assert alices.post(path(connected)).status_code == 302
+    assert upstream.requests == []
+
+
+def test_a_check_is_asked_for_by_the_form_alone(
+    olive: User, olives: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    assert olives.get(path(connected)).status_code == 405
+    assert olives.post("/admin/chatapp/upstream/999/check/").status_code == 404
+    strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
+    strict.force_login(olive)
+    assert strict.post(path(connected)).status_code == 403
+    assert upstream.requests == []
+
+
+async def test_a_check_keeps_nobody_waiting(site: Site, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(delta("Hello"), pause, usage(), finish(), done())
+    with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
+        async with httpx.AsyncClient(
+            base_url=server.url, cookies=site.olive.cookies, trust_env=False, timeout=WAIT_SECONDS
+        ) as olive:
+            listed = (await olive.get("/admin/chatapp/upstream/")).text
+            found = re.search(r"/admin/chatapp/upstream/\d+/", listed)
+            assert found
+            password = await olive.get("/accounts/reauthenticate/")
+            token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
+            checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
+            assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
+            assert (await olive.get("/admin/")).status_code == 200
+            assert not checking.done()
+            pause.release()
+            assert "It can serve the app." in (await checking).text

@@ -1,0 +1,112 @@
+"""Upstreams: keys go in and never come out; who may press the button that checks one."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from chatapp.models import Upstream
+
+REQUESTS = {
+    "dialect": "auto",
+    "parameters": "{}",
+    "offers_tools": "on",
+    "silence_seconds": "300",
+}
+pytestmark = pytest.mark.django_db(transaction=True)
+UPSTREAMS = "/admin/chatapp/upstream/"
+
+
+def test_what_the_clock_costs_stands_beside_its_setting(
+    olives: Client, connected: Upstream
+) -> None:
+    page = olives.get(f"{UPSTREAMS}{connected.pk}/change/").content.decode()
+    assert re.search(r"About 1\d\d tokens a request", page)
+
+
+def test_a_stored_key_is_never_shown(olives: Client, connected: Upstream) -> None:
+    for path in (UPSTREAMS, f"{UPSTREAMS}{connected.pk}/change/"):
+        page = olives.get(path)
+        assert page.status_code == 200
+        assert "sk-very-secret" not in page.content.decode()
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("", "sk-very-secret"), ("sk-new", "sk-new")])
+def test_an_empty_key_field_keeps_the_stored_one(
+    olives: Client, connected: Upstream, typed: str, kept: str
+) -> None:
+    form = {
+        "name": "Renamed",
+        "base_url": connected.base_url,
+        "new_api_key": typed,
+        "enabled": "on",
+        **REQUESTS,
+    }
+    answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
+    assert answer.status_code == 302
+    connected.refresh_from_db()
+    assert (connected.name, connected.api_key) == ("Renamed", kept)
+
+
+def test_a_refused_form_does_not_repeat_the_typed_key(olives: Client, connected: Upstream) -> None:
+    form = {
+        "name": "X",
+        "base_url": "no url",
+        "new_api_key": "sk-typed",
+        "enabled": "on",
+        **REQUESTS,
+    }
+    answer = olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
+    assert answer.status_code == 200
+    assert "sk-typed" not in answer.content.decode()
+    connected.refresh_from_db()
+    assert connected.api_key == "sk-very-secret"
+
+
+def test_the_environments_upstream_keeps_its_address(olives: Client, connected: Upstream) -> None:
+    Upstream.objects.update(from_environment=True)
+    form = {
+        "name": "X",
+        "base_url": "http://evil/v1",
+        "new_api_key": "",
+        "enabled": "on",
+        **REQUESTS,
+    }
+    olives.post(f"{UPSTREAMS}{connected.pk}/change/", form)
+    connected.refresh_from_db()
+    assert (connected.name, connected.base_url.startswith("http://127.0.0.1")) == ("Fake", True)
+
+
+def posted(olives: Client, upstream: Upstream, **fields: str) -> str:
+    """The answer to the form, as text; "" where it was taken."""
+    form = {"name": "Fake", "base_url": upstream.base_url, "enabled": "on", **REQUESTS, **fields}
+    answer = olives.post(f"{UPSTREAMS}{upstream.pk}/change/", form)
+    upstream.refresh_from_db()
+    return "" if answer.status_code == 302 else answer.text
+
+
+def test_a_misspelt_parameter_is_asked_about(olives: Client, connected: Upstream) -> None:
+    misspelt = {"parameters": '{"temperatur": 0.2, "top_p": "0.9"}'}
+    page = posted(olives, connected, **misspelt)
+    assert "“temperatur” is no parameter that is known. Did you mean “temperature”?" in page
+    assert "“top_p” should be a number, and is the text “0.9”." in page
+    assert 'type="checkbox" name="takes_doubtful"' in page
+    assert connected.parameters == {}
+    assert not posted(olives, connected, **misspelt, takes_doubtful="on")
+    assert connected.parameters == {"temperatur": 0.2, "top_p": "0.9"}
+    assert not posted(olives, connected, **misspelt)  # what was confirmed is not asked again
+
+
+def test_nobody_is_asked_where_nothing_is_doubtful(olives: Client, connected: Upstream) -> None:
+    page = olives.get(f"{UPSTREAMS}{connected.pk}/change/").text
+    assert 'type="checkbox" name="takes_doubtful"' not in page
+    assert not posted(olives, connected, parameters='{"temperature": 0.2, "top_k": 40}')
+
+
+@pytest.mark.parametrize("models", ["= A name", "gpt 4 = A name", "gpt-4o ="])
+def test_a_model_that_is_named_without_its_id_or_name_is_refused(
+    olives: Client, connected: Upstream, models: str
+) -> None:
+    page = posted(olives, connected, offered_models=models)
+    assert "is no model with its name, for example: gpt-4o = The quick one" in page
+    assert connected.offered_models == ""

@@ -1,0 +1,308 @@
+"""axe-core finds nothing on any page, in any of its states: wide and narrow, light and dark."""
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any, Literal
+
+import pytest
+from django.template.loader import render_to_string
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import (
+    FakeUpstream,
+    Stall,
+    Step,
+    choice,
+    delta,
+    done,
+    finish,
+    reasoning,
+    refusal,
+    role,
+    usage,
+)
+from tests.live import PASSWORD, ROOT, Server, Site
+
+AXE = (ROOT / "tests/vendor/axe-core-4.14.1/axe.min.js").read_text()
+WIDTHS = {"wide": 1280, "narrow": 390}
+# To preload, for one rule about turned phones, it would put styles into the page.
+RUN = "axe.run(document, { resultTypes: ['violations'], preload: false })"
+# What is on its way from one scheme to the other has neither's colours.
+SETTLE = """() => new Promise((resolve) => requestAnimationFrame(() => {
+  for (const one of document.getAnimations()) {
+    if (one instanceof CSSTransition) one.finish();
+  }
+  requestAnimationFrame(resolve);
+}))"""
+SCHEMES: list[Literal["light", "dark"]] = ["light", "dark"]
+
+RICH = """\
+# A heading
+
+Words with `code`, a [link](https://example.org/) and $\\sqrt{b^2-4ac}$.
+
+## Another
+
+- [x] done
+- [ ] open
+
+1. one
+2. two
+
+> Quoted.
+
+| left | right |
+|------|------:|
+| a    | 1     |
+
+```python
+def wide(): return "%s"
+```
+
+$$\\begin{pmatrix} 1 & 2 \\\\ 3 & 4 \\end{pmatrix}$$
+""" % ("x" * 200)
+
+
+def violations(page: Page, besides: Collection[str] = ()) -> list[str]:
+    """Each rule that is broken as it looks now, and by what; besides some, each with its reason."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    page.evaluate(SETTLE)
+    found = page.evaluate(RUN)
+    return [_told(rule) for rule in found["violations"] if rule["id"] not in besides]
+
+
+def _told(rule: dict[str, Any]) -> str:
+    nodes = "; ".join(f"{node['target']} {node['failureSummary']}" for node in rule["nodes"][:4])
+    return f"{rule['id']}: {rule['help']}: {nodes}"
+
+
+def expect_accessible(page: Page, besides: Collection[str] = ()) -> None:
+    """In both widths and both schemes, and afterwards as it was."""
+    before = page.viewport_size
+    found: dict[str, list[str]] = {}
+    for width, pixels in WIDTHS.items():
+        page.set_viewport_size({"width": pixels, "height": 800})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found[f"{width} {scheme}"] = violations(page, besides)
+            overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            if overflow > 0:
+                found[f"{width} {scheme}"].append(f"{overflow} px wider than the window")
+    if before:
+        page.set_viewport_size(before)
+    told = {where: rules for where, rules in found.items() if rules}
+    assert not told, json.dumps(told, indent=1)
+
+
+@pytest.fixture
+def page(sit_down: SitDown) -> Page:
+    """Of somebody who has not signed in."""
+    desk = sit_down()
+    desk.expect_error("404|403|400")
+    return desk.context.new_page()
+
+
+@pytest.mark.parametrize(
+    "path", ["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]
+)
+def test_before_signing_in(page: Page, server: Server, path: str) -> None:
+    page.goto(server.url + path)
+    expect_accessible(page)
+
+
+def test_signing_in_with_a_wrong_password(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/accounts/login/")
+    page.get_by_label("Username").or_(page.get_by_label("Login")).first.fill("nobody")
+    page.get_by_label("Password").first.fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+    expect_accessible(page)
+
+
+def test_the_set_up_and_its_errors(page: Page, site: Site, upstream: FakeUpstream) -> None:
+    with site.empty_server(OPENAI_BASE_URL=upstream.base_url) as server:
+        page.goto(f"{server.url}/")
+        expect_accessible(page)
+        page.goto(server.url + server.wait_for(r"(/setup/\w+/)")[1])
+        expect_accessible(page)
+        for field in page.locator("input:is([type=text], [type=password])").all():
+            field.fill("a")
+        page.locator("main form button").last.click()
+        expect(page.locator("[aria-invalid=true]").first).to_be_visible()
+        expect_accessible(page)
+        page.close()
+
+
+@pytest.mark.parametrize("status", [400, 403, "403_csrf", 404, 429, 500, 503])
+def test_pages_of_errors(page: Page, server: Server, status: int | str) -> None:
+    html = render_to_string(f"{status}.html", {"retry_after": 600})
+    page.route("**/failing", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page.goto(f"{server.url}/failing")
+    # While the database is away there is nothing to read or to type that loading anew could take.
+    expect_accessible(page, {"meta-refresh"} if status == 503 else ())
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"]
+)
+def test_signed_in(desk: Desk, path: str) -> None:
+    desk.expect_error("404")
+    page = desk.context.new_page()
+    page.goto(desk.url + path)
+    expect_accessible(page)
+
+
+# ---- the thread
+
+ENDINGS: dict[str, list[Step]] = {
+    "rich": [role(), reasoning("Hm, **well**."), delta(RICH), finish(), usage(), done()],
+    "refused": [role(), refusal("I would rather not."), finish(), done()],
+    "cut off": [delta("Half of")],
+    "filtered": [delta("Half"), finish("content_filter"), done()],
+    "nothing": [finish("stop"), done()],
+    "calls a tool": [
+        role(),
+        choice({"tool_calls": [{"index": 0, "id": "1", "function": {"name": "look_up"}}]}),
+        choice({"tool_calls": [{"index": 0, "function": {"arguments": '{"a": 1}'}}]}),
+        finish("tool_calls"),
+        done(),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
+    upstream.script(*ENDINGS[name])
+    tab.ask("Show me\n\n    all of it")
+    expect(tab.page.locator("[data-ending]:not([data-ending=streaming])")).to_have_count(1)
+    expect_accessible(tab.page)
+    for summary in tab.reply.locator("summary:visible").all():
+        summary.click()
+    expect_accessible(tab.page)
+
+
+def test_a_reply_that_failed(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.fail(401, {"error": {"message": "bad key"}})
+    tab.ask("Hello?")
+    tab.expect_ending("failed")
+    expect_accessible(tab.page)
+
+
+def test_a_reply_that_streams(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), reasoning("Hm."), delta("Half of "), Stall())
+    tab.ask("Hello?")
+    expect(tab.answer).to_have_text("Half of")
+    expect_accessible(tab.page)
+    tab.stop.click()
+    tab.expect_ending("stopped")
+
+
+def test_a_long_reply_scrolled_away_from_its_end(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), delta(f"{RICH}\n\n" * 12), finish(), done())
+    tab.ask("Much")
+    tab.expect_ending("complete")
+    tab.page.locator("#scroller").evaluate("scroller => { scroller.scrollTop = 400 }")
+    expect(tab.page.get_by_role("button", name="Latest")).to_be_visible()
+    expect_accessible(tab.page)
+
+
+# ---- what opens
+
+
+@pytest.fixture
+def hello(tab: Tab, upstream: FakeUpstream) -> Tab:
+    """A tab on a conversation."""
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    return tab
+
+
+def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
+    hello.page.get_by_role("button", name="Account").click()
+    expect_accessible(hello.page)
+    hello.page.get_by_role("button", name="Keyboard shortcuts").click()
+    expect_accessible(hello.page)
+
+
+@pytest.mark.parametrize("item", ["", "Rename", "Delete"])
+def test_the_menu_of_a_conversation_and_its_dialogs(hello: Tab, item: str) -> None:
+    hello.page.get_by_role("button", name="Options for Hello").click()
+    if item:
+        hello.page.get_by_role("menuitem", name=item).click()
+    expect_accessible(hello.page)
+
+
+def test_the_picker(hello: Tab) -> None:
+    hello.page.get_by_role("combobox", name="Model").click()
+    expect(hello.page.get_by_role("dialog", name="Choose a model")).to_be_visible()
+    expect_accessible(hello.page)
+
+
+def test_the_sidebar_on_a_phone(sit_down: SitDown, site: Site) -> None:
+    tab = sit_down(site.person(), viewport={"width": 390, "height": 800}).open()
+    tab.page.get_by_role("button", name="Conversations").click()
+    for scheme in SCHEMES:
+        tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        # The page lies behind it, inert, as behind a dialog.
+        assert violations(tab.page, {"landmark-one-main", "page-has-heading-one"}) == []
+
+
+# ---- administration
+
+ADMIN = {
+    "index": "/admin/",
+    "people": "/admin/chatapp/user/",
+    "a new person": "/admin/chatapp/user/add/",
+    "a person": "/admin/chatapp/user/1/change/",
+    "deleting a person": "/admin/chatapp/user/2/delete/",
+    "upstreams": "/admin/chatapp/upstream/",
+    "a new upstream": "/admin/chatapp/upstream/add/",
+    "an upstream": "/admin/chatapp/upstream/1/change/",
+    "a new tool server": "/admin/chatapp/toolserver/add/",
+    "conversations": "/admin/chatapp/conversation/",
+}
+
+# What Django's own widgets do: the search field's label is a picture, whose alternative axe does
+# not take for a label; the filter of groups has its name on an element that may have none.
+DJANGOS = {"conversations": {"label-title-only"}, "a person": {"aria-prohibited-attr"}}
+
+
+@pytest.fixture
+def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
+    """The operator's page, who has said once more who she is."""
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}/admin/chatapp/toolserver/add/")
+    if page.get_by_role("heading", name="Confirm it is you").is_visible():
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_label("Name:")).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("name", ADMIN)
+def test_administration(olive: Page, server: Server, name: str) -> None:
+    olive.goto(server.url + ADMIN[name])
+    expect_accessible(olive, DJANGOS.get(name, ()))
+
+
+def test_administrations_errors(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/admin/chatapp/upstream/add/")
+    olive.get_by_role("button", name="Save", exact=True).click()
+    expect(olive.locator(".errornote")).to_be_visible()
+    expect_accessible(olive)
+
+
+def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/admin/chatapp/upstream/1/change/")
+    olive.get_by_role("button", name=re.compile("Check")).click()
+    expect(olive.get_by_role("heading", name="What Default does")).to_be_visible()
+    expect_accessible(olive)
+
+
+def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/admin/chatapp/conversation/")
+    olive.locator("#result_list tbody th a").first.click()
+    expect_accessible(olive)

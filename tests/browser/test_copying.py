@@ -1,0 +1,97 @@
+"""What is copied is what the model wrote."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, Tab
+from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, reasoning, role, usage
+
+CODE = "if a:\n\n    b = '  '  \n\tc\n\n"
+MARKDOWN = (
+    "# Roots\n\n1. $\\sqrt{b^2 - 4ac}$ of\n2. *it*, __and__ `x`\n\n- [x] done\n\n"
+    f"```python\n{CODE}```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.  \n"
+)
+READ = """async () => {
+  const [item] = await navigator.clipboard.read();
+  const read = async (type) => item.types.includes(type) ? (await item.getType(type)).text() : "";
+  return [await read("text/plain"), await read("text/html")];
+}"""
+NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', {value: undefined})"
+
+
+@pytest.fixture
+def reader(desk: Desk) -> Page:
+    """A page of Alice's that reads the clipboard."""
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=desk.url)
+    page = desk.context.new_page()
+    page.goto(desk.url + "/help/")
+    return page
+
+
+def copied(reader: Page) -> tuple[str, str]:
+    reader.bring_to_front()
+    text, html = reader.evaluate(READ)
+    return text, html
+
+
+def answered(desk: Desk, upstream: FakeUpstream, markdown: str = MARKDOWN) -> Tab:
+    upstream.script(role(), reasoning("Hm."), delta(markdown), finish(), usage(), done())
+    tab = desk.open()
+    tab.ask("Well?")
+    tab.expect_ending("complete")
+    return tab
+
+
+@pytest.mark.parametrize("clipboard", ["open", "closed"])
+def test_a_reply_is_copied_as_markdown_and_as_html(
+    desk: Desk, reader: Page, upstream: FakeUpstream, clipboard: str
+) -> None:
+    if clipboard == "closed":
+        desk.context.add_init_script(NO_CLIPBOARD)  # as where there is no TLS
+    tab = answered(desk, upstream)
+    tab.reply.get_by_role("button", name="Copy reply").click()
+    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    text, html = copied(reader)
+    assert text == MARKDOWN
+    for part in ("<h3", "<ol", "<table", "<math", "checkbox"):
+        assert part in html
+    assert "button" not in html
+    assert "Hm." not in text + html
+
+
+def test_code_is_copied_exactly(desk: Desk, reader: Page, upstream: FakeUpstream) -> None:
+    tab = answered(desk, upstream)
+    for _ in ("as it came", "and after a reload"):
+        tab.page.bring_to_front()
+        tab.reply.get_by_role("button", name="Copy code").click()
+        expect(tab.page.locator("#announcer")).to_have_text("Copied")
+        text, html = copied(reader)
+        assert (text, html) == (CODE.removesuffix("\n"), "")
+        reader.evaluate("navigator.clipboard.writeText('')")
+        tab.reload()
+
+
+def test_a_stopped_reply_copies_what_there_is(
+    desk: Desk, reader: Page, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half *of"), Stall())
+    tab = desk.open()
+    tab.ask("Well?")
+    expect(tab.answer).to_contain_text("Half")
+    tab.stop.click()
+    tab.expect_ending("stopped")
+    tab.reply.get_by_role("button", name="Copy reply").click()
+    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    assert copied(reader)[0] == "Half *of"
+
+
+def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> None:
+    desk.expect_error("Failed to load resource|ERR_FAILED")
+    tab = answered(desk, upstream)
+    tab.page.route("**/markdown/", lambda route: route.abort())
+    tab.reply.get_by_role("button", name="Copy reply").click()
+    expect(tab.problem).to_contain_text("nothing is copied")
+    tab.page.evaluate("() => { navigator.clipboard.write = () => Promise.reject(new Error()); }")
+    tab.page.evaluate("() => { document.execCommand = () => false; }")
+    tab.reply.get_by_role("button", name="Copy code").click()
+    expect(tab.problem).to_contain_text("Select the text and copy it by hand")

@@ -1,0 +1,159 @@
+"""What keys do: send or make a new line, and scroll the thread from wherever the focus is."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import WAIT_MS, Desk, Tab
+from tests.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.live import Person, Server
+
+ROW = 40  # px
+LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
+IME = """({ key, keyCode, isComposing }) => document.getElementById("message").dispatchEvent(
+  new KeyboardEvent("keydown", { key, keyCode, isComposing, bubbles: true, cancelable: true }))"""
+
+
+@pytest.fixture
+def long(tab: Tab, upstream: FakeUpstream) -> Tab:
+    """A thread that is longer than what is seen of it, at its end."""
+    upstream.script(role(), delta(LONG), finish(), done())
+    tab.ask("Go on and on")
+    tab.expect_ending("complete")
+    expect(tab.page.get_by_text("Paragraph 119")).to_be_in_viewport()
+    return tab
+
+
+def top(tab: Tab) -> int:
+    return int(tab.page.evaluate("document.getElementById('scroller').scrollTop"))
+
+
+def is_at(tab: Tab, place: int) -> bool:
+    """But for the row of the button that leads to the end, which comes once one is away from it."""
+    return abs(top(tab) - place) <= 2 * ROW
+
+
+def test_under_a_finger_enter_makes_a_new_line_and_send_sends(
+    chromium: Browser, server: Server, alice: Person, upstream: FakeUpstream
+) -> None:
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    context.set_default_timeout(WAIT_MS)
+    try:
+        tab = Desk(context, server.url, alice).open()
+        expect(tab.message).to_have_attribute("enterkeyhint", "enter")
+        tab.message.tap()
+        tab.page.keyboard.type("One line")
+        tab.page.keyboard.press("Enter")
+        tab.page.keyboard.type("and another")
+        expect(tab.message).to_have_value("One line\nand another")
+        tab.send.tap()
+        tab.expect_ending("complete")
+        assert upstream.chat_requests[-1].body["messages"][-1]["content"] == "One line\nand another"
+        tab.message.tap()
+        tab.page.keyboard.type("By a keyboard")
+        tab.page.keyboard.press("Control+Enter")
+        expect(tab.page.locator(".prompt")).to_have_count(2)
+    finally:
+        context.close()
+
+
+def test_what_sends_is_chosen_once_for_all_tabs_of_the_browser(
+    desk: Desk, tab: Tab, upstream: FakeUpstream
+) -> None:
+    other = desk.open()
+    expect(tab.send).to_have_attribute("title", "Send (Enter)")
+    tab.page.get_by_role("button", name="Account").click()
+    tab.page.get_by_role("radio", name="Ctrl+Enter").check()
+    tab.page.keyboard.press("Escape")
+    tab.reload()
+    for one in (tab, other):
+        expect(one.send).to_have_attribute("title", "Send (Ctrl+Enter)")
+    tab.message.press_sequentially("One line")
+    tab.message.press("Enter")
+    tab.message.press_sequentially("and another")
+    expect(tab.message).to_have_value("One line\nand another")
+    tab.message.press("Control+Enter")
+    tab.expect_ending("complete")
+    assert upstream.chat_requests[-1].body["messages"][-1]["content"] == "One line\nand another"
+
+
+@pytest.mark.parametrize("by", [{"isComposing": True, "keyCode": 13}, {"keyCode": 229}])
+def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> None:
+    tab.message.fill("にほんご")
+    tab.page.evaluate(IME, {"key": "Enter", "isComposing": False, **by})
+    expect(tab.message).to_have_value("にほんご")
+    expect(tab.page.locator(".prompt")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "focused", ["body", "[data-copy]", ".about > summary", "#sidebar .new-chat"]
+)
+def test_the_thread_scrolls_by_its_keys_from_wherever_the_focus_is(long: Tab, focused: str) -> None:
+    if focused == "body":
+        long.page.evaluate("document.activeElement.blur()")
+    else:
+        long.page.locator(focused).last.focus()
+    press, end = long.page.keyboard.press, top(long)
+    press("PageUp")
+    page = end - top(long)
+    assert page > 300
+    press("PageUp")
+    assert is_at(long, end - 2 * page)
+    press("PageDown")
+    assert is_at(long, end - page)
+    before = top(long)
+    press("ArrowUp")
+    assert before - 100 < top(long) < before
+    press("Home")
+    assert top(long) == 0
+    press("End")
+    assert is_at(long, end)
+
+
+def test_space_scrolls_but_presses_a_button(long: Tab) -> None:
+    end = top(long)
+    long.page.evaluate("document.activeElement.blur()")
+    long.page.keyboard.press("Shift+Space")
+    assert top(long) < end - 300
+    long.page.keyboard.press("Space")
+    assert is_at(long, end)
+    summary = long.page.locator(".about > summary")
+    summary.focus()
+    long.page.keyboard.press("Space")
+    expect(long.page.locator(".about")).to_have_attribute("open", "")
+
+
+def test_from_the_box_pages_scroll_while_it_has_nothing_to_scroll(long: Tab) -> None:
+    end = top(long)
+    long.message.fill("A word")
+    long.message.press("PageUp")
+    assert top(long) < end - 300
+    before = top(long)
+    for key in ("Home", "ArrowUp", "Space"):
+        long.message.press(key)
+        assert top(long) == before
+    long.message.fill("line\n" * 100)
+    before = top(long)
+    long.message.press("PageUp")
+    assert top(long) == before
+
+
+def test_what_scrolls_itself_keeps_its_keys(long: Tab) -> None:
+    end = top(long)
+    long.page.get_by_label("Model").first.focus()
+    long.page.keyboard.press("PageUp")
+    assert top(long) == end
+
+
+def test_who_scrolls_away_by_a_key_stays_there_while_a_reply_streams(
+    long: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), *[delta(f"More {n}\n\n") for n in range(200)], finish(), done())
+    long.ask("And on")
+    expect(long.answer).to_contain_text("More 20")
+    long.message.press("PageUp")
+    long.message.press("PageUp")
+    before = top(long)
+    long.expect_ending("complete")
+    assert top(long) == before

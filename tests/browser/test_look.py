@@ -1,0 +1,99 @@
+"""What a person sees first, and what must not be in the way of what they read."""
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, delta, done, finish
+from tests.live import Site
+
+LONG = "\n\n".join(f"Paragraph {number} of a long reply." for number in range(80))
+WIDE = f"```python\nprint({'1 + ' * 80}1)\n```\n\n" + "| a | b |\n|-|-|\n| 1 | 2 |\n"
+
+
+def top(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box
+    return box["y"]
+
+
+def bottom(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box
+    return box["y"] + box["height"]
+
+
+def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstream) -> None:
+    height = tab.page.evaluate("innerHeight")
+    composer = tab.page.locator(".composer-card")
+    expect(tab.page.locator(".welcome .mark")).to_be_visible()
+    assert height * 0.3 < top(composer) < height * 0.6
+    expect(tab.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    assert height - bottom(composer) < 60
+    expect(tab.page.locator(".welcome")).to_be_hidden()
+    expect(tab.page.locator(".beginnings")).to_be_hidden()
+
+
+def test_an_administrator_is_told_what_to_do_first(sit_down: SitDown, site: Site) -> None:
+    with site.server() as server:  # with the demo alone
+        olives = sit_down(site.olive, url=server.url)
+        page = olives.open().page
+        page.get_by_role("link", name="Connect a gateway").click()
+        expect(page).to_have_url(re.compile(r"upstream(/|%2F)add"))
+        page.close()
+        alices = sit_down(site.person(), url=server.url).open()
+        expect(alices.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
+        alices.page.close()
+
+
+def test_latest_covers_nothing_and_moves_nothing(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(delta(LONG), finish("stop"), done())
+    tab.ask("Much")
+    tab.expect_ending("complete")
+    scroller, line = tab.page.locator("#scroller"), tab.answer.locator("p").nth(40)
+    latest = tab.page.get_by_role("button", name="Latest")
+    scroller.evaluate("scroller => { scroller.scrollTop = scroller.scrollHeight / 2 }")
+    expect(latest).to_be_visible()
+    before = top(line)
+    assert top(latest) >= bottom(scroller)
+    assert bottom(latest) <= top(tab.page.locator(".composer-card"))
+    assert scroller.evaluate("s => s.scrollHeight / 2 - s.scrollTop") < 60
+    latest.click()
+    expect(latest).to_be_hidden()
+    assert scroller.evaluate("s => s.scrollHeight - s.scrollTop - s.clientHeight") < 1
+    assert before != top(line)
+
+
+def test_what_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(delta(WIDE), finish("stop"), done())
+    tab.ask("Code")
+    tab.expect_ending("complete")
+    for cut in (tab.answer.locator("pre"), tab.answer.locator(".table-scroll")):
+        attached = cut.evaluate("cut => getComputedStyle(cut).backgroundAttachment")
+        assert attached == "local, local, scroll, scroll"
+
+
+def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
+    desk = sit_down(site.olive, phone={"width": 390, "height": 844})
+    page = desk.context.new_page()
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    pages = ("", "user/", "user/add/", "user/1/change/", "upstream/", "upstream/1/change/",
+             "upstream/add/", "conversation/", "toolserver/add/")  # fmt: skip
+    for path in pages:
+        page.goto(f"{desk.url}/admin/{'chatapp/' if path else ''}{path}")
+        expect(page.get_by_role("link", name="Back to the chat")).to_be_visible()
+        assert page.evaluate(wider) == 0, path
+
+
+def test_what_an_upstream_failed_with_has_no_number_of_the_operating_system(
+    sit_down: SitDown, site: Site, desk: Desk
+) -> None:
+    with site.server(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as server:
+        tab = sit_down(site.person(), url=server.url).open()
+        banner = tab.page.locator(".banner")
+        expect(banner).to_contain_text("the connection was refused")
+        expect(banner).not_to_contain_text("Errno")
+        tab.page.close()

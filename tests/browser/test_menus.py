@@ -1,0 +1,237 @@
+"""The account's menu, that of a conversation, and the sheets they open: by pointer and by keys."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.live import Site
+
+SCHEME = "getComputedStyle(document.documentElement).colorScheme"
+
+
+@pytest.fixture
+def account(tab: Tab) -> Locator:
+    return tab.page.get_by_role("button", name="Account")
+
+
+def choose(tab: Tab, setting: str, choice: str) -> None:
+    tab.page.get_by_role("button", name="Account").click()
+    group = tab.page.get_by_role("group", name=setting)
+    group.get_by_role("radio", name=choice, exact=True).check()
+    tab.page.keyboard.press("Escape")
+
+
+def test_who_is_signed_in_is_seen_and_finds_what_is_theirs(
+    sit_down: SitDown, site: Site, tab: Tab, account: Locator
+) -> None:
+    account.click()
+    expect(tab.page.get_by_role("link", name="Help")).to_be_visible()
+    expect(tab.page.get_by_role("link", name="Administration")).to_have_count(0)
+    olives = sit_down(site.olive).open()
+    expect(olives.page.locator(".avatar")).to_have_text("O")
+    olives.page.get_by_role("button", name="Account").click()
+    olives.page.get_by_role("link", name="Administration").click()
+    olives.page.get_by_role("link", name="Back to the chat").click()
+    olives.until_connected()
+
+
+def test_a_menu_is_gone_through_by_keys_and_gives_the_focus_back(
+    tab: Tab, account: Locator
+) -> None:
+    account.focus()
+    tab.page.keyboard.press("Enter")
+    menu = tab.page.locator("#account-menu")
+    expect(menu).to_be_visible()
+    expect(account).to_have_attribute("aria-expanded", "true")
+    expect(menu.get_by_role("radio", name="System")).to_be_focused()
+    tab.page.keyboard.press("End")
+    expect(menu.get_by_role("button", name="Sign out")).to_be_focused()
+    tab.page.keyboard.press("ArrowUp")
+    expect(menu.get_by_role("link", name="Change password")).to_be_focused()
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("radio", name="System")).to_be_focused()
+    tab.page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(account).to_be_focused()
+    expect(account).to_have_attribute("aria-expanded", "false")
+
+
+def test_escape_closes_what_is_open_and_stops_no_reply(
+    tab: Tab, account: Locator, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half a reply"), Stall())
+    tab.ask("Why?")
+    expect(tab.answer).to_have_text("Half a reply")
+    account.click()
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.locator("#account-menu")).to_be_hidden()
+    account.click()
+    tab.page.get_by_role("button", name="Keyboard shortcuts").click()
+    sheet = tab.page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(sheet).to_be_visible()
+    tab.page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(account).to_be_focused()
+    tab.expect_ending("streaming")
+    tab.page.keyboard.press("Escape")
+    tab.expect_ending("stopped")
+
+
+def test_a_question_mark_shows_the_keys_where_it_is_not_typed(tab: Tab) -> None:
+    sheet = tab.page.get_by_role("dialog", name="Keyboard shortcuts")
+    tab.message.press_sequentially("Why?")
+    expect(tab.message).to_have_value("Why?")
+    expect(sheet).to_be_hidden()
+    new_chat = tab.page.get_by_role("link", name="New chat")
+    new_chat.focus()
+    tab.page.keyboard.press("?")
+    expect(sheet).to_be_visible()
+    expect(sheet.get_by_role("button", name="Close")).to_be_focused()
+    tab.page.keyboard.press("/")  # goes nowhere while the page waits
+    tab.page.keyboard.press("Enter")
+    expect(sheet).to_be_hidden()
+    expect(new_chat).to_be_focused()
+
+
+def test_a_theme_is_kept_and_is_there_before_anything_is_drawn(desk: Desk, tab: Tab) -> None:
+    beside = desk.open()
+    choose(tab, "Theme", "Dark")
+    assert tab.page.evaluate(SCHEME) == "dark"
+    beside.page.wait_for_function(f"{SCHEME} === 'dark'")
+    # Without the modules: what is blocking does it.
+    tab.page.route(re.compile(r"/js/(?!early)"), lambda route: route.abort())
+    desk.expect_error("Failed to load|ERR_FAILED")
+    for path in ("/", "/help/", "/accounts/password/change/"):
+        tab.page.goto(desk.url + path)
+        assert tab.page.evaluate(SCHEME) == "dark"
+    choose(beside, "Theme", "System")
+    assert beside.page.evaluate(SCHEME) == "light dark"
+
+
+def test_the_administration_follows_the_theme_of_the_chat(sit_down: SitDown, site: Site) -> None:
+    olives = sit_down(site.olive)
+    tab = olives.open()
+    choose(tab, "Theme", "Dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = tab.page.evaluate(ground)
+    tab.page.goto(f"{olives.url}/admin/")
+    assert tab.page.evaluate(ground) == dark
+    expect(tab.page.locator("#site-name")).to_have_text(re.compile(r"chatapp\s+Administration"))
+
+
+def test_text_grows_by_choice(tab: Tab) -> None:
+    size = "parseFloat(getComputedStyle(document.body).fontSize)"
+    assert tab.page.evaluate(size) == 16
+    choose(tab, "Text size", "Larger")
+    assert tab.page.evaluate(size) == 20
+    tab.reload()
+    assert tab.page.evaluate(size) == 20
+
+
+def test_figures_stand_below_a_reply_on_demand_or_always(tab: Tab, upstream: FakeUpstream) -> None:
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    usage = tab.reply.locator("[data-usage]")
+    about = tab.reply.locator(".about dl")
+    expect(usage).to_be_hidden()
+    expect(about).to_be_hidden()
+    tab.reply.locator(".about > summary").click()
+    expect(about).to_contain_text("12 in, 18 out")
+    choose(tab, "Figures below replies", "Always")
+    expect(usage).to_be_visible()
+    tab.reload()
+    expect(usage).to_be_visible()
+
+
+def test_a_menu_lies_wholly_in_the_window_of_a_phone_on_its_side(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream
+) -> None:
+    tab = sit_down(site.person(), viewport={"width": 720, "height": 330}).open()
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("button", name="Conversations").click()
+    for name, menu in (("Account", "#account-menu"), ("Options for Hello", "#conversation-menu")):
+        tab.page.get_by_role("button", name=name).click()
+        box = tab.page.locator(menu).bounding_box()
+        assert box
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 330
+        assert box["x"] + box["width"] <= 720
+        tab.page.keyboard.press("Escape")
+        expect(tab.page.locator(menu)).to_be_hidden()
+        expect(tab.page.locator("#sidebar")).to_be_visible()
+
+
+def options(tab: Tab, title: str, item: str) -> None:
+    tab.page.get_by_role("button", name=f"Options for {title}").click()
+    tab.page.get_by_role("menuitem", name=item).click()
+
+
+@pytest.fixture
+def hello(tab: Tab) -> Tab:
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    return tab
+
+
+def test_a_conversation_is_renamed_by_its_menu(hello: Tab, upstream: FakeUpstream) -> None:
+    row = hello.page.locator(".conversation > button")
+    row.focus()
+    hello.page.keyboard.press("Enter")
+    expect(hello.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    hello.page.keyboard.press("Enter")
+    dialog = hello.page.get_by_role("dialog", name="Rename the conversation")
+    title = dialog.get_by_role("textbox", name="Title")
+    expect(title).to_have_value("Hello")
+    expect(title).to_be_focused()
+    title.fill("<b>Greetings</b> & more")
+    hello.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(hello.sidebar.get_by_role("link", name="<b>Greetings</b> & more")).to_be_visible()
+    expect(hello.page.locator("#title")).to_have_text("<b>Greetings</b> & more")
+    expect(hello.page.locator(".conversation > button")).to_be_focused()
+
+
+def test_a_title_of_nothing_is_refused_where_it_was_typed(
+    desk: Desk, hello: Tab, upstream: FakeUpstream
+) -> None:
+    desk.expect_error("422")
+    options(hello, "Hello", "Rename")
+    hello.page.get_by_role("textbox", name="Title").fill("   ")
+    hello.page.keyboard.press("Enter")
+    expect(hello.page.locator("#rename .problem")).to_be_visible()
+    hello.page.get_by_role("button", name="Cancel").click()
+    options(hello, "Hello", "Rename")
+    expect(hello.page.locator("#rename .problem")).to_be_hidden()
+    expect(hello.page.get_by_role("textbox", name="Title")).to_have_value("Hello")
+
+
+def test_a_conversation_is_deleted_once_that_was_confirmed(
+    hello: Tab, upstream: FakeUpstream
+) -> None:
+    options(hello, "Hello", "Delete")
+    dialog = hello.page.get_by_role("dialog", name="Delete the conversation?")
+    expect(dialog).to_contain_text("Hello")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    hello.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(hello.sidebar.get_by_role("link", name="Hello")).to_be_visible()
+    options(hello, "Hello", "Delete")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(dialog).to_be_hidden()
+    expect(hello.sidebar.get_by_role("link")).to_have_count(0)
+    expect(hello.page.locator("#title")).to_have_text("New chat")
+
+
+def test_what_did_not_work_is_said(desk: Desk, hello: Tab, upstream: FakeUpstream) -> None:
+    desk.expect_error("ERR_FAILED")
+    hello.page.route("**/delete/", lambda route: route.abort())
+    options(hello, "Hello", "Delete")
+    dialog = hello.page.get_by_role("dialog", name="Delete the conversation?")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(dialog).to_contain_text("That did not work.")
+    expect(hello.sidebar.get_by_role("link", name="Hello")).to_be_visible()

@@ -1,0 +1,84 @@
+"""What was asked for on one page, and comes when the person reads another one."""
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.conftest import Desk, Tab
+from tests.fake_upstream import FakeUpstream
+
+
+class Held:
+    """Keeps what the server sends from the page, until it is let go."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.frames: list[str | bytes] | None = None
+        desk.context.route_web_socket("**/ws/**", self._pass_on)
+
+    def _pass_on(self, socket: WebSocketRoute) -> None:
+        self._socket = socket
+        server = socket.connect_to_server()
+        server.on_message(self._come)
+
+    def _come(self, data: str | bytes) -> None:
+        if self.frames is None:
+            self._socket.send(data)
+        else:
+            self.frames.append(data)
+
+    def let_go(self) -> None:
+        frames, self.frames = self.frames, None
+        for data in frames or ():
+            self._socket.send(data)
+
+
+@pytest.fixture
+def held(desk: Desk) -> Held:
+    return Held(desk)
+
+
+def test_a_turn_that_comes_late_is_not_shown_in_another_conversation(
+    held: Held, tab: Tab, upstream: FakeUpstream
+) -> None:
+    tab.ask("The first one")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(tab.page.locator("article")).to_have_count(0)
+    held.frames = []
+    tab.ask("The second one")
+    upstream.wait_for_request()
+    upstream.wait_for_request()
+    tab.sidebar.get_by_role("link", name="The first one").click()
+    expect(tab.answer).to_have_text("Packets in flight")
+    first = tab.page.url
+    held.let_go()
+    link = tab.sidebar.get_by_role("link", name="The second one")
+    expect(link).to_be_visible()
+    expect(tab.page.locator(".prompt")).to_have_text("YouThe first one")
+    expect(tab.page.locator("#title")).to_have_text("The first one")
+    assert tab.page.url == first
+    link.click()
+    expect(tab.page.locator(".prompt")).to_have_text("YouThe second one")
+    tab.expect_ending("complete")
+
+
+def test_what_is_asked_next_goes_to_the_conversation_that_is_shown(
+    held: Held, tab: Tab, upstream: FakeUpstream
+) -> None:
+    tab.ask("The first one")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(tab.page.locator("article")).to_have_count(0)
+    held.frames = []
+    tab.ask("The second one")
+    expect(tab.page.locator(".pending")).to_have_count(1)
+    tab.sidebar.get_by_role("link", name="The first one").click()
+    expect(tab.answer).to_have_text("Packets in flight")
+    held.let_go()
+    expect(tab.sidebar.get_by_role("link", name="The second one")).to_be_visible()
+    tab.ask("More of the first")
+    expect(tab.page.locator(".prompt")).to_have_text(["YouThe first one", "YouMore of the first"])
+    expect(tab.page.locator("article")).to_have_count(2)
+    tab.expect_ending("complete")
+    asked = [message["content"] for message in upstream.chat_requests[-1].body["messages"]]
+    assert "The first one" in asked
+    assert "The second one" not in asked

@@ -1,0 +1,93 @@
+"""Prompts stand on every page as they were typed."""
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream
+from tests.live import Person, Site
+
+TYPED = (
+    "def __init__(self):\n    self.x = 2 * y ** z\n\n\n# not a heading\n- not a list\n1) nor this\n"
+    "\ta tab, far  apart, $x_1$ and <b>bold</b>, a_b_c, ~~gone~~, `http://in.code`"
+)
+SHOWN = 'el => getComputedStyle(el).whiteSpace.startsWith("pre")'
+
+
+def bubble(tab: Tab) -> Locator:
+    return tab.page.locator(".prompt .bubble").last
+
+
+def test_a_prompt_is_shown_as_it_was_typed_live_and_after_a_reload(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    tab.ask(TYPED)
+    tab.expect_ending("complete")
+    for _ in ("as it came", "and after a reload"):
+        assert bubble(tab).inner_text() == TYPED
+        expect(bubble(tab).locator("*")).to_have_count(1)
+        assert bubble(tab).locator(".typed").evaluate(SHOWN)
+        tab.reload()
+
+
+def test_what_a_prompt_links_and_fences_is_live(tab: Tab, upstream: FakeUpstream) -> None:
+    tab.ask("See https://a.example/b_c_d.\n```python\nx = '__y__'  # https://no.link\n```\nThanks")
+    tab.expect_ending("complete")
+    for _ in ("as it came", "and after a reload"):
+        link = bubble(tab).get_by_role("link")
+        expect(link).to_have_count(1)
+        expect(link).to_have_attribute("href", "https://a.example/b_c_d")
+        expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
+        expect(bubble(tab).locator("code .s", has_text="__y__")).to_have_text("__y__")
+        expect(bubble(tab).get_by_role("button", name="Copy code")).to_be_visible()
+        tab.reload()
+
+
+def test_a_long_prompt_is_folded_until_it_is_asked_for(
+    sit_down: SitDown, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk: Desk = sit_down(alice, viewport={"width": 390, "height": 844})
+    tab = desk.open()
+    tab.ask("\n".join(f"line {number}" for number in range(200)) + "\nhttps://last.example/")
+    tab.expect_ending("complete")
+    for _ in ("as it came", "and after a reload"):
+        button = tab.page.get_by_role("button", name="Show all")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        assert tall(tab) < 400
+        button.press("Enter")
+        less = tab.page.get_by_role("button", name="Show less")
+        expect(less).to_have_attribute("aria-expanded", "true")
+        assert tall(tab) > 4000
+        less.click()
+        expect(button).to_be_in_viewport()
+        assert tall(tab) < 400
+        bubble(tab).get_by_role("link").focus()  # a place in what is folded
+        expect(less).to_be_visible()
+        assert tall(tab) > 4000
+        tab.reload()
+
+
+def tall(tab: Tab) -> float:
+    height: float = bubble(tab).evaluate("el => el.getBoundingClientRect().height")
+    return height
+
+
+def test_a_short_prompt_has_no_button(tab: Tab, upstream: FakeUpstream) -> None:
+    tab.ask("\n".join("twelve lines at most"[:12]))
+    tab.expect_ending("complete")
+    expect(tab.page.get_by_role("button", name="Show all")).to_have_count(0)
+
+
+def test_the_review_shows_what_was_typed_and_unfolds_it(
+    sit_down: SitDown, site: Site, tab: Tab, upstream: FakeUpstream
+) -> None:
+    tab.ask(TYPED + "\n" * 20 + "the end")
+    tab.expect_ending("complete")
+    pk = tab.page.url.rstrip("/").rpartition("/")[2]
+    desk = sit_down(site.olive)
+    page = desk.context.new_page()
+    page.goto(f"{desk.url}/admin/chatapp/conversation/{pk}/change/")
+    typed = page.locator(".review .bubble").first
+    assert typed.inner_text().startswith(TYPED)
+    button = page.get_by_role("button", name="Show all")
+    button.click()
+    assert typed.evaluate("el => el.getBoundingClientRect().height") > 500

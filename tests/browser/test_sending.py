@@ -1,0 +1,202 @@
+"""No text that a person sent is ever anywhere but in the thread or in a composer."""
+
+import json
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.line import Line
+from tests.live import Person, Site
+
+# What Chromium and htmx say of what could not be reached.
+NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
+LIMIT = 1000
+
+
+def send_at_once(*tabs: Tab) -> None:
+    """Each tab's button is pressed before any tab hears of another's prompt."""
+    for tab in tabs:
+        tab.page.evaluate("setTimeout(() => document.querySelector('.send').click(), 100)")
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_of_two_prompts_sent_at_the_same_instant_one_is_asked_and_one_comes_back(
+    desk: Desk, tab: Tab, upstream: FakeUpstream, number: int
+) -> None:
+    tab.ask("The beginning")
+    tab.expect_ending("complete")
+    other = desk.open(tab.page.url.removeprefix(desk.url))
+    tab.ask("A turn that comes to both, by one frame")
+    expect(other.page.locator("article")).to_have_count(2)
+    for one in (tab, other):
+        one.expect_ending("complete")
+    tabs = {"One text": tab, "Another text": other}
+    pause = Pause()
+    upstream.script(role(), pause, delta("Here."), finish(), done())
+    for text, one in tabs.items():
+        one.message.fill(text)
+    send_at_once(tab, other)
+    assert pause.reached.wait(10)
+    for one in tabs.values():
+        expect(one.page.locator(".prompt")).to_have_count(3)
+        expect(one.page.locator(".pending")).to_have_count(0)
+    taken = tab.page.locator(".prompt .bubble").last.inner_text()
+    for text, one in tabs.items():
+        expect(one.message).to_have_value("" if text == taken else text)
+        if text != taken:
+            expect(one.problem).to_contain_text("A reply is still being written here.")
+    pause.release()
+    tab.expect_ending("complete")
+
+
+def test_two_new_chats_that_begin_at_the_same_instant_are_two(
+    desk: Desk, tab: Tab, upstream: FakeUpstream
+) -> None:
+    """A tab that was duplicated, or came back from the cache, has the same page as the first."""
+    html = tab.page.content()
+    other = Tab(desk.context.new_page())
+    other.page.route("**/", lambda route: route.fulfill(body=html, content_type="text/html"))
+    other.page.goto(desk.url)
+    other.until_connected()
+    for text, one in (("One text", tab), ("Another text", other)):
+        one.message.fill(text)
+    send_at_once(tab, other)
+    for text, one in (("One text", tab), ("Another text", other)):
+        one.page.wait_for_url("**/c/**")
+        one.expect_ending("complete")
+        expect(one.page.locator(".prompt")).to_have_text(f"You{text}")
+        expect(one.message).to_have_value("")
+    assert tab.page.url != other.page.url
+
+
+def test_a_refused_prompt_stands_above_what_was_typed_meanwhile(
+    sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
+) -> None:
+    desk = sit_down(alice, line.url)
+    desk.expect_error(NETWORK)
+    tab = desk.open()
+    option = tab.page.locator("#model option").first
+    option.evaluate("option => { option.value += '-no-more'; }")
+    line.hush()
+    tab.ask("What was sent")
+    expect(tab.connection).to_contain_text("Connection lost")
+    tab.message.fill("What was typed")
+    line.mend()
+    expect(tab.problem).to_contain_text("not offered")
+    expect(tab.message).to_have_value("What was sent\n\nWhat was typed")
+    expect(tab.page.locator(".prompt")).to_have_count(0)
+    assert not upstream.chat_requests
+
+
+def test_a_prompt_that_never_arrived_is_in_its_box_after_a_reload(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    is_lost = True
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda text: None if is_lost and "prompt" in text else server.send(text))
+
+    desk.context.route_web_socket("**/ws/**", pass_on)
+    tab = desk.open()
+    tab.ask("Into the void")
+    expect(tab.page.locator(".pending")).to_have_count(1)
+    tab.reload()
+    expect(tab.message).to_have_value("Into the void")
+    is_lost = False
+    tab.message.press("Enter")
+    tab.expect_ending("complete")
+    expect(tab.message).to_have_value("")
+    assert len(upstream.chat_requests) == 1
+
+
+def test_a_prompt_of_which_the_answer_was_lost_is_asked_once_when_it_is_sent_again(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    tab.ask("Only once")
+    tab.expect_ending("complete")
+    answered = tab.page.url
+    sent = tab.page.locator(".prompt").get_attribute("data-message")
+    account = tab.page.locator("meta[name=account]").get_attribute("content")
+    draft = json.dumps({"text": "", "sent": [sent, "Only once"]})
+    tab.page.evaluate(
+        "([key, draft]) => localStorage.setItem(key, draft)",
+        [f"chatapp:{account}:draft:new", draft],
+    )
+    tab.page.goto(tab.page.url.partition("/c/")[0])
+    expect(tab.message).to_have_value("Only once")
+    tab.message.press("Enter")
+    tab.page.wait_for_url(answered)
+    expect(tab.answer).to_have_text("Packets in flight")
+    assert len(upstream.chat_requests) == 1
+
+
+def test_each_tab_keeps_its_own_draft_and_the_next_one_takes_what_is_left(
+    desk: Desk, tab: Tab
+) -> None:
+    other = desk.open()
+    tab.message.fill("The one's")
+    other.message.fill("The other's")
+    tab.reload()
+    expect(tab.message).to_have_value("The one's")
+    other.reload()
+    expect(other.message).to_have_value("The other's")
+    other.page.close()
+    third = desk.open()
+    expect(third.message).to_have_value("The other's")
+    third.message.fill("")
+    third.reload()
+    expect(third.message).to_have_value("")
+
+
+def test_a_draft_stays_with_its_conversation(tab: Tab, upstream: FakeUpstream) -> None:
+    tab.ask("The first one")
+    tab.expect_ending("complete")
+    tab.message.fill("More of it")
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(tab.page.locator("article")).to_have_count(0)
+    expect(tab.message).to_have_value("")
+    tab.message.fill("Something else")
+    tab.sidebar.get_by_role("link", name="The first one").click()
+    expect(tab.message).to_have_value("More of it")
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(tab.message).to_have_value("Something else")
+
+
+def test_a_text_that_is_too_long_is_refused_whole(
+    site: Site, sit_down: SitDown, upstream: FakeUpstream
+) -> None:
+    server = site.server(
+        OPENAI_BASE_URL=upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        CHATAPP_MAX_PROMPT_CHARACTERS=str(LIMIT),
+    )
+    with server:
+        tab = sit_down(site.person(), server.url).open()
+        text = "\U0001f600" * LIMIT + "!"
+        tab.message.fill(text)
+        tab.message.press("Enter")
+        expect(tab.problem).to_contain_text(
+            "This has 1,001 characters, and 1,000 can be sent at once."
+        )
+        expect(tab.problem).to_have_role("alert")
+        expect(tab.message).to_have_value(text)
+        assert not upstream.chat_requests
+        tab.message.press("Backspace")
+        tab.message.press("Enter")
+        tab.expect_ending("complete")
+        [request] = upstream.chat_requests
+        assert request.body["messages"][-1]["content"] == text[:-1]
+
+
+def test_a_text_that_no_browser_keeps_is_refused_whole(tab: Tab) -> None:
+    tab.page.evaluate(
+        """const box = document.getElementById("message");
+        box.value = "A line of a log.\\n".repeat(360_000);
+        box.dispatchEvent(new InputEvent("input", { bubbles: true }));
+        document.querySelector(".send").click();"""
+    )
+    expect(tab.problem).to_contain_text("This has 6,120,000 characters")
+    assert tab.page.evaluate("document.getElementById('message').value.length") == 6_120_000

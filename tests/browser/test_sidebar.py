@@ -1,0 +1,101 @@
+"""The sidebar's list: by day, in its place when one comes back, folded where there is no room."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown
+from tests.fake_upstream import FakeUpstream
+from tests.live import Person, Server, Site, run
+
+MAKE = """
+import django
+django.setup()
+from datetime import timedelta
+from django.utils import timezone
+from chatapp.models import User
+user = User.objects.get(username={name!r})
+for number in range({count}):
+    used = timezone.now() - timedelta(hours={hours} * number)
+    user.conversations.create(title=f"Chat {{number}}", updated_at=used)
+"""
+LOOKED_AT_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def give(server: Server, person: Person, count: int, hours: int) -> None:
+    """The person so many conversations, each some hours older than the one before."""
+    script = MAKE.format(name=person.username, count=count, hours=hours)
+    run(server.environment, "-c", script)
+
+
+def shown(page: Page) -> list[str]:
+    """The list as it reads, its headings and its titles."""
+    return [
+        row.strip() for row in page.locator("#conversation-list > li:visible").all_inner_texts()
+    ]
+
+
+def test_conversations_stand_under_their_day_and_come_to_today(
+    server: Server, desk: Desk, alice: Person, upstream: FakeUpstream
+) -> None:
+    give(server, alice, count=3, hours=24)
+    tab = desk.open()
+    assert shown(tab.page) == [
+        "Today", "Chat 0", "Yesterday", "Chat 1", "Previous 7 days", "Chat 2",
+    ]  # fmt: skip
+    tab.sidebar.get_by_role("link", name="Chat 1").click()
+    expect(tab.page.locator("#title")).to_have_text("Chat 1")
+    tab.ask("Once more")
+    tab.expect_ending("complete")
+    expect(tab.sidebar.locator("li:visible").nth(1)).to_contain_text("Chat 1")
+    assert shown(tab.page) == ["Today", "Chat 1", "Chat 0", "Previous 7 days", "Chat 2"]
+
+
+def test_the_browsers_clock_says_what_today_is(desk: Desk) -> None:
+    page = desk.open().page
+    assert page.evaluate(
+        "document.cookie.includes(`utc-offset=${0 - new Date().getTimezoneOffset()}`)"
+    )
+
+
+def test_who_comes_back_to_a_tab_finds_the_list_where_it_was(
+    server: Server, desk: Desk, alice: Person
+) -> None:
+    give(server, alice, count=150, hours=1)
+    tab = desk.open()
+    rows = tab.page.locator(".conversation")
+    expect(rows).to_have_count(60)
+    tab.page.locator(".older").scroll_into_view_if_needed()
+    expect(rows).to_have_count(120)
+    row = tab.sidebar.get_by_role("link", name="Chat 100")
+    row.scroll_into_view_if_needed()
+    row.focus()
+    before = row.bounding_box()
+    with tab.page.expect_response("**/conversations/?*") as answered:
+        tab.page.evaluate(LOOKED_AT_AGAIN)
+    answered.value.finished()
+    tab.page.wait_for_timeout(300)
+    assert row.bounding_box() == before
+    expect(row).to_be_focused()
+    expect(rows).to_have_count(120)
+
+
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (390, 844)])
+def test_a_phone_folds_the_sidebar_and_has_new_chat_and_the_title_at_hand(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream, width: int, height: int
+) -> None:
+    desk = sit_down(site.person(), phone={"width": width, "height": height})
+    tab = desk.open()
+    expect(tab.page.locator("#sidebar")).to_be_hidden()
+    tab.message.fill("How do packets travel?")
+    tab.send.click()
+    tab.expect_ending("complete")
+    title = tab.page.locator("#title")
+    expect(title).to_have_text("How do packets travel?")
+    assert title.evaluate("title => title.scrollWidth <= title.clientWidth")
+    sideways = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert tab.page.evaluate(sideways) == 0
+    expect(tab.page.get_by_role("combobox", name="Model")).to_be_visible()
+    tab.page.get_by_role("link", name="New chat").click()
+    expect(title).to_have_text("New chat")
+    tab.page.get_by_role("button", name="Conversations").click()
+    expect(tab.page.get_by_role("link", name="New chat")).to_have_count(1)

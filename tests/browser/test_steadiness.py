@@ -1,0 +1,88 @@
+"""Words that are shown stay where they are while more of them come, and when they are finished.
+
+The one that is being written may go to the next line once it is too long for its own. The browser
+counts that as a shift where it is an element of its own, so that none here stands at a line's end.
+"""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, ViewportSize
+
+from tests.browser.conftest import SitDown, Tab
+from tests.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
+from tests.live import Person
+
+PARAGRAPH = (
+    "The **committee** that had been asked to look into the matter found, after deliberation, "
+    "that nobody could say with *any* certainty who had moved the words, nor `when()` they had "
+    "been moved; it recommended that they should be left alone from now on, as far as possible. "
+)
+SECTION = (
+    "## A heading that is long enough to need more than a line of its own on a small screen\n\n"
+    f"{PARAGRAPH}\n\n{PARAGRAPH}{PARAGRAPH}\n\n"
+    f"1. {PARAGRAPH}\n2. {PARAGRAPH}\n   - {PARAGRAPH}\n\n> {PARAGRAPH}\n\n"
+    "```python\ndef move(words):\n    return sorted(words, key=len)  # or not\n```\n\n"
+)
+MEASURE = """() => {
+  window.shift = 0;
+  window.moved = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+  }).observe({type: "layout-shift"});
+  let before = [];
+  const words = (region) => {
+    const found = [], range = document.createRange();
+    const home = region.getBoundingClientRect();
+    const texts = document.createTreeWalker(region, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const {0: word, index} of texts.currentNode.data.matchAll(/\\S+/g)) {
+        range.setStart(texts.currentNode, index);
+        range.setEnd(texts.currentNode, index + word.length);
+        const {left, top} = range.getBoundingClientRect();
+        found.push([word, Math.round(left - home.left), Math.round(top - home.top)]);
+      }
+    }
+    return found;
+  };
+  window.sampling = setInterval(() => {
+    const region = document.querySelector("article:last-child [data-region=answer]");
+    if (!region) return;
+    const now = words(region);
+    before.slice(0, -2).forEach(([word, left, top], place) => {
+      const [same, x, y] = now[place] ?? [];
+      if (same === word && (Math.abs(x - left) > 1 || Math.abs(y - top) > 1)) {
+        moved.push(`${word} ${left},${top} to ${x},${y}`);
+      }
+    });
+    before = now;
+  }, 60);
+}"""
+MOST_SHIFT = 0.02  # of a whole reply
+
+
+def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
+    """The text by pieces of a few letters, as tokens come."""
+    tokens = [delta(token) for token in re.findall(r"\s*\S{1,4}", text)]
+    upstream.script(role(), *paced(tokens, seconds), finish(), usage(), done())
+
+
+@pytest.mark.parametrize("viewport", [(1280, 800), (390, 844)], ids=["desktop", "phone"])
+def test_no_word_moves_while_a_reply_streams_or_at_its_end(
+    sit_down: SitDown, alice: Person, upstream: FakeUpstream, viewport: tuple[int, int]
+) -> None:
+    size: ViewportSize = {"width": viewport[0], "height": viewport[1]}
+    tab = sit_down(alice, viewport=size).open()
+    stream(upstream, SECTION * 2, 0.006)
+    tab.ask("Where are they?")
+    shift, moved = measured(tab)
+    assert moved == []
+    assert shift <= MOST_SHIFT
+
+
+def measured(tab: Tab) -> tuple[float, list[str]]:
+    page: Page = tab.page
+    page.evaluate(MEASURE)
+    page.wait_for_selector('article:last-child:not([data-ending="streaming"])', timeout=120_000)
+    page.wait_for_timeout(500)  # colours come, and the observer is told
+    return page.evaluate("shift"), page.evaluate("moved")

@@ -1,0 +1,68 @@
+"""The first minute: a server without accounts, and what the empty page suggests to ask the demo."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.live import Person, Server, Site, run
+
+# What only a fitting answer holds.
+FITTING = {
+    "What can you do?": "h3, li",
+    "Show me a table of the planets": "table",
+    "Write a short code example in Python": "pre",
+    "Explain a theorem, with the math": "math",
+}
+SUGGEST = """
+import django
+django.setup()
+from chatapp.models import Suggestion
+
+Suggestion.objects.create(text="Write a <b>letter</b>")
+"""
+
+
+@pytest.fixture(scope="module")
+def demo(site: Site) -> Iterator[Server]:
+    """A server that is connected to nothing but its own demo."""
+    with site.server() as server:
+        yield server
+
+
+@pytest.mark.parametrize("suggestion", FITTING)
+def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
+    sit_down: SitDown, alice: Person, demo: Server, suggestion: str
+) -> None:
+    tab = sit_down(alice, url=demo.url).open()
+    tab.page.get_by_role("button", name=suggestion, exact=True).click()
+    expect(tab.page.locator(".prompt").last).to_contain_text(suggestion)
+    tab.stop.wait_for()
+    expect(tab.answer.locator(FITTING[suggestion]).first).to_be_visible()
+
+
+def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
+    sit_down: SitDown, alice: Person, server: Server
+) -> None:
+    tab = sit_down(alice).open()
+    expect(tab.page.locator("[data-suggestion]")).to_have_count(0)
+    run(server.environment, "-c", SUGGEST)
+    tab.reload()
+    suggestions = tab.page.locator("[data-suggestion]")
+    expect(suggestions).to_have_text(["Write a <b>letter</b>"])
+    suggestions.click()
+    tab.expect_ending("complete")
+
+
+def test_before_the_setup_the_way_to_the_first_account_is_told(
+    site: Site, sit_down: SitDown
+) -> None:
+    with site.empty_server() as server:
+        desk = sit_down(url=server.url)
+        page = desk.context.new_page()
+        page.goto(server.url)
+        expect(page.get_by_role("heading", name="Not set up yet")).to_be_visible()
+        printed = run(server.environment, "manage.py", "setup_link").stdout.strip()
+        page.goto(server.url + printed[printed.index("/setup/") :])
+        expect(page.get_by_role("heading", name="Create the first account")).to_be_visible()

@@ -1,0 +1,120 @@
+"""The actions of a tab: each with its form, each for what is a person's own."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp.generation import asking
+from chatapp.models import Message
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.stored import saved
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def test_stop_closes_the_upstream_and_keeps_what_arrived(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    conversation = (await saved(reply)).conversation_id
+    await tab.send(action="stop", conversation=str(conversation))
+    await request.until_closed()
+    assert "estimated" in await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("stopped", "Half of it")
+
+
+async def test_a_stop_for_another_reply_ends_none(tab: Tab, upstream: FakeUpstream) -> None:
+    """It was kept while the connection was lost, and comes when something else runs."""
+    pause = Pause()
+    upstream.script(role(), delta("Half"), pause, delta(" of it"), finish(), done())
+    reply = await tab.ask()
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation, reply=str(uuid4()))
+    await tab.send(action="nonsense")
+    await tab.until("Reload")  # so the stop before it has been looked at
+    pause.release()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+
+
+async def test_a_stop_may_name_its_reply(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation, reply=str(reply))
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "stopped"
+
+
+async def test_bob_cannot_stop_alices_reply(tab: Tab, upstream: FakeUpstream, bobs: Client) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("Half"), pause, delta(" of it"), finish(), done())
+    reply = await tab.ask()
+    conversation = (await saved(reply)).conversation_id
+    async with Tab(bobs) as bobs_tab:
+        await bobs_tab.send(action="stop", conversation=str(conversation))
+        await bobs_tab.send(action="nonsense")
+        await bobs_tab.until("Reload")  # so the stop before it has been looked at
+    pause.release()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+
+
+async def test_bob_cannot_watch_or_write_in_alices_conversation(tab: Tab, bobs: Client) -> None:
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    async with Tab(bobs) as bobs_tab:
+        await bobs_tab.send(action="watch", conversation=conversation)
+        assert "not here" in await bobs_tab.until("problem")
+        await bobs_tab.send(action="prompt", message="Hello", conversation=conversation)
+        assert "not here" in await bobs_tab.until("problem")
+        await bobs_tab.send(action="retry", reply=str(reply))
+        assert "not here" in await bobs_tab.until("problem")
+    assert "Packets" not in "".join(bobs_tab.frames)
+
+
+async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: FakeUpstream) -> None:
+    for _ in range(asking.TRIES):
+        upstream.fail(500, {"error": {"message": "boom"}})
+    failed = await tab.ask()
+    frame = await tab.until_ended()
+    assert "boom" in frame
+    await tab.send(action="retry", reply=str(failed))
+    second = await tab.next_reply()
+    await tab.until_ended()
+    first, other = await saved(failed), await saved(second)
+    assert (first.ending, other.ending) == ("failed", "complete")
+    assert first.parent_id == other.parent_id
+
+
+async def test_a_prompt_can_not_be_retried(tab: Tab, upstream: FakeUpstream) -> None:
+    reply = await saved(await tab.ask())
+    await tab.until_ended()
+    assert reply.parent
+    await tab.send(action="retry", reply=str(reply.parent.pk))
+    assert "That reply is not here" in await tab.until('id="problem"')
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "x" * 200_001])
+async def test_a_bad_prompt_is_refused_and_given_back(tab: Tab, text: str) -> None:
+    prompt = str(uuid4())
+    await tab.send(action="prompt", message=text, prompt=prompt)
+    assert f'data-prompt="{prompt}"' in await tab.until("problem")
+    assert not await Message.objects.aexists()
+
+
+@pytest.mark.parametrize("model", ["9" * 5000 + "/m", "x/m", "/"])
+async def test_a_model_that_is_none_ends_no_tab(
+    tab: Tab, upstream: FakeUpstream, model: str
+) -> None:
+    await tab.send(action="prompt", message="Hello", model=model)
+    await tab.ask()
+    assert await tab.until_ended()

@@ -1,0 +1,157 @@
+"""What is asked of a model: stored once, sent with what came before, only where it is offered."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp import catalogue
+from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.worker import worker
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role, usage
+from tests.stored import saved
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(
+        role(), reasoning("Rayleigh."), delta("It "), delta("scatters."), finish(), usage(), done()
+    )
+    reply = await tab.ask("Why is the sky blue?")
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == "complete"
+    assert (message.reasoning, message.content) == ("Rayleigh.", "It scatters.")
+    assert message.response_id == "chatcmpl-1"
+    assert message.parent
+    assert message.parent.content == "Why is the sky blue?"
+    assert message.conversation.title == "Why is the sky blue?"
+    assert message.usage.provenance == Usage.Provenance.REPORTED
+    assert message.usage.total_tokens == 30
+
+
+async def test_the_upstream_gets_the_key_the_model_and_the_thread(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    model = f"{connected.pk}/google/gemini-3-flash"
+    await tab.ask("One", model=model)
+    await tab.until_ended()
+    first = await Conversation.objects.aget()
+    await upstream.until_requested()
+    await tab.ask("Two", conversation=str(first.pk), model=model)
+    request = await upstream.until_requested()
+    assert request.headers["authorization"] == "Bearer sk-very-secret"
+    assert request.body["model"] == "google/gemini-3-flash"
+    assert request.body["messages"] == [
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": "Packets in flight"},
+        {"role": "user", "content": "Two"},
+    ]
+    await tab.until_ended()
+
+
+async def test_a_prompt_that_is_sent_again_is_stored_once(
+    tab: Tab, alices: Client, upstream: FakeUpstream
+) -> None:
+    prompt = str(uuid4())
+    await tab.ask("Once only", prompt=prompt)
+    await tab.until_ended()
+    async with Tab(alices) as again:
+        await again.send(action="prompt", message="Once only", prompt=prompt)
+        assert "Packets in flight" in await again.until("Once only")
+    assert await Message.objects.acount() == 2
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_another_text_under_a_used_id_is_a_prompt_of_its_own(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    prompt = str(uuid4())
+    await tab.ask("First", prompt=prompt)
+    await tab.until_ended()
+    await tab.ask("Second", prompt=prompt)
+    await tab.until_ended()
+    contents = [m.content async for m in Message.objects.filter(role="user")]
+    assert contents == ["First", "Second"]
+
+
+async def test_one_reply_runs_in_a_conversation_at_a_time(tab: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("Half"), pause, finish(), done())
+    reply = await tab.ask()
+    conversation = str((await saved(reply)).conversation_id)
+    prompt = str(uuid4())
+    await tab.send(action="prompt", message="And?", conversation=conversation, prompt=prompt)
+    assert f'data-prompt="{prompt}"' in await tab.until("still being written")
+    pause.release()
+    await tab.until_ended()
+    assert await Message.objects.acount() == 2
+
+
+async def test_without_a_model_the_prompt_is_refused_and_given_back(
+    alices: Client, generations_end: None
+) -> None:
+    prompt = str(uuid4())
+    async with Tab(alices) as tab:
+        await tab.send(action="prompt", message="Hello", prompt=prompt)
+        assert f'data-prompt="{prompt}"' in await tab.until("No model is available")
+
+
+NOT_OFFERED = "This model is not offered any more. Choose another."
+
+
+async def test_a_model_that_an_administrator_does_not_offer_is_not_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    reply = await tab.ask("Hello", model=f"{connected.pk}/one")
+    await tab.until_ended()
+    await Upstream.objects.aupdate(offered_models="two\nthree")
+    asked = len(upstream.chat_requests)
+    for refused in ("one", "tw", "two three", "TWO", "two/"):
+        chosen = {"model": f"{connected.pk}/{refused}"}
+        await tab.send(action="prompt", message="Hello", **chosen)
+        await tab.until(NOT_OFFERED)
+        await tab.send(action="retry", reply=str(reply), **chosen)
+        await tab.until(NOT_OFFERED)
+    assert len(upstream.chat_requests) == asked
+    assert await Message.objects.acount() == 2
+    await tab.send(action="retry", reply=str(reply), model=f"{connected.pk}/two")
+    await tab.until_ended()
+
+
+async def test_a_model_that_its_upstream_does_not_list_is_not_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    await worker().catalogue.offers()
+    asked = len(upstream.chat_requests)
+    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/three")
+    await tab.until(NOT_OFFERED)
+    await tab.send(action="retry", reply=str(uuid4()), model=f"{connected.pk}/three")
+    await tab.until(NOT_OFFERED)
+    assert len(upstream.chat_requests) == asked
+    await tab.ask("Hello", model=f"{connected.pk}/two")
+
+
+async def test_a_model_that_its_upstream_lists_since_a_while_is_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process, which heard of it, drew the page."""
+    upstream.models = ["one"]
+    await worker().catalogue.offers()
+    upstream.models = ["one", "two"]
+    await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/two")
+    await tab.until(NOT_OFFERED)
+    monkeypatch.setattr(catalogue, "RETRY_SECONDS", 0)
+    await tab.ask("Hello", model=f"{connected.pk}/two")
+
+
+async def test_an_upstream_that_lists_nothing_is_asked_for_any_model(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, {"error": {"message": "no such page"}})
+    await worker().catalogue.offers()
+    await tab.ask("Hello", model=f"{connected.pk}/any")

@@ -1,0 +1,95 @@
+"""A tab's socket: who is let in, what is taken from it, and what its end means for its replies."""
+
+import pytest
+from channels.db import database_sync_to_async
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.close_codes import CloseCode
+from chatapp.models import Conversation, Usage, User
+from chatapp.worker import worker
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.stored import saved
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("origin", ["", "https://evil.example", "http://localhost:9999", "null"])
+async def test_a_socket_from_another_origin_is_refused(
+    alices: Client, generations_end: None, origin: str
+) -> None:
+    assert not await Tab(alices, origin=origin).connect()
+
+
+async def test_a_socket_without_a_session_is_refused(generations_end: None, db: None) -> None:
+    assert not await Tab(Client()).connect()
+
+
+async def test_signing_out_closes_the_tabs_of_the_session(tab: Tab, alices: Client) -> None:
+    await database_sync_to_async(alices.post)("/accounts/logout/")
+    assert await tab.until_closed() == 4401
+
+
+async def test_a_person_who_was_deactivated_can_ask_no_more(tab: Tab, alice: User) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)  # of which no signal tells
+    await tab.send(action="prompt", message="Hello")
+    await tab.until("not active any more")
+
+
+async def test_who_comes_back_deactivated_is_told_so_and_who_is_signed_out_is_not_let_in(
+    alice: User, alices: Client, generations_end: None
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
+    tab = Tab(alices)
+    assert await tab.connect()
+    assert await tab.until_closed() == CloseCode.DEACTIVATED
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=True)
+    await database_sync_to_async(alices.session.flush)()
+    assert not await Tab(alices).connect()
+
+
+async def test_closing_the_tab_closes_the_upstream_and_keeps_what_arrived(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    await tab.close(1001)
+    await request.until_closed()
+    await worker().until_saved()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("abandoned", "Half of it")
+    assert message.usage.provenance == Usage.Provenance.ESTIMATED
+
+
+async def test_losing_the_connection_closes_the_upstream_after_its_own_grace(
+    tab: Tab, upstream: FakeUpstream, settings: Settings
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = 60.0
+    upstream.script(role(), delta("Half of it"), Stall())
+    await tab.ask()
+    request = await upstream.until_requested()
+    await tab.close(1006)
+    await request.until_closed()
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", "{}", '{"action": "prompt"}', "null"])
+async def test_what_is_no_message_of_ours_gets_a_sentence(tab: Tab, text: str) -> None:
+    await tab.send_text(text)
+    assert 'id="problem"' in await tab.until("problem")
+
+
+async def test_what_goes_wrong_in_an_action_is_told_and_the_tab_lives_on(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(title: str) -> str:
+        raise ArithmeticError(title)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Conversation, "title_of", fail)
+        await tab.send(action="prompt", message="Hello")
+        assert "Something went wrong" in await tab.until('id="problem"')
+    await tab.ask()
+    assert await tab.until_ended()

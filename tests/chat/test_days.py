@@ -1,0 +1,102 @@
+"""The sidebar's headings: the days as the clock of who looks has them."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.chat.days import EASTMOST, WESTMOST, Headings, heading, zone_of
+from chatapp.models import User
+
+NOW = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (date(2026, 11, 23), "Today"),
+        (date(2026, 11, 22), "Today"),
+        (date(2026, 11, 21), "Yesterday"),
+        (date(2026, 11, 20), "Previous 7 days"),
+        (date(2026, 11, 15), "Previous 7 days"),
+        (date(2026, 11, 14), "Previous 30 days"),
+        (date(2026, 10, 23), "Previous 30 days"),
+        (date(2026, 10, 22), "October"),
+        (date(2026, 1, 1), "January"),
+        (date(2025, 12, 31), "December 2025"),
+        (date(2025, 11, 22), "November 2025"),
+    ],
+)
+def test_a_day_is_named_as_people_do(used: date, said: str) -> None:
+    assert heading(used, NOW.date()) == said
+
+
+@pytest.mark.parametrize(
+    ("cookie", "minutes"),
+    [
+        ("60", 60),
+        ("-210", -210),
+        ("840", 840),
+        ("841", 0),
+        ("-721", 0),
+        ("", 0),
+        ("+60", 0),
+        ("6e1", 0),
+        ("٦٠", 0),
+        ("9" * 5000, 0),
+        ("60; x", 0),
+    ],
+)
+def test_a_cookie_names_the_zone_of_a_place_or_none(cookie: str, minutes: int) -> None:
+    assert zone_of(cookie).utcoffset(None) == timedelta(minutes=minutes)
+
+
+@given(st.text(max_size=9))
+def test_no_cookie_is_too_odd(cookie: str) -> None:
+    offset = zone_of(cookie).utcoffset(None)
+    assert timedelta(minutes=WESTMOST) <= offset <= timedelta(minutes=EASTMOST)
+
+
+def test_each_heading_is_said_once() -> None:
+    headings = Headings(NOW, zone_of("60"))
+    ages = (0, 1, 2, 25, 40, 100, 200, 24 * 200)
+    said = [headings.next(NOW - timedelta(hours=hours)) for hours in ages]
+    assert said == ["Today", "", "Yesterday", "", "Previous 7 days", "", "Previous 30 days", "May"]
+
+
+@pytest.mark.parametrize(("minutes", "day"), [(0, "Yesterday"), (-60, "Today")])
+def test_midnight_is_the_browsers(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch, minutes: int, day: str
+) -> None:
+    monkeypatch.setattr("chatapp.chat.sidebar.timezone.now", lambda: NOW)
+    alice.conversations.create(title="Late", updated_at=NOW - timedelta(hours=1))
+    alices.cookies["utc-offset"] = str(minutes)
+    before, _, _ = alices.get("/conversations/").text.partition("Late")
+    assert before.rpartition('class="day"')[2].partition("<")[0].endswith(f">{day}")
+
+
+def test_a_page_of_the_list_does_not_repeat_the_heading_above_it(
+    alice: User, alices: Client
+) -> None:
+    for hours in range(62):
+        used = NOW - timedelta(days=100, hours=hours)
+        alice.conversations.create(title=f"Chat {hours}", updated_at=used)
+    first = alices.get("/conversations/").text
+    assert first.count('class="day"') == 2
+    last = alice.conversations.all()[59]
+    asked = {"before": last.updated_at.isoformat(), "id": str(last.pk)}
+    assert 'class="day"' not in alices.get("/conversations/", asked).text
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"), [("", 60), ("7", 60), ("65", 65), ("9999", 70), ("-1", 60), ("²", 60)]
+)
+def test_a_list_that_was_scrolled_is_drawn_anew_as_long_as_it_was(
+    alice: User, alices: Client, asked: str, rows: int
+) -> None:
+    for number in range(70):
+        alice.conversations.create(title=f"Chat {number}")
+    listed = alices.get("/conversations/", {"rows": asked}).text
+    assert listed.count('class="conversation"') == rows

@@ -1,0 +1,26 @@
+"""What is read of a socket's messages: the fields that a form has, and nothing that is nested."""
+
+import pytest
+
+from chatapp.chat.fields import fields_of
+
+DEEP = '{"action": ' + "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        ('{"action": "prompt", "message": "Why?"}', {"action": "prompt", "message": "Why?"}),
+        ('{"round": 1, "call": null, "ending": true}', {"round": 1, "call": None, "ending": True}),
+        ('{"action": "watch", "unknown": 1}', {"action": "watch"}),
+        ('{"action": "watch", "head": {"a": 1}, "message": ["x"]}', {"action": "watch"}),
+        ('{"action": "stop", "action": "watch"}', {"action": "watch"}),
+    ],
+)
+def test_the_fields_of_a_form_are_read(message: str, fields: dict[str, object]) -> None:
+    assert fields_of(message) == fields
+
+
+@pytest.mark.parametrize("message", ["", "not json", "[]", '"text"', "null", "{", DEEP])
+def test_what_is_no_object_has_no_fields(message: str) -> None:
+    assert fields_of(message) == {}

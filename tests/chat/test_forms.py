@@ -1,0 +1,118 @@
+"""What forms take, and the values that they make of it."""
+
+from uuid import uuid4
+
+import pytest
+from pytest_django import Settings
+
+from chatapp.chat.forms import (
+    Decision,
+    DecisionForm,
+    PromptForm,
+    RetryForm,
+    Seen,
+    Stop,
+    StopForm,
+    WatchForm,
+)
+from chatapp.models import ModelChoice, Prompt, Retry
+
+MODEL = ModelChoice(1, "m")
+HERE, THERE, PROMPT = uuid4(), uuid4(), uuid4()
+
+
+def prompt_form(**fields: object) -> PromptForm:
+    form = PromptForm({"message": "Why?"} | fields)
+    assert form.is_valid(), form.errors
+    return form
+
+
+def problem(**fields: object) -> str:
+    form = PromptForm(fields)
+    assert not form.is_valid()
+    return str(form.errors["message"][0])
+
+
+def test_a_prompt_is_what_was_typed_and_where_it_belongs() -> None:
+    assert prompt_form().asked(MODEL) == Prompt("Why?", MODEL)
+    form = prompt_form(message=" Why? \n", conversation=HERE, parent=str(THERE), prompt=PROMPT)
+    assert form.asked(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", None])
+def test_a_prompt_without_a_word_is_none(text: str | None) -> None:
+    assert problem(message=text) == "Type a message first."
+
+
+def test_a_prompt_is_of_a_bounded_length(settings: Settings) -> None:
+    settings.CHATAPP_MAX_PROMPT_CHARACTERS = 1000
+    assert prompt_form(message="\U0001f600" * 1000)
+    told = "This has 1,001 characters, and 1,000 can be sent at once."
+    assert told in problem(message="x" * 1001)
+
+
+def test_half_a_character_is_stored_as_a_question_mark() -> None:
+    assert prompt_form(message="So \ud83d").asked(MODEL).text == "So ?"
+
+
+@pytest.mark.parametrize(
+    ("value", "chosen"),
+    [
+        ("1/gpt-4o", ModelChoice(1, "gpt-4o")),
+        ("12/google/gemini-3-flash", ModelChoice(12, "google/gemini-3-flash")),
+        ("", None),
+        (None, None),
+        ("/", None),
+        ("1/", None),
+        ("x/m", None),
+        ("-1/m", None),
+        ("9" * 5000 + "/m", None),
+        ("1/" + "m" * 201, None),
+        ("1/m\n", None),
+    ],
+)
+def test_a_model_is_chosen_by_its_upstream_and_its_name(
+    value: str | None, chosen: ModelChoice | None
+) -> None:
+    assert prompt_form(model=value).chosen_model == chosen
+
+
+def test_a_retry_names_its_reply() -> None:
+    form = RetryForm({"reply": str(HERE), "model": "1/m"})
+    assert form.is_valid()
+    assert form.chosen_model == MODEL
+    assert form.asked(MODEL) == Retry(HERE, MODEL)
+    assert not RetryForm({"reply": "x"}).is_valid()
+    assert not RetryForm({}).is_valid()
+
+
+def test_a_decision_names_a_call_of_a_conversation() -> None:
+    call = {"conversation": str(HERE), "round": 0, "call": "2"}
+    form = DecisionForm(call)
+    assert form.is_valid()
+    assert form.asked == Decision(HERE, 0, 2)
+    for wrong in ({"round": -1}, {"call": 1001}, {"call": "x"}, {"conversation": None}):
+        assert not DecisionForm(call | wrong).is_valid()
+
+
+def test_a_page_without_a_conversation_stops_and_shows_nothing() -> None:
+    stop, watch = StopForm({"conversation": ""}), WatchForm({"conversation": "", "head": ""})
+    assert stop.is_valid()
+    assert stop.asked == Stop(None)
+    assert watch.is_valid()
+    assert watch.asked is None
+
+
+def test_a_stop_may_name_its_reply() -> None:
+    form = StopForm({"conversation": str(HERE), "reply": str(THERE)})
+    assert form.is_valid()
+    assert form.asked == Stop(HERE, THERE)
+
+
+def test_a_page_says_what_it_shows() -> None:
+    form = WatchForm({"conversation": str(HERE), "head": str(THERE), "ending": "complete"})
+    assert form.is_valid()
+    assert form.asked == Seen(HERE, THERE, "complete")
+    form = WatchForm({"conversation": str(HERE)})
+    assert form.is_valid()
+    assert form.asked == Seen(HERE)

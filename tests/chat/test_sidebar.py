@@ -1,0 +1,60 @@
+"""The sidebar: a person's conversations, those used last first, whatever the clocks say."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.chat import sidebar
+from chatapp.models import Upstream, User
+from tests.clock import HOUR, Step
+from tests.stored import answered, started_by
+
+
+@pytest.fixture
+def pages_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sidebar, "PAGE", 2)
+
+
+def pages(browser: Client) -> Iterator[list[str]]:
+    """The titles of each page of the sidebar, as the page's script asks for one after another."""
+    asked: dict[str, str] = {}
+    while True:
+        listed = browser.get("/conversations/", asked).content.decode()
+        yield re.findall(r"Chat \d+", re.sub(r"<button.*?</button>", "", listed))
+        more = re.search(r'"before": "([^"]+)", "id": "([^"]+)"', listed)
+        if not more:
+            return
+        asked = {"before": more[1], "id": more[2]}
+
+
+def test_conversations_of_one_moment_are_listed_once_each(
+    alice: User, alices: Client, pages_of_two: None
+) -> None:
+    moment = timezone.now()
+    for number in range(7):
+        alice.conversations.create(title=f"Chat {number}", updated_at=moment)
+    listed = [title for page in pages(alices) for title in dict.fromkeys(page)]
+    assert sorted(listed) == [f"Chat {number}" for number in range(7)]
+
+
+def test_the_conversation_that_was_just_used_is_first_although_the_clock_stepped_back(
+    alice: User, alices: Client, connected: Upstream, clock: Step
+) -> None:
+    first, second = started_by(alice, "Chat 1"), started_by(alice, "Chat 2")
+    _, reply = answered(first, connected, "One?")
+    answered(second, connected, "Two?")
+    clock(-HOUR)
+    answered(first, connected, "Three?", reply)
+    assert list(dict.fromkeys(next(pages(alices)))) == ["Chat 1", "Chat 2"]
+    answered(started_by(alice, "Chat 3"), connected, "Four?")
+    assert list(dict.fromkeys(next(pages(alices)))) == ["Chat 3", "Chat 1", "Chat 2"]
+
+
+@pytest.mark.parametrize("asked", ["before=soon", "before=2026-01-01", "before=2026-01-01&id=x"])
+def test_a_page_that_was_asked_for_wrongly_is_a_list_all_the_same(
+    alices: Client, asked: str
+) -> None:
+    assert alices.get(f"/conversations/?{asked}").status_code == 200

@@ -1,0 +1,195 @@
+"""Pages: who may see them, and what they show."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import AsyncClient, Client
+
+from chatapp.models import Conversation, Message, Suggestion, Upstream, User
+from chatapp.models.upstreams import DEMO
+from tests.fake_upstream import FakeUpstream, Pause, Script
+from tests.page import parse
+from tests.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+ANYWHERE = "/c/3f2b8f5e-7c1d-4a53-9c54-0f6f0d2a9b11/"
+
+
+@pytest.fixture
+async def alices(alice: User, generations_end: None, connections_close: None) -> AsyncClient:
+    """Alice's browser, on the test's own event loop, as the upstream's client wants it."""
+    return await browser(alice)
+
+
+@pytest.fixture
+async def bobs(bob: User, generations_end: None, connections_close: None) -> AsyncClient:
+    return await browser(bob)
+
+
+@pytest.fixture
+async def olives(olive: User, generations_end: None, connections_close: None) -> AsyncClient:
+    return await browser(olive)
+
+
+async def browser(user: User) -> AsyncClient:
+    client = AsyncClient()
+    await client.aforce_login(user)
+    return client
+
+
+@pytest.fixture
+def conversation(alice: User, connected: Upstream) -> Conversation:
+    """Alice's, with one reply that is complete."""
+    conversation = alice.conversations.create(title="The sky")
+    _, reply = conversation.ask(
+        uuid4(), "Why is it *blue*?", None, connected, "some-model", uuid4()
+    )
+    end(reply, reply_of("It **scatters**."))
+    return conversation
+
+
+@pytest.mark.parametrize(
+    "path", ["/", ANYWHERE, "/conversations/", "/help/", "/accounts/password/change/"]
+)
+def test_every_page_wants_a_session(db: None, path: str) -> None:
+    answer = Client(headers={"host": "localhost"}).get(path)
+    assert answer.status_code == 302
+    assert answer.headers["location"].startswith("/accounts/login/?next=")
+
+
+@pytest.mark.parametrize("path", ["/", "/conversations/", "/help/", "/healthz", "/readyz"])
+async def test_pages_are_only_read(alices: AsyncClient, path: str) -> None:
+    assert (await alices.post(path)).status_code == 405
+
+
+async def test_a_conversation_shows_its_messages(
+    alices: AsyncClient, conversation: Conversation
+) -> None:
+    page = (await alices.get(conversation.get_absolute_url())).content.decode()
+    assert "*blue*" in page
+    assert "<strong>scatters</strong>" in page
+    assert 'data-ending="complete"' in page
+    head = await Message.objects.aget(role="assistant")
+    seen = f"conversation={conversation.pk}&amp;head={head.pk}&amp;ending=complete"
+    assert f'hx-ws:connect="/ws/?{seen}"' in page
+
+
+async def test_bob_does_not_find_alices_conversation(
+    bobs: AsyncClient, conversation: Conversation
+) -> None:
+    assert (await bobs.get(conversation.get_absolute_url())).status_code == 404
+    assert "The sky" not in (await bobs.get("/")).content.decode()
+    assert "The sky" not in (await bobs.get("/conversations/")).content.decode()
+
+
+async def test_not_even_an_administrator_finds_it_in_the_chat(
+    olives: AsyncClient, conversation: Conversation
+) -> None:
+    assert (await olives.get(conversation.get_absolute_url())).status_code == 404
+
+
+async def test_in_app_navigation_gets_the_conversation_alone(
+    alices: AsyncClient, conversation: Conversation
+) -> None:
+    path = conversation.get_absolute_url()
+    part = (await alices.get(path, headers={"HX-Request": "true"})).content.decode()
+    assert "<strong>scatters</strong>" in part
+    assert "<html" not in part
+    assert 'aria-label="Conversations" class="conversations"' not in part
+    restored = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert "<html" in (await alices.get(path, headers=restored)).content.decode()
+
+
+async def test_the_sidebar_lists_the_newest_first(alices: AsyncClient, alice: User) -> None:
+    await alice.conversations.acreate(title="Older")
+    await alice.conversations.acreate(title="Newer <b>")
+    listed = (await alices.get("/conversations/")).content.decode()
+    assert listed.index("Newer &lt;b&gt;") < listed.index("Older")
+    assert "<html" not in listed
+
+
+async def test_the_upstreams_models_can_be_chosen(alices: AsyncClient, connected: Upstream) -> None:
+    page = (await alices.get("/")).content.decode()
+    value = f"{connected.pk}/google/gemini-3-flash"
+    assert f'<option hx-ignore value="{value}" selected>google/gemini-3-flash</option>' in page
+
+
+async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient) -> None:
+    page = (await alices.get("/")).content.decode()
+    assert "No model is connected. An administrator can add one." in page
+    assert "/admin/" not in page
+    assert '<option value="" selected>No model</option>' in page
+
+
+async def test_models_that_cannot_be_listed_are_told_without_the_key(
+    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(401, {"error": {"message": "bad key sk-very-secret"}})
+    page = (await alices.get("/")).content.decode()
+    assert "Fake did not list its models" in page
+    assert "name its models." in page
+    assert "sk-very-secret" not in page
+
+
+async def test_a_refusal_without_a_word_is_told_by_its_status(
+    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(404, {})
+    page = (await alices.get("/")).content.decode()
+    assert "Fake did not list its models (it answered 404)." in page
+
+
+async def test_an_upstream_without_models_is_told(
+    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = []
+    assert "Fake lists no models." in (await alices.get("/")).content.decode()
+
+
+async def test_named_models_are_offered_whatever_the_upstream_says(
+    alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models_failure = Script((Pause(),))  # it says nothing
+    await Upstream.objects.aupdate(offered_models="one\ntwo = The second")
+    page = (await alices.get("/")).content.decode()
+    assert f'value="{connected.pk}/one"' in page
+    assert f'value="{connected.pk}/two">The second</option>' in page
+    assert 'hx-trigger="load"' not in page  # nothing is awaited
+
+
+async def test_an_administrators_suggestions_are_shown_and_none_of_the_demo(
+    alices: AsyncClient, connected: Upstream
+) -> None:
+    page = (await alices.get("/")).content.decode()
+    assert "data-suggestion" not in page
+    assert "planets" not in page
+    await Suggestion.objects.acreate(text="Translate a <letter>", position=2)
+    await Suggestion.objects.acreate(text="Find a fault", position=1)
+    page = (await alices.get("/")).content.decode()
+    assert [button.text for button in parse(page).find_all(data_suggestion="")] == [
+        "Find a fault",
+        "Translate a <letter>",
+    ]
+
+
+async def test_the_demos_suggestions_are_the_demos_alone(
+    alices: AsyncClient, connected: Upstream
+) -> None:
+    await Upstream.objects.aupdate(name=DEMO, from_environment=True)
+    assert "planets" in (await alices.get("/")).content.decode()
+    await Upstream.objects.acreate(name="Real", base_url="http://127.0.0.1:9/v1")
+    assert "planets" not in (await alices.get("/")).content.decode()
+
+
+async def test_help_is_shown(alices: AsyncClient) -> None:
+    assert "Stopping a reply" in (await alices.get("/help/")).content.decode()
+
+
+async def test_how_to_run_the_server_is_told_to_who_does(
+    alices: AsyncClient, olives: AsyncClient
+) -> None:
+    assert "OPENAI_BASE_URL" in (await olives.get("/help/")).content.decode()
+    theirs = (await alices.get("/help/")).content.decode().lower()
+    assert not [word for word in ("upstream", "dialect", "openai_base_url") if word in theirs]

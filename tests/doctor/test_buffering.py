@@ -1,0 +1,24 @@
+"""A proxy that holds back what is written a piece at a time."""
+
+import pytest
+
+from chatapp.doctor import buffering, websocket
+from chatapp.doctor.buffering import Arrivals
+from chatapp.findings import Verdict
+from tests.doctor import through
+from tests.doctor.relay import Relay
+from tests.live import Server
+
+
+def test_a_proxy_that_buffers(server: Server) -> None:
+    found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
+    assert found.verdict is Verdict.WARNING
+    assert "proxy_buffering off" in found.cure
+    found = through(Relay(server.url, lump_seconds=0.8), websocket.socket_buffering)
+    assert found.verdict is Verdict.FAILED
+
+
+def test_lateness_is_what_the_slowest_piece_took_longer() -> None:
+    assert Arrivals([(0.0, 7.0), (0.1, 7.15), (0.2, 7.2)]).lateness == pytest.approx(0.05)
+    assert Arrivals([(0.1 * n, 9.0) for n in range(10)]).are_buffered
+    assert Arrivals().lateness == 0.0

@@ -1,0 +1,55 @@
+"""The way to an app as it should be: no check finds fault with it."""
+
+from chatapp.doctor import buffering, forwarding, pages, public, websocket
+from chatapp.doctor.forwarding import Sight
+from chatapp.doctor.public import Public
+from chatapp.findings import Verdict
+from tests.doctor import verdicts
+from tests.doctor.certificates import Authority
+from tests.doctor.conftest import HTTPS_PORT
+from tests.doctor.relay import Relay, saying
+from tests.live import Server
+
+
+def test_all_is_well_without_a_proxy(direct: Public) -> None:
+    seen = forwarding.sight(direct)
+    assert isinstance(seen, Sight)
+    found = [
+        *public.answers(direct),
+        *forwarding.judged(direct, seen),
+        *pages.page_headers(direct),
+        *public.body_size(direct),
+        *buffering.http_buffering(direct),
+        *websocket.upgrade(direct),
+        *websocket.socket_buffering(direct),
+        *websocket.prompt_size(direct),
+    ]
+    assert [one for one in found if one.verdict is not Verdict.OK] == []
+
+
+def test_all_is_well_behind_tls(server: Server, authority: Authority) -> None:
+    https, named = saying("X-Forwarded-Proto", "https"), saying("X-Request-ID", "the-proxys")
+
+    def both(data: bytes) -> bytes:
+        return named(https(data))
+
+    with (
+        Relay(
+            server.url,
+            lambda data: named(https(data)),
+            context=authority.context(),
+            port=HTTPS_PORT,
+        ) as relay,
+        Public(relay.url) as outside,
+    ):
+        seen = forwarding.sight(outside)
+        assert isinstance(seen, Sight)
+        found = [
+            *public.answers(outside),
+            *forwarding.judged(outside, seen),
+            *pages.page_headers(outside),
+            *websocket.upgrade(outside),
+            *websocket.prompt_size(outside),
+        ]
+    assert [one for one in found if one.verdict is not Verdict.OK] == []
+    assert "HSTS" in verdicts(found)

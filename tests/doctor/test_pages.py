@@ -1,0 +1,14 @@
+"""Pages that get into caches."""
+
+from chatapp.doctor import pages
+from chatapp.findings import Verdict
+from tests.doctor import through
+from tests.doctor.relay import Relay, dropping, saying
+from tests.live import Server
+
+
+def test_a_proxy_that_caches(server: Server) -> None:
+    cached = Relay(server.url, tell=saying("Age", "17"))
+    assert through(cached, pages.page_headers).found == "pages come from a cache (age is sent)"
+    stripped = Relay(server.url, tell=dropping("Cache-Control"))
+    assert through(stripped, pages.page_headers).verdict is Verdict.FAILED

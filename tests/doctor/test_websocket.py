@@ -1,0 +1,63 @@
+"""What a proxy does to sockets; each fault is one that a relay really makes."""
+
+from chatapp.doctor import websocket
+from chatapp.doctor.public import Public
+from chatapp.findings import Verdict
+from tests.doctor import through
+from tests.doctor.relay import Relay, refusing_upgrades, saying
+from tests.live import Server
+
+
+def test_a_page_whose_origin_the_app_does_not_know(server: Server) -> None:
+    with (
+        Relay(server.url, saying("Host", "127.0.0.1")) as relay,
+        Public(relay.url) as outside,
+    ):
+        opens, found = websocket.upgrade(outside)
+    assert (opens.verdict, found.verdict) == (Verdict.OK, Verdict.FAILED)
+    assert "CSRF_TRUSTED_ORIGINS=http://localhost:" in found.cure
+
+
+def test_a_proxy_that_refuses_upgrades(server: Server) -> None:
+    for check in (websocket.upgrade, websocket.socket_buffering, websocket.prompt_size):
+        assert through(Relay(server.url, refusing_upgrades), check).verdict is Verdict.FAILED
+    found = through(Relay(server.url, refusing_upgrades), websocket.upgrade)
+    assert "Upgrade $http_upgrade" in found.cure
+
+
+def test_a_proxy_that_limits_messages(server: Server) -> None:
+    found = through(Relay(server.url, max_message=100_000), websocket.prompt_size)
+    assert found.verdict is Verdict.FAILED
+
+
+def test_a_proxy_that_drops_what_is_silent(server: Server) -> None:
+    with (
+        Relay(server.url, idle_seconds=0.3) as relay,
+        Public(relay.url) as outside,
+        websocket.QuietSocket(outside, 5) as quiet,
+    ):
+        found = quiet.wait()
+    assert found.verdict is Verdict.FAILED
+    assert found.found.startswith("was closed after")
+
+
+def test_a_socket_that_may_be_silent(direct: Public) -> None:
+    left: list[float] = []
+    with websocket.QuietSocket(direct, 0.2) as quiet:
+        found = quiet.wait(left.append)
+    assert (found.verdict, found.found) == (Verdict.OK, "still open after 0.2 s of silence")
+    assert left
+
+
+def test_a_silence_that_is_not_waited_for_ends_at_once(direct: Public) -> None:
+    with websocket.QuietSocket(direct, 3600):
+        pass
+
+
+def test_a_proxy_that_refuses_upgrades_gets_no_silence(server: Server) -> None:
+    with (
+        Relay(server.url, refusing_upgrades) as relay,
+        Public(relay.url) as outside,
+        websocket.QuietSocket(outside, 5) as quiet,
+    ):
+        assert quiet.wait().verdict is Verdict.FAILED

@@ -1,0 +1,10 @@
+"""Texts as the renderer's workers would draw them, in place."""
+
+from django.utils.safestring import SafeString
+
+from chatapp.markdown import as_typed, render
+from chatapp.rendering import Typed
+
+
+def html_of(text: str | Typed) -> SafeString:
+    return as_typed(text.text) if isinstance(text, Typed) else render(text)

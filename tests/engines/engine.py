@@ -1,0 +1,57 @@
+"""What every engine can be asked for, in the words of who sits before it."""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+
+from tests.program import WAIT_SECONDS
+
+ENTER = "\ue007"  # as WebDriver writes keys that have no character
+
+Action = dict[str, Any]
+
+
+class Engine(ABC):
+    """One window. `errors` is what its console was told."""
+
+    errors: list[str]
+
+    @abstractmethod
+    def go(self, url: str) -> None: ...
+
+    @abstractmethod
+    def reload(self) -> None: ...
+
+    @abstractmethod
+    def run(self, expression: str) -> Any:
+        """The value of an expression in the page, as JSON has it."""
+
+    @abstractmethod
+    def perform(self, source: Action) -> None:
+        """One source of WebDriver's actions, which both protocols write alike."""
+
+    def type(self, text: str) -> None:
+        """By keys, into what has the focus."""
+        keys = [{"type": kind, "value": key} for key in text for kind in ("keyDown", "keyUp")]
+        self.perform({"type": "key", "id": "keyboard", "actions": keys})
+
+    def click(self, selector: str) -> None:
+        """By the mouse, in the middle of what is found."""
+        self.until(f"document.querySelector({json.dumps(selector)})?.checkVisibility() ?? false")
+        x, y = self.run(
+            "(({ x, y, width, height }) => [Math.round(x + width / 2), Math.round(y + height / 2)])"
+            f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
+        )
+        move = {"type": "pointerMove", "x": x, "y": y, "origin": "viewport"}
+        press = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
+        self.perform({"type": "pointer", "id": "mouse", "actions": [move, *press]})
+
+    def until(self, expression: str) -> None:
+        """Waits until it is true."""
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while self.run(expression) is not True:
+            assert time.monotonic() < give_up_at, (
+                f"{expression}\n{self.run('document.body.innerText')}"
+            )
+            time.sleep(0.05)

@@ -1,0 +1,68 @@
+"""The engine of the pages: what is not ours is escaped, and what is misspelt fails."""
+
+import re
+
+import pytest
+from django.template import engines
+from django.template.backends.jinja2 import Jinja2
+from django.utils.safestring import mark_safe
+from jinja2 import Environment, UndefinedError, meta, nodes
+
+from chatapp.frames import environment
+from tests.live import ROOT
+
+TEMPLATES = ROOT / "templates"
+OURS = sorted(
+    str(path.relative_to(TEMPLATES))
+    for path in TEMPLATES.rglob("*.html")
+    if "django" not in path.parts
+)
+
+
+@pytest.fixture
+def engine() -> Environment:
+    backend = engines["jinja2"]
+    assert isinstance(backend, Jinja2)
+    made: Environment = backend.env
+    return made
+
+
+def test_text_is_escaped_and_html_of_ours_is_not(engine: Environment) -> None:
+    template = engine.from_string("<p title='{{ text }}'>{{ text }}{{ html }}</p>")
+    html = template.render(text='<b>"it\'s"&', html=mark_safe("<i></i>"))
+    text = "&lt;b&gt;&#34;it&#39;s&#34;&amp;"
+    assert html == f"<p title='{text}'>{text}<i></i></p>"
+
+
+@pytest.mark.parametrize("template", ["{{ nothing }}", "{% if nothing %}{% endif %}"])
+def test_a_name_that_is_not_there_is_an_error(engine: Environment, template: str) -> None:
+    with pytest.raises(UndefinedError):
+        engine.from_string(template).render()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_template_uses_what_there_is(engine: Environment, name: str) -> None:
+    """It can be read, and what it draws or builds on exists."""
+    tree = engine.parse((TEMPLATES / name).read_text())
+    engine.get_template(name)
+    for referenced in meta.find_referenced_templates(tree):
+        assert referenced in OURS
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_value_stands_in_quotes_and_none_is_called_safe(engine: Environment, name: str) -> None:
+    """An unquoted attribute ends at a space, which escaping leaves as it is."""
+    source = (TEMPLATES / name).read_text()
+    assert not re.search(r"\s[\w:-]+=\s*{{", source)
+    marked = [one.name for one in engine.parse(source).find_all(nodes.Filter)]
+    assert marked.count("safe") == (name == "account/_fields.html")  # its help, in words of ours
+    assert "autoescape" not in source
+
+
+def test_django_s_engine_has_the_admin_s_pages_alone() -> None:
+    rooms = {path.name for path in (TEMPLATES / "django").iterdir()}
+    assert rooms == {"admin", "registration"}
+
+
+def test_the_page_names_the_attributes_of_foreign_text() -> None:
+    assert "a href target rel," in environment.foreign_attributes()

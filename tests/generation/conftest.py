@@ -1,0 +1,57 @@
+"""A reply that is to stream, and what it needs of the process that runs it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatapp.generation import Generation, Pace, Toolless
+from chatapp.journal import Segment
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.upstream.client import UpstreamClient
+from chatapp.viewers import Showing
+from tests.viewers.doubles import Recorder
+
+
+@dataclass
+class Desk:
+    """Where replies are written, without a worker."""
+
+    alice: User
+    upstream: Upstream
+    client: UpstreamClient
+    toolless: Toolless = field(default_factory=set)
+    showing: Showing = field(default_factory=Showing)
+
+    async def ask(self) -> Message:
+        reply: Message = await database_sync_to_async(self._asked)()
+        return reply
+
+    async def generation(self) -> tuple[Generation, Recorder]:
+        """One that is to be run, and a viewer that shows it and waits for it."""
+        viewer = Recorder(self.alice.pk)
+        self.showing.add(viewer)
+        generation = Generation(
+            await self.ask(),
+            [{"role": "user", "content": "Why?"}],
+            self.client,
+            Pace(),
+            self.toolless,
+            self.showing,
+            Segment.off(),
+        )
+        generation.audience.join(viewer)
+        return generation, viewer
+
+    def _asked(self) -> Message:
+        conversation = Conversation(user=self.alice, title="Sky")
+        return conversation.ask(uuid4(), "Why?", None, self.upstream, "m", uuid4())[1]
+
+
+@pytest.fixture
+async def desk(alice: User, connected: Upstream) -> AsyncIterator[Desk]:
+    client = UpstreamClient(usage_seconds=1.0)
+    yield Desk(alice, connected, client)
+    await client.aclose()

@@ -1,0 +1,86 @@
+"""When what has come is shown: at once, then no oftener than the pace allows, all in the end."""
+
+import asyncio
+import time
+
+import pytest
+
+from chatapp.frames import LiveReply
+from chatapp.generation import Pace
+from chatapp.generation.flushes import Flushes
+from chatapp.models import Message
+from chatapp.viewers import Audience
+from tests.viewers.doubles import Recorder
+
+
+class Slow(Pace):
+    """One that lets time pass between flushes."""
+
+    def interval(self, rendering: float) -> float:
+        return 0.05
+
+
+class Writing:
+    def __init__(self) -> None:
+        self.live = LiveReply(Message(role="assistant", ending=Message.STREAMING, model="m"))
+        self.viewer = Recorder()
+        self.showing = {self.viewer}
+        self.flushes = Flushes(self.live, Audience(self.showing), Slow())
+
+    async def write(self, text: str) -> None:
+        self.live.append("answer", text)
+        await self.flushes.soon(time.monotonic())
+
+    @property
+    def shown(self) -> str:
+        return "".join(self.viewer.frames)
+
+
+@pytest.fixture
+def writing() -> Writing:
+    return Writing()
+
+
+async def test_the_first_is_shown_at_once_and_what_follows_together(writing: Writing) -> None:
+    for word in ("One ", "two ", "three"):
+        await writing.write(word)
+    assert len(writing.viewer.frames) == 1
+    assert "One" in writing.shown
+    async with asyncio.timeout(10):
+        while "three" not in writing.shown:  # noqa: ASYNC110 - time passes
+            await asyncio.sleep(0.001)
+    assert len(writing.viewer.frames) == 2
+
+
+async def test_now_waits_for_nothing(writing: Writing) -> None:
+    await writing.write("One ")
+    await writing.write("two")
+    await writing.flushes.now()
+    assert "two" in writing.shown
+    writing.flushes.close()
+
+
+async def test_what_nobody_watches_is_not_drawn(writing: Writing) -> None:
+    writing.showing.clear()
+    await writing.write("One")
+    assert writing.shown == ""
+    writing.showing.add(writing.viewer)
+    await writing.write(" two")
+    assert "One two" in writing.shown
+
+
+async def test_after_it_was_closed_nothing_comes(writing: Writing) -> None:
+    await writing.write("One ")
+    await writing.write("two")
+    writing.flushes.close()
+    await asyncio.sleep(0.1)
+    assert "two" not in writing.shown
+
+
+async def test_the_last_shows_all_there_is(writing: Writing) -> None:
+    await writing.write("One ")
+    await writing.write("two\n\n```python\nx = 1\n```\n")
+    await writing.flushes.last()
+    assert "two" in writing.shown
+    assert not writing.live.is_behind
+    assert not writing.live.has_jobs

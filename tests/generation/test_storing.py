@@ -1,0 +1,44 @@
+"""Writes beside the event loop: one at a time, and whoever waits for long is told."""
+
+import threading
+
+import pytest
+
+from chatapp.generation import storing
+from chatapp.generation.storing import stored
+
+
+async def test_what_is_written_comes_back(db: None) -> None:
+    assert await stored(lambda: 7) == 7
+
+
+async def test_what_fails_is_raised(db: None) -> None:
+    def fail() -> None:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        await stored(fail)
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+async def test_a_delay_is_told_once_and_the_write_goes_on(
+    db: None, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end, told = threading.Event(), []
+
+    async def tell() -> None:
+        told.append(True)
+        may_end.set()
+
+    if is_slow:
+        monkeypatch.setattr(storing, "NOTICE_SECONDS", 0.01)
+    else:
+        may_end.set()
+    assert await stored(lambda: may_end.wait(10), tell)
+    assert told == ([True] if is_slow else [])
+
+
+async def test_all_writes_are_of_one_thread(db: None) -> None:
+    names = {await stored(lambda: threading.current_thread().name) for _ in range(3)}
+    assert len(names) == 1
+    assert threading.current_thread().name not in names

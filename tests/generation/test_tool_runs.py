@@ -1,0 +1,103 @@
+"""Tools that a model called, all at once, with a person's leave where it is wanted."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from chatapp.generation import tool_runs
+from chatapp.generation.tool_runs import DENIED, ToolRuns
+from chatapp.models.rounds import RunState, ToolRun
+from chatapp.tools import ToolResult
+from chatapp.upstream.wire.tool_calls import ToolCall
+
+
+class Tool:
+    asks_first = True
+
+
+class Toolbox:
+    """Has one tool, which wants leave, once its server has told of it."""
+
+    def __init__(self) -> None:
+        self.is_told = True
+        self.called: list[Mapping[str, object]] = []
+
+    async def find(self, name: str) -> Tool | None:
+        was_told, self.is_told = self.is_told, True
+        return Tool() if was_told and name == "delete" else None
+
+    async def call(self, tool: Tool, arguments: Mapping[str, object]) -> ToolResult:
+        self.called.append(arguments)
+        return ToolResult("done")
+
+
+class Shown:
+    """The states that a person saw."""
+
+    def __init__(self) -> None:
+        self.states: list[tuple[int, RunState]] = []
+
+    async def show(self, index: int, run: ToolRun) -> None:
+        self.states.append((index, run.state))
+
+    async def until(self, index: int, state: RunState) -> None:
+        async with asyncio.timeout(10):
+            while (index, state) not in self.states:  # noqa: ASYNC110 - of turns
+                await asyncio.sleep(0)
+
+
+@pytest.fixture
+def toolbox(monkeypatch: pytest.MonkeyPatch) -> Toolbox:
+    toolbox = Toolbox()
+    monkeypatch.setattr(tool_runs, "shared_toolbox", lambda: toolbox)
+    return toolbox
+
+
+def call(name: str, **arguments: object) -> ToolCall:
+    return ToolCall(0, "call", name, "", arguments)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_tool_that_wants_leave_runs_with_it_alone(toolbox: Toolbox, allowed: bool) -> None:
+    shown = Shown()
+    runs = ToolRuns([call("delete", what=1)], shown.show)
+    finishing = asyncio.create_task(runs.finish())
+    await shown.until(0, RunState.ASKING)
+    runs.decide(0, allowed)
+    runs.decide(0, not allowed)  # the first word counts
+    runs.decide(7, True)  # of no call
+    await finishing
+    [run] = runs.runs
+    assert toolbox.called == ([{"what": 1}] if allowed else [])
+    assert run.state is (RunState.DONE if allowed else RunState.DENIED)
+    assert run.result == ("done" if allowed else DENIED.text)
+
+
+async def test_a_tool_that_is_there_a_moment_later_does_not_run_unasked(toolbox: Toolbox) -> None:
+    toolbox.is_told = False
+    runs = ToolRuns([call("delete", what=1)], Shown().show)
+    await runs.finish()
+    assert runs.runs[0].state is RunState.FAILED
+    assert toolbox.called == []
+
+
+async def test_arguments_that_are_no_object_are_given_back(toolbox: Toolbox) -> None:
+    shown = Shown()
+    runs = ToolRuns([ToolCall(0, "call", "delete", "[1", problem="an end is missing")], shown.show)
+    await runs.finish()
+    assert runs.runs[0].state is RunState.FAILED
+    assert "not a JSON object: an end is missing." in runs.runs[0].result
+    assert toolbox.called == []
+
+
+async def test_one_that_waits_for_leave_holds_up_no_other(toolbox: Toolbox) -> None:
+    shown = Shown()
+    runs = ToolRuns([call("delete"), call("unknown")], shown.show)
+    finishing = asyncio.create_task(runs.finish())
+    await shown.until(1, RunState.FAILED)
+    assert not finishing.done()
+    assert runs.runs[1].result == "There is no tool named 'unknown'."
+    finishing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await finishing

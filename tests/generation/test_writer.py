@@ -1,0 +1,675 @@
+"""What happens between the requests of one reply: tries again, tools, choices, what is kept."""
+
+import base64
+import sys
+from html import unescape
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.test import Client
+
+from chatapp.generation import asking, writer
+from chatapp.models import Conversation, Message, ReplyImage, ToolServer, Upstream, Usage
+from tests.fake_upstream import (
+    Close,
+    FakeUpstream,
+    Pause,
+    Stall,
+    answer,
+    choice,
+    chunk,
+    delta,
+    done,
+    finish,
+    reasoning,
+    refusal,
+    role,
+    usage,
+)
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CLOCK = "current_date_and_time"
+BUSY = {"error": {"message": "busy"}}
+
+
+def call(name: str, arguments: str, index: int = 0) -> bytes:
+    """A tool call, whole in one delta."""
+    function = {"name": name, "arguments": arguments}
+    return choice({"tool_calls": [{"index": index, "id": f"call_{index}", "function": function}]})
+
+
+def fragment(arguments: str, index: int = 0) -> bytes:
+    return choice({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+
+
+async def saved(reply: UUID) -> Message:
+    return await Message.objects.select_related("usage").aget(pk=reply)
+
+
+# Tries again
+
+
+async def test_a_failure_that_may_pass_is_tried_again_and_told(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.fail(503, BUSY)
+    upstream.fail(429, BUSY, {"retry-after": "0"})
+    reply = await tab.ask()
+    assert "server failed. Trying again" in await tab.until("try 2")
+    assert "over its limit. Trying again" in await tab.until("try 3")
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    assert len(upstream.chat_requests) == 3
+
+
+async def test_three_tries_are_all(tab: Tab, upstream: FakeUpstream) -> None:
+    for _ in range(asking.TRIES + 1):
+        upstream.fail(500, BUSY)
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "failed"
+    assert len(upstream.chat_requests) == asking.TRIES
+
+
+async def test_a_failure_that_will_not_pass_is_not_tried_again(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.fail(401, BUSY)
+    await tab.ask()
+    await tab.until_ended()
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_nothing_is_tried_again_once_something_arrived(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half"), chunk([], error=None), b"data: {bad\n\n")
+    reply = await tab.ask()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("failed", "Half")
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_stop_ends_the_waiting_between_tries(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.fail(429, BUSY, {"retry-after": "50"})
+    reply = await tab.ask()
+    await tab.until("try 2")
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "stopped"
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_an_upstream_that_refuses_the_usage_option_is_asked_without_and_remembered(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "unknown field: stream_options"}})
+    await tab.ask()
+    await tab.until_ended()
+    first, second = upstream.chat_requests
+    assert first.body["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in second.body
+    await connected.arefresh_from_db()
+    assert not connected.takes_usage_option
+    conversation = await Conversation.objects.aget()
+    await tab.ask("Again", conversation=str(conversation.pk))
+    await tab.until_ended()
+    assert "stream_options" not in upstream.chat_requests[2].body
+
+
+# What is sent
+
+
+async def test_an_administrators_parameters_and_dialect_are_in_the_request(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.parameters = {"temperature": 0.2}
+    connected.dialect = "opentoken"
+    await connected.asave()
+    await tab.ask()
+    await tab.until_ended()
+    body = upstream.chat_requests[0].body
+    assert body["temperature"] == 0.2
+    assert "stream_options" not in body  # this dialect always reports usage
+
+
+async def test_the_clock_is_not_sent_where_it_is_not_wanted(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.offers_clock = False
+    await connected.asave()
+    await tab.ask()
+    await tab.until_ended()
+    assert "tools" not in upstream.chat_requests[0].body
+
+
+# What is told of the cost
+
+
+async def test_a_whole_reply_without_a_report_is_estimated_and_not_called_early(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("It is."), finish(), done())
+    upstream.script(role(), delta("It is"), Close())
+    ends = []
+    for _ in range(2):
+        await tab.ask()
+        ends.append(await tab.until_ended())
+    for end in ends:
+        assert 'data-usage="estimated"' in end
+        assert " at most" in end
+    assert ["since the reply ended early" in end for end in ends] == [False, True]
+
+
+async def test_usage_that_comes_late_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("It is."), finish(), pause, usage(7, 9), done())
+    reply = await tab.ask()
+    await tab.until("It is.")
+    pause.release()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.usage.provenance) == ("complete", "reported")
+
+
+async def test_stop_ends_the_wait_for_usage_and_the_reply_is_whole(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("It is."), finish(), Stall())
+    reply = await tab.ask()
+    await tab.until("It is.")
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.usage.provenance) == ("complete", "estimated")
+
+
+# Tools
+
+
+async def test_a_tool_is_called_and_the_model_answers_with_its_result(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(
+        role(),
+        reasoning("I need the time."),
+        call(CLOCK, '{"timez'),
+        fragment('one": "UTC"}'),
+        finish("tool_calls"),
+        usage(10, 5),
+        done(),
+    )
+    upstream.script(*answer("It is noon."))
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.content == "It is noon."
+    (earlier,) = message.earlier_rounds
+    assert earlier["reasoning"] == "I need the time."
+    (run,) = earlier["tool_runs"]
+    assert (run["name"], run["arguments"], run["state"]) == (CLOCK, '{"timezone": "UTC"}', "done")
+    assert "UTC" in run["result"]
+    asked, again = upstream.chat_requests
+    assert CLOCK in [tool["function"]["name"] for tool in asked.body["tools"]]
+    assistant, result = again.body["messages"][-2:]
+    assert assistant["tool_calls"][0]["function"]["arguments"] == '{"timezone": "UTC"}'
+    assert result == {"role": "tool", "tool_call_id": "call_0", "content": run["result"]}
+
+
+async def test_usage_adds_up_over_the_rounds_and_each_is_kept(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), usage(10, 5), done())
+    upstream.script(role(), delta("Noon."), finish(), usage(30, 2), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.usage.prompt_tokens, message.usage.completion_tokens) == (40, 7)
+    assert message.usage.provenance == Usage.Provenance.REPORTED
+    assert message.earlier_rounds[0]["usage"]["total_tokens"] == 15
+
+
+async def test_the_next_prompt_repeats_the_calls_and_their_results(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), done())
+    upstream.script(*answer("Noon."))
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = (await saved(reply)).conversation_id
+    await tab.ask("And now?", conversation=str(conversation))
+    await tab.until_ended()
+    roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_arguments_that_are_no_json_are_shown_and_told_to_the_model(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, '{"zone": '), finish("tool_calls"), done())
+    await tab.ask()
+    await tab.until_ended()
+    assert "not a JSON object" in upstream.chat_requests[1].body["messages"][-1]["content"]
+    assert '{"zone": ' in unescape("".join(tab.frames))
+
+
+async def test_tools_are_called_in_a_limited_number_of_rounds(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
+    upstream.default = [role(), call(CLOCK, "{}"), finish("tool_calls"), done()]
+    reply = await tab.ask()
+    assert "called tools in 2 rounds" in await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == "failed"
+    assert len(message.earlier_rounds) == len(upstream.chat_requests) == 2
+
+
+async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
+    looking = [role(), delta("Let me look."), call(CLOCK, "{}"), finish("tool_calls"), done()]
+    upstream.script(*looking)
+    upstream.script(*looking)
+    reply = await tab.ask()
+    told = await tab.until_ended()
+    assert "called tools again and again without an answer" in told
+    assert "What had arrived is kept." in told
+    assert ">Continue</button>" in told
+    message = await saved(reply)
+    assert [one["content"] for one in message.earlier_rounds] == ["Let me look."] * 2
+    await tab.send(action="continue", reply=str(reply))
+    await tab.next_reply()
+    await tab.until_ended()
+    roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "user"]
+
+
+SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
+
+
+async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.models.append("another")
+    function = {"name": CLOCK, "arguments": "{}"}
+    signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
+    upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.ask("And now?", conversation=conversation)
+    await tab.until_ended()
+    await tab.ask("And now?", conversation=conversation, model=f"{connected.pk}/another")
+    await tab.until_ended()
+    _, again, next_prompt, another = (request.body for request in upstream.chat_requests)
+    for body, extra in ((again, SIGNED), (next_prompt, SIGNED), (another, None)):
+        (sent,) = (one for message in body["messages"] for one in message.get("tool_calls", ()))
+        assert sent.get("extra_content") == extra
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
+) -> None:
+    upstream.models.append("another")
+    upstream.script(
+        *(choice({name: "Tokyo, "}), choice({name: "so ask."})),
+        *(call(CLOCK, "{}"), finish("tool_calls"), done()),
+    )
+    upstream.script(choice({name: "Noon, then."}), delta("Noon."), finish(), done())
+    upstream.script(choice({name: "Hm."}), delta("Still noon."), finish(), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    for model in ("", "", f"{connected.pk}/another"):
+        chosen = {"model": model} if model else {}
+        await tab.ask("And now?", conversation=conversation, **chosen)
+        await tab.until_ended()
+    sent = [
+        [
+            message.get(name)
+            for message in request.body["messages"]
+            if message["role"] == "assistant"
+        ]
+        for request in upstream.chat_requests
+    ]
+    # An answer without calls needs no reasoning beside it, and another model none at all.
+    looped = ["Tokyo, so ask.", "Noon, then."]
+    assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
+
+
+async def test_reasoning_in_tags_has_no_field_to_go_back_in(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("<think>Hm.</think>"), call(CLOCK, "{}"), finish("tool_calls"), done())
+    await tab.ask()
+    await tab.until_ended()
+    assistant = upstream.chat_requests[1].body["messages"][-2]
+    assert assistant.keys() == {"role", "content", "tool_calls"}
+
+
+async def test_calls_that_are_all_numbered_0_run_each(tab: Tab, upstream: FakeUpstream) -> None:
+    calls = [
+        {"index": 0, "id": name, "function": {"name": CLOCK, "arguments": {"timezone": zone}}}
+        for name, zone in (("a", "UTC"), ("b", "Asia/Tokyo"))
+    ]
+    upstream.script(choice({"tool_calls": calls}), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    results = upstream.chat_requests[1].body["messages"][-2:]
+    assert [result["tool_call_id"] for result in results] == ["a", "b"]
+    assert "UTC" in results[0]["content"]
+    assert "Tokyo" in results[1]["content"]
+
+
+async def test_a_model_that_takes_no_tools_is_asked_without_them(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "this model does not support tools"}})
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
+
+
+@pytest.fixture
+def workshop(transactional_db: None) -> ToolServer:
+    """A real MCP server whose tools ask first."""
+    command = f"{sys.executable} -m tests.tools.server stdio"
+    return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
+
+
+@pytest.mark.parametrize(("decision", "state"), [("allow", "done"), ("deny", "denied")])
+async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer, decision: str, state: str
+) -> None:
+    upstream.script(
+        role(), call("workshop__echo", '{"text": "hello"}'), finish("tool_calls"), done()
+    )
+    reply = await tab.ask()
+    question = await tab.until('data-state="asking"')
+    assert ">Allow<" in question
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action=decision, conversation=conversation, round=1, call=0)  # not this round
+    await tab.send(action=decision, conversation=conversation, round=0, call=0)
+    await tab.until_ended()
+    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    assert run["state"] == state
+    told = upstream.chat_requests[1].body["messages"][-1]["content"]
+    assert ("hello" in told) == (decision == "allow")
+
+
+async def test_bob_cannot_allow_a_call_of_alices(
+    tab: Tab, bobs: Client, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until('data-state="asking"')
+    conversation = str((await saved(reply)).conversation_id)
+    async with Tab(bobs) as bobs_tab:
+        await bobs_tab.send(action="allow", conversation=conversation, round=0, call=0)
+        await bobs_tab.send(action="nonsense")
+        await bobs_tab.until("Reload")
+    await tab.send(action="deny", conversation=conversation, round=0, call=0)
+    await tab.until_ended()
+    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    assert run["state"] == "denied"
+
+
+async def test_stop_cancels_a_tool_that_waits_for_permission(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until('data-state="asking"')
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == "stopped"
+    assert message.tool_runs[0]["state"] == "cancelled"
+    assert len(upstream.chat_requests) == 1
+
+
+# Choices
+
+
+async def test_each_choice_is_a_sibling_that_can_be_stepped_to(
+    tab: Tab, alices: Client, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.parameters = {"n": 2}
+    await connected.asave()
+
+    def said(index: int, text: str) -> bytes:
+        return chunk([{"index": index, "delta": {"content": text}, "finish_reason": None}])
+
+    def ended(index: int) -> bytes:
+        return chunk([{"index": index, "delta": {}, "finish_reason": "stop"}])
+
+    upstream.script(said(0, "Heads."), said(1, "Tails."), ended(0), ended(1), usage(), done())
+    reply = await tab.ask()
+    assert "1 / 2" in await tab.until_ended()
+    first = await saved(reply)
+    second = await Message.objects.aget(choice=1)
+    assert (first.content, second.content) == ("Heads.", "Tails.")
+    assert (second.parent_id, second.ending) == (first.parent_id, "complete")
+    page = await database_sync_to_async(alices.get)(
+        f"/c/{first.conversation_id}/?reply={second.pk}"
+    )
+    assert "Tails." in page.content.decode()
+    assert "2 / 2" in page.content.decode()
+
+
+# What is kept besides the text
+
+
+async def test_logprobs_are_kept_and_shown_as_confidence(
+    tab: Tab, alices: Client, bobs: Client, upstream: FakeUpstream
+) -> None:
+    token = {"token": "Sure", "logprob": -0.105, "bytes": [83, 117, 114, 101], "top_logprobs": []}
+    told = {"content": [token], "refusal": None}
+    upstream.script(
+        chunk([{"index": 0, "delta": {"content": "Sure"}, "logprobs": told}]), finish(), done()
+    )
+    reply = await tab.ask()
+    await tab.until_ended()
+    path = f"/replies/{reply}/confidence/"
+    stored = await Message.objects.aget(pk=reply)
+    thread = await database_sync_to_async(alices.get)(f"/c/{stored.conversation_id}/")
+    assert path in thread.content.decode()
+    page = (await database_sync_to_async(alices.get)(path)).content.decode()
+    assert "Sure" in page
+    assert "90.0%" in page
+    assert (await database_sync_to_async(bobs.get)(path)).status_code == 404
+
+
+async def test_moderation_is_told_and_flagged_for_administrators(
+    tab: Tab, olives: Client, upstream: FakeUpstream
+) -> None:
+    result = {"flagged": True, "categories": {"violence": True, "hate": False}, "model": "m"}
+    verdict = {"type": "moderation_results", "model": "m", "results": [result]}
+    upstream.script(*answer("Hm.")[:-1], chunk([], moderation={"input": verdict}), done())
+    reply = await tab.ask()
+    assert "flagged this exchange: violence" in await tab.until_ended()
+    message = await saved(reply)
+    assert message.is_flagged
+    path = f"/admin/chatapp/conversation/{message.conversation_id}/change/"
+    page = await database_sync_to_async(olives.get)(path)
+    assert "violence" in page.content.decode()
+
+
+async def test_a_closing_tag_without_an_opening_one_makes_the_text_before_it_reasoning(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(
+        role(), delta("Let me see."), pause, delta("</think>\n\nYes."), finish(), done()
+    )
+    reply = await tab.ask()
+    assert 'data-region="answer"' in await tab.until("Let me see.")
+    pause.release()
+    assert 'data-region="reasoning"' in await tab.until("Let me see.")
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.reasoning, message.content) == ("Let me see.", "Yes.")
+
+
+async def test_a_refusal_is_a_region_and_an_ending(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), refusal("I can't help with that."), finish(), done())
+    reply = await tab.ask()
+    assert "declined to answer" in await tab.until_ended()
+    assert 'data-region="refusal"' in "".join(tab.frames)
+    assert (await saved(reply)).ending == "refused"
+
+
+async def test_an_upstream_that_falls_silent_for_longer_than_is_set_is_given_up(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.silence_seconds = 1
+    await connected.asave()
+    upstream.script(role(), delta("Half"), Stall())
+    reply = await tab.ask()
+    assert "fell silent" in await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("timed_out", "Half")
+
+
+async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.drains_stopped = True
+    await connected.asave()
+    pause = Pause()
+    upstream.script(role(), delta("Half"), pause, delta(" unread"), finish(), usage(7, 9), done())
+    reply = await tab.ask()
+    await tab.until("Half")
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.send(action="nonsense", prompt=str(uuid4()))
+    await tab.until("Reload")  # so the stop before it has been taken
+    pause.release()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.ending, message.content) == ("stopped", "Half")
+    assert message.usage.provenance == Usage.Provenance.REPORTED
+    assert message.usage.completion_tokens == 9
+
+
+# How it ended, and what came besides text
+
+
+@pytest.mark.parametrize(
+    ("steps", "ending", "sentence"),
+    [
+        ([role(), delta("Half"), done()], "cut_off", "ended before the reply was complete"),
+        ([role(), finish(), usage(), done()], "no_answer", "ended the reply without an answer"),
+        ([reasoning("Hm."), finish(), done()], "no_answer", "thought, but gave no answer"),
+        ([role(), delta("Half"), finish("abort"), done()], "failed", "with “abort”"),
+        ([delta("Half"), b"event: error\ndata: it broke\n\n", done()], "failed", "it broke"),
+    ],
+)
+async def test_half_an_answer_is_never_called_whole(
+    tab: Tab,
+    alices: Client,
+    upstream: FakeUpstream,
+    steps: list[bytes],
+    ending: str,
+    sentence: str,
+) -> None:
+    upstream.script(*steps)
+    reply = await tab.ask()
+    assert sentence in await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == ending
+    page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
+    assert sentence in page.content.decode()
+
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108040000 00b51c0c02"
+    "0000000b4944415478da6364f80f00010501012718e3660000000049454e44ae426082"
+)
+CITED = {
+    "citations": ["https://a.example/?q=1&x=<b>", "javascript:alert(1)"],
+    "search_results": [{"url": "https://b.example/two", "title": "<script>alert(1)</script>"}],
+}
+
+
+async def test_sources_images_and_sound_stand_under_the_answer_and_stay_there(
+    tab: Tab, alices: Client, bobs: Client, olives: Client, upstream: FakeUpstream
+) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
+    svg = f"data:image/svg+xml;base64,{base64.b64encode(b'<svg/>').decode()}"
+    images = [{"image_url": {"url": one}} for one in (url, svg, "https://tracker.example/1.png")]
+    upstream.script(
+        *(role(), choice({"audio": {"transcript": "Here "}}), choice({"audio": {"data": "AAAA"}})),
+        *(delta("it is."), choice({"images": images}), chunk([], **CITED), finish(), done()),
+    )
+    reply = await tab.ask()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.content, message.ending) == ("Here it is.", "complete")
+    paths = [f"/c/{message.conversation_id}/"]
+    paths.append(f"/admin/chatapp/conversation/{message.conversation_id}/change/")
+    pages = [
+        (await database_sync_to_async(client.get)(path)).content.decode()
+        for client, path in zip((alices, olives), paths, strict=True)
+    ]
+    image = f"/replies/{reply}/images/0/"
+    for html in ("".join(tab.frames), *pages):
+        assert 'href="https://a.example/?q=1&amp;x=&lt;b&gt;"' in html
+        assert ">&lt;script&gt;alert(1)&lt;/script&gt;</a>" in html
+        assert "b.example</span>" in html
+        assert "javascript:" not in html
+        assert "spoke this reply" in html
+        assert f'<img src="{image}"' in html
+        assert "/images/1/" not in html
+        assert "tracker.example" not in html
+        assert "image (2), source" in html
+    assert "3 pieces of the stream could not be read and were left out" in pages[0]
+    answers = [await database_sync_to_async(one.get)(image) for one in (alices, olives, bobs)]
+    assert [answer.status_code for answer in answers] == [200, 200, 404]
+    assert answers[0].content == PIXEL
+    assert answers[0]["Content-Type"] == "image/png"
+    assert answers[0]["X-Content-Type-Options"] == "nosniff"
+    missing = await database_sync_to_async(alices.get)(f"/replies/{reply}/images/1/")
+    assert missing.status_code == 404
+
+
+async def test_what_came_in_an_earlier_round_stays_too(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(
+        chunk([], citations=["https://a.example/"]), call(CLOCK, "{}"), finish("tool_calls"), done()
+    )
+    upstream.script(chunk([], citations=["https://b.example/"]), delta("Noon."), finish(), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    urls = [source.url for source in (await saved(reply)).extras.sources]
+    assert urls == ["https://a.example/", "https://b.example/"]
+
+
+async def test_each_choice_has_its_own_images(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.parameters = {"n": 2}
+    await connected.asave()
+    url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
+    images = [{"image_url": {"url": url}}]
+    upstream.script(
+        chunk([{"index": 0, "delta": {"content": "None."}, "finish_reason": "stop"}]),
+        chunk([{"index": 1, "delta": {"images": images}, "finish_reason": "stop"}]),
+        done(),
+    )
+    await tab.ask()
+    await tab.until_ended()
+    second = await Message.objects.aget(choice=1)
+    assert (second.ending, second.extras.image_count) == ("complete", 1)
+    assert [image.message_id async for image in ReplyImage.objects.all()] == [second.pk]

@@ -1,0 +1,66 @@
+"""Archives of the tests: what is in one, and what a restore of it says."""
+
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import psycopg
+
+from tests.live import run
+
+KEY = "sk-very-secret"
+MAKE_CONVERSATION = f"""
+import django, uuid
+django.setup()
+from chatapp.models import Conversation, Message, Upstream, User
+upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1", api_key="{KEY}")
+chat = Conversation(user=User.objects.get(username="olive"), title="Kept")
+prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4())
+Message.objects.filter(pk=reply.pk).update(content="Half of")
+print(chat.get_absolute_url())
+"""
+Manifest = dict[str, Any]
+
+
+def restore(environment: dict[str, str], file: Path) -> "subprocess.CompletedProcess[str]":
+    return run(environment, "manage.py", "restore", str(file), check=False)
+
+
+def refusal(environment: dict[str, str], file: Path) -> str:
+    """What a restore says that changed nothing."""
+    before = tables(environment)
+    done = restore(environment, file)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert tables(environment) == before
+    left = {path.name for path in Path(environment["DATA_DIR"]).iterdir()}
+    assert left <= {"secret_key", "static", "recordings"} | {n for n in left if ".sqlite3" in n}
+    return done.stderr
+
+
+def tables(environment: dict[str, str]) -> set[str]:
+    if url := environment.get("DATABASE_URL"):
+        with psycopg.connect(url) as connection:
+            query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            return {name for [name] in connection.execute(query)}
+    file = Path(environment["DATA_DIR"], "chatapp.sqlite3")
+    if not file.exists():
+        return set()
+    with closing(sqlite3.connect(file)) as connection:
+        return {name for [name] in connection.execute("SELECT name FROM sqlite_master")}
+
+
+def manifest_of(file: Path) -> Manifest:
+    with ZipFile(file) as archive:
+        manifest: Manifest = json.loads(archive.read("manifest.json"))
+    return manifest
+
+
+def connected(environment: dict[str, str]) -> Any:
+    if url := environment.get("DATABASE_URL"):
+        return psycopg.connect(url)
+    return sqlite3.connect(Path(environment["DATA_DIR"], "chatapp.sqlite3"), timeout=20)

@@ -1,0 +1,38 @@
+"""An installation that is backed up, and an empty one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.live import Server, Site, run
+from tests.management.archives import MAKE_CONVERSATION
+
+
+@pytest.fixture(scope="module")
+def installation(site: Site) -> Server:
+    """It holds a recording."""
+    server = site.server()
+    recording = server.data_dir / "recordings" / "one.jsonl"
+    recording.parent.mkdir()
+    recording.write_text("{}\n")
+    return server
+
+
+@pytest.fixture(scope="module")
+def conversation(installation: Server) -> str:
+    """The address of one of Olive's, whose reply streams."""
+    return run(installation.environment, "-c", MAKE_CONVERSATION).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def archive(
+    installation: Server, conversation: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    file = tmp_path_factory.mktemp("backups") / "chatapp.zip"
+    run(installation.environment, "manage.py", "backup", str(file))
+    return file
+
+
+@pytest.fixture
+def empty(site: Site) -> dict[str, str]:
+    return site.nothing()

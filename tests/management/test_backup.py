@@ -1,0 +1,117 @@
+"""`manage.py backup`, on the database that the tests run on."""
+
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.live import Server, Site, run
+from tests.management.archives import connected, manifest_of, refusal, restore
+
+
+def test_the_archive_is_its_owners_and_its_manifest_says_what_is_in_it(
+    installation: Server, archive: Path
+) -> None:
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    manifest = manifest_of(archive)
+    assert manifest["rows"]["chatapp_message"] == 2
+    assert "chatapp.0001_initial" in manifest["migrations"]
+    assert set(manifest["members"]) == {
+        "database",
+        "files/secret_key",
+        "files/recordings/one.jsonl",
+    }
+    assert manifest["members"]["files/recordings/one.jsonl"]["size"] == 3
+    assert [path.name for path in archive.parent.iterdir()] == [archive.name]
+
+
+def test_a_backup_while_others_write_is_of_one_moment(
+    site: Site, tmp_path: Path, empty: dict[str, str]
+) -> None:
+    """Each transaction writes two rows, so that a torn copy would hold an odd number.
+
+    The copy takes longer than the pauses in between, so one that starts again for each would
+    never end.
+    """
+    busy = site.empty_server().environment
+    with closing(connected(busy)) as connection:
+        for number in range(6000):
+            row = f"('p{number}', '{'x' * 5000}', '2030-01-01')"
+            connection.execute(f"INSERT INTO django_session VALUES {row}")  # noqa: S608 - our own
+        connection.commit()
+    file = tmp_path / "busy.zip"
+    with pairs_written(busy):
+        run(busy, "manage.py", "backup", str(file))
+    sessions = manifest_of(file)["rows"]["django_session"]
+    assert sessions >= 6040
+    assert sessions % 2 == 0
+    assert restore(empty, file).returncode == 0
+
+
+@contextmanager
+def pairs_written(environment: dict[str, str]) -> Iterator[None]:
+    """Somebody writes all the time, two rows at once."""
+    began, over = threading.Event(), threading.Event()
+    insert = "INSERT INTO django_session VALUES "
+    insert += "('a{0}', '{1}', '2030-01-01'), ('b{0}', '{1}', '2030-01-01')"
+
+    def write() -> None:
+        with closing(connected(environment)) as connection:
+            for number in count():
+                connection.execute(insert.format(number, "x" * 5000))
+                connection.commit()
+                if number == 20:
+                    began.set()
+                if over.wait(0.002):
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert began.wait(10)
+        yield
+    finally:
+        over.set()
+        writer.join()
+
+
+def test_a_secret_key_of_the_environment_stays_out_of_the_archive(
+    installation: Server, empty: dict[str, str], tmp_path: Path
+) -> None:
+    secret = (installation.data_dir / "secret_key").read_text()
+    (installation.data_dir / "secret_key").rename(tmp_path / "secret_key")
+    try:
+        environment = installation.environment | {"SECRET_KEY": secret}
+        done = run(environment, "manage.py", "backup", str(tmp_path / "without.zip"))
+    finally:
+        (tmp_path / "secret_key").rename(installation.data_dir / "secret_key")
+    assert "It does not hold SECRET_KEY" in done.stdout
+    assert "with another SECRET_KEY" in refusal(empty, tmp_path / "without.zip")
+    done = restore(empty | {"SECRET_KEY": secret}, tmp_path / "without.zip")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_backup_overwrites_nothing_and_stays_out_of_what_it_copies(
+    installation: Server, archive: Path, tmp_path: Path
+) -> None:
+    def said(file: Path) -> str:
+        done = run(installation.environment, "manage.py", "backup", str(file), check=False)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    before = archive.read_bytes()
+    assert "exists. Name another file" in said(archive)
+    assert archive.read_bytes() == before
+    assert "is in DATA_DIR" in said(installation.data_dir / "backup.zip")
+    assert "is no directory. Make it" in said(tmp_path / "none" / "backup.zip")
+
+
+def test_there_is_nothing_to_back_up_before_the_first_start(
+    empty: dict[str, str], tmp_path: Path
+) -> None:
+    done = run(empty, "manage.py", "backup", str(tmp_path / "a.zip"), check=False)
+    assert "There is nothing to back up" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,82 @@
+"""`manage.py doctor`: what it prints, and its exit status."""
+
+import os
+import re
+
+import pytest
+from django.conf import settings
+
+from chatapp.management.commands.doctor import Command
+from tests.doctor.relay import Relay, refusing_upgrades
+from tests.live import Site, free_port, run
+
+
+def test_a_good_installation_passes(site: Site) -> None:
+    with site.server(SECRET_KEY=settings.SECRET_KEY) as server:
+        environment = server.environment | {"COLUMNS": "80"}
+        done = run(environment, "manage.py", "doctor", "--url", server.url, "--idle", "0.5")
+    assert re.search(r"\n\n1 warning, \d+ ok, \d skipped\.\n$", done.stdout)  # it is plain http
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert settings.SECRET_KEY not in done.stdout + done.stderr
+    told = re.findall(r"^  (?:ok|warning|failed|skipped) +(\S.{15})", done.stdout, re.MULTILINE)
+    names = [name.strip() for name in told]
+    assert names.index("Debug pages") < names.index("Reachable") < names.index("Static files")
+    assert names[-1] == "Idle socket"
+    assert done.stderr == ""
+
+
+def test_a_bad_one_fails_with_its_cures(site: Site) -> None:
+    server = site.server()
+    environment = server.environment | {"DEBUG": "1", "ALLOWED_HOSTS": "*"}
+    url = f"http://127.0.0.1:{free_port()}"
+    done = run(environment, "manage.py", "doctor", "--url", url, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("CommandError: 2 checks failed.")
+    assert "→ Unset DEBUG and restart." in done.stdout
+    assert "→ Set ALLOWED_HOSTS=127.0.0.1 and restart." in done.stdout
+    assert "2 failed, " in done.stdout
+
+
+def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
+    with (
+        site.server(SECRET_KEY=settings.SECRET_KEY) as server,
+        Relay(server.url, refusing_upgrades) as relay,
+    ):
+        done = run(server.environment, "manage.py", "doctor", "--url", relay.url, check=False)
+    assert done.returncode == 1
+    assert re.search(r"^  failed   WebSocket", done.stdout, re.MULTILINE)
+    assert re.search(r"^  skipped  Streaming", done.stdout, re.MULTILINE)
+    assert "Idle socket" not in done.stdout
+
+
+def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:
+    server = site.server(DATABASE_URL=f"postgres://x:hunter22@127.0.0.1:{free_port()}/chat")
+    done = run(server.environment, "manage.py", "doctor", check=False)
+    assert done.returncode == 1
+    assert "Add --url https://your.host" in done.stdout
+    assert "hunter22" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--url", "chat.example"], ["--url", "https://me:pw@x"], ["--idle", "long"]]
+)
+def test_bad_arguments_are_told(site: Site, arguments: list[str]) -> None:
+    done = run(
+        {"DATA_DIR": str(site.server().data_dir)}, "manage.py", "doctor", *arguments, check=False
+    )
+    assert done.returncode == 2
+    assert "for example" in done.stderr
+
+
+def test_waiting_is_shown_in_a_terminal_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    command = Command()
+    command.show_waiting(12.0)
+    assert capsys.readouterr().err == ""
+    reader, writer = os.openpty()
+    with os.fdopen(writer, "w") as terminal:
+        command = Command(stderr=terminal)
+        command.show_waiting(12.0)
+        terminal.flush()
+        assert b"12 s more" in os.read(reader, 100)
+    os.close(reader)

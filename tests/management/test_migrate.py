@@ -1,0 +1,62 @@
+"""`manage.py migrate` of several processes at once, and the lock that makes them take turns."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from chatapp.models.locks import only_one_process
+from tests.live import ROOT, Site, child_environment, run
+from tests.program import WAIT_SECONDS
+
+LOCKED = """
+import django
+django.setup()
+from chatapp.models.locks import only_one_process
+with only_one_process("test"):
+    print("inside", flush=True)
+    input()
+print("outside", flush=True)
+"""
+
+
+def test_processes_that_start_together_migrate_once(site: Site) -> None:
+    environment = site.nothing()
+    with ThreadPoolExecutor(3) as pool:
+        migrating = [pool.submit(run, environment, "manage.py", "migrate") for _ in range(3)]
+        told = [done.result().stdout for done in migrating]
+    initial = "Applying chatapp.0001_initial... OK"
+    assert sorted(initial in text for text in told) == [False, False, True]
+    assert sum("No migrations to apply." in text for text in told) == 2
+    run(environment, "manage.py", "migrate", "--check")
+
+
+def test_who_waits_for_the_lock_gets_it_when_its_owner_dies(site: Site) -> None:
+    environment = site.nothing()
+    with locked(environment) as owner:
+        assert owner.stdout
+        assert owner.stdout.readline() == "inside\n"
+        with locked(environment) as other:
+            assert other.stdout
+            assert other.stderr
+            assert "Waiting for another process to finish: test" in other.stderr.readline()
+            owner.kill()
+            assert other.stdout.readline() == "inside\n"
+            assert other.communicate("\n", WAIT_SECONDS)[0] == "outside\n"
+
+
+def test_the_lock_is_free_again_after_its_body(db: None) -> None:
+    for _ in range(2):
+        with only_one_process("test"):
+            pass
+
+
+def locked(environment: dict[str, str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", LOCKED],
+        cwd=ROOT,
+        env=child_environment(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -1,0 +1,143 @@
+"""A gateway's answer as a file: what is in it, what is not, and what is said of it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from chatapp.upstream.recordings import Recording
+from chatapp.upstream.wire.reply import Ending
+from tests.fake_upstream import (
+    MODEL,
+    Abort,
+    FakeUpstream,
+    Pause,
+    answer,
+    delta,
+    done,
+    finish,
+    reasoning,
+    usage,
+)
+from tests.live import free_port
+from tests.management import Printed
+from tests.upstream import reply_of
+from tests.upstream.check import KEY
+
+
+@pytest.fixture(autouse=True)
+def data_dir(settings: Settings, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path
+    settings.OPENAI_API_KEY = KEY
+    return tmp_path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "strange.jsonl"
+
+
+def record(upstream: FakeUpstream, *arguments: str) -> Printed:
+    return Printed("record_stream", upstream.base_url, "--model", MODEL, *arguments)
+
+
+def test_a_recording_holds_the_bytes_as_they_came(upstream: FakeUpstream, file: Path) -> None:
+    steps = [reasoning("Hm. "), *answer("Größe 🚀")]
+    upstream.script(*steps)
+    printed = record(upstream, "--output", str(file))
+    assert printed.problem == ""
+    recording = Recording.parse(file.read_text(encoding="utf-8"))
+    assert recording.body == b"".join(step for step in steps if isinstance(step, bytes))
+    reply = reply_of(*(data for _, data in recording.replay()))
+    assert (reply.reasoning, reply.answer, reply.ending) == ("Hm. ", "Größe 🚀", Ending.COMPLETE)
+    assert "4 characters of reasoning, 7 characters of answer; ending complete" in printed.out
+    assert "30 tokens reported" in printed.out
+
+
+def test_reads_keep_their_order_in_time(upstream: FakeUpstream, file: Path) -> None:
+    pause = Pause()
+    upstream.script(delta("Hello"), pause, finish(), done())
+    with ThreadPoolExecutor(1) as pool:
+        recording = pool.submit(record, upstream, "--output", str(file))
+        pause.reached.wait(15)
+        pause.release()
+        recording.result()
+    times = [read.at for read in Recording.parse(file.read_text(encoding="utf-8")).reads]
+    assert times == sorted(times)
+    assert times[0] > 0
+
+
+def test_neither_key_nor_prompt_is_in_it(upstream: FakeUpstream, file: Path) -> None:
+    half, rest = KEY[:5], KEY[5:]
+    split = delta(f"your key {KEY}").partition(half.encode())
+    upstream.script(b"".join(split[:2]), split[2], finish(), done(), headers={"Server": KEY})
+    printed = record(
+        upstream, "--key-from-env", "--prompt", "a private matter", "--output", str(file)
+    )
+    request = upstream.wait_for_request()
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body["messages"] == [{"role": "user", "content": "a private matter"}]
+    text = file.read_text(encoding="utf-8")
+    assert "your key" in text
+    for secret in (KEY, rest, "a private matter"):
+        assert secret not in text + printed.out + printed.err
+
+
+def test_without_a_name_it_goes_where_the_demo_finds_it(
+    upstream: FakeUpstream, data_dir: Path
+) -> None:
+    printed = record(upstream)
+    file = data_dir / "recordings" / "google-gemini-3-flash.jsonl"
+    assert file.exists()
+    assert "offers it as the model replay-google-gemini-3-flash" in printed.out
+    again = record(upstream)
+    assert again.problem.startswith(f"{file} exists.")
+    assert len(upstream.requests) == 1
+
+
+def test_elsewhere_it_is_told_where_to_copy_it(
+    upstream: FakeUpstream, file: Path, data_dir: Path
+) -> None:
+    printed = record(upstream, "--output", str(file))
+    assert f"Copy it to {data_dir / 'recordings'}" in printed.out
+    assert "as replay-strange" in printed.out
+
+
+def test_a_lost_connection_is_recorded(upstream: FakeUpstream, file: Path) -> None:
+    pause = Pause()
+    pause.release()
+    upstream.script(delta("Hello"), pause, Abort())
+    printed = record(upstream, "--output", str(file))
+    assert "then the connection was lost" in printed.out
+    assert "ending cut_off" in printed.out
+    assert Recording.parse(file.read_text(encoding="utf-8")).is_cut
+
+
+def test_an_error_is_recorded_and_told(upstream: FakeUpstream, file: Path) -> None:
+    upstream.fail(429, {"error": {"message": "slow down"}})
+    printed = record(upstream, "--output", str(file))
+    assert "status 429" in printed.out
+    assert "no text; ending failed (slow down); no usage reported." in printed.out
+
+
+def test_refused_stream_options_are_left_out(upstream: FakeUpstream, file: Path) -> None:
+    upstream.fail(400, {"error": "no stream_options"})
+    upstream.script(delta("Hello"), usage(), finish(), done())
+    printed = record(upstream, "--output", str(file))
+    assert "5 characters of answer; ending complete" in printed.out
+    assert ["stream_options" in one.body for one in upstream.chat_requests] == [True, False]
+
+
+def test_a_gateway_that_is_down_leaves_no_file(file: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    printed = Printed("record_stream", url, "--model", MODEL, "--output", str(file))
+    assert (printed.status, file.exists()) == (1, False)
+    assert printed.problem.startswith("Nothing is recorded. It can't be reached.")
+
+
+def test_a_file_that_cannot_be_written_is_told(upstream: FakeUpstream, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    printed = record(upstream, "--output", str(tmp_path / "taken" / "in" / "file"))
+    assert (printed.status, upstream.requests) == (1, [])
+    assert "can't be written: Not a directory." in printed.problem

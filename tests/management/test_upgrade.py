@@ -1,0 +1,57 @@
+"""`manage.py upgrade`, and `serve --upgrade`: what is there already is not made again."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.live import Server, Site, run
+
+UPGRADE = ("manage.py", "upgrade")
+
+
+@pytest.fixture
+def environment(site: Site) -> dict[str, str]:
+    """An installation that was upgraded once."""
+    environment = site.nothing()
+    run(environment, *UPGRADE)
+    return environment
+
+
+def collected(environment: dict[str, str]) -> Path:
+    return Path(environment["DATA_DIR"]) / "static"
+
+
+def test_an_upgrade_migrates_and_collects(environment: dict[str, str]) -> None:
+    run(environment, "manage.py", "migrate", "--check")
+    assert (collected(environment) / "css" / "app.css").exists()
+
+
+def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
+    copy = collected(environment) / "css" / "app.css"
+    copy.write_text("/* stays, since no source has changed */")
+    run(environment, *UPGRADE)
+    assert copy.read_text() == "/* stays, since no source has changed */"
+
+
+def test_files_that_were_made_of_others_are_collected(environment: dict[str, str]) -> None:
+    copy = collected(environment) / "css" / "app.css"
+    right = copy.read_text()
+    copy.write_text("/* of another version */")
+    (collected(environment) / ".sources").write_text("of another version")
+    run(environment, *UPGRADE)
+    assert copy.read_text() == right
+
+
+def test_what_is_collected_anybody_may_read_and_nothing_else(environment: dict[str, str]) -> None:
+    directory = Path(environment["DATA_DIR"])
+    modes = {path.name: path.stat().st_mode & 0o077 for path in directory.iterdir()}
+    assert modes.pop("static") == 0o055
+    assert not any(modes.values()), modes
+
+
+def test_one_command_makes_an_installation_and_serves_it(site: Site) -> None:
+    with Server(site.nothing(), "--upgrade") as server:
+        page = httpx.get(server.url, follow_redirects=True)
+        assert page.status_code == 200
+        assert httpx.get(f"{server.url}/static/css/app.css").status_code == 200

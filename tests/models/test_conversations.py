@@ -1,0 +1,244 @@
+"""A conversation: what is asked in it, its branches, its title, and the sums of what it cost."""
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatapp.models import (
+    Conversation,
+    Message,
+    ModelChoice,
+    Refused,
+    ReplyImage,
+    StillStreaming,
+    Upstream,
+    Usage,
+    User,
+    conversations,
+)
+from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending, Reply
+from tests.stored import MODEL, answered, asked, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_prompt_and_its_reply_are_stored_together(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, reply = asked(conversation, gateway, "Why?")
+    assert (prompt.is_prompt, prompt.ending, prompt.parent) == (True, "", None)
+    assert (reply.is_prompt, reply.is_streaming, reply.parent) == (False, True, prompt)
+    assert (reply.upstream, reply.model) == (gateway, MODEL)
+
+
+def test_one_reply_streams_in_a_conversation(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, _ = asked(conversation, gateway, "Why?")
+    with pytest.raises(StillStreaming), transaction.atomic():
+        conversation.answer(prompt, gateway, MODEL, uuid4())
+    assert conversation.messages.count() == 2
+
+
+def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, first = asked(conversation, gateway, "Why?")
+    end(first, reply_of("So."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    assert conversation.thread() == [prompt, second]
+    assert conversation.thread(first.pk) == [prompt, first]
+    assert conversation.thread(uuid4()) == [prompt, second]
+
+
+def test_a_thread_leads_through_the_named_message_to_its_newest_end(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = asked(conversation, gateway, "Why?")
+    end(first, reply_of("So."))
+    after, last = asked(conversation, gateway, "And?", first)
+    end(last, reply_of("Also."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    assert conversation.thread(first.pk) == [prompt, first, after, last]
+    assert conversation.thread(second.pk) == [prompt, second]
+
+
+def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, first = asked(conversation, gateway, "Why?")
+    end(first, reply_of("So."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    thread = conversation.thread()
+    assert [message.siblings for message in thread] == [[prompt], [first, second]]
+
+
+def test_of_several_choices_the_first_leads_on(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = asked(conversation, gateway, "Why?")
+    second = Reply(choice=1)
+    other = first.other_choice(second, Ending.COMPLETE)
+    end(first, reply_of("Heads."), Ending.COMPLETE, others=(other,))
+    assert conversation.thread() == [prompt, first]
+    assert conversation.thread(other.pk) == [prompt, other]
+
+
+def test_a_conversation_without_messages_has_no_thread(conversation: Conversation) -> None:
+    assert conversation.thread() == []
+
+
+def test_a_thread_knows_of_logprobs_without_reading_them(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, plain = asked(conversation, gateway, "Why?")
+    end(plain, Reply(), Ending.COMPLETE)
+    _, told = asked(conversation, gateway, "How likely?", plain)
+    end(told, Reply(), Ending.COMPLETE)
+    Message.objects.filter(pk=told.pk).update(logprobs=[["Sure", 0.9, []]])
+    with CaptureQueriesContext(connection) as queries:
+        replies = conversation.thread()[1::2]
+        assert [reply.has_logprobs for reply in replies] == [False, True]
+    assert len(queries) == 1
+    assert all("logprobs" in reply.get_deferred_fields() for reply in replies)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Why is the sky blue?", "Why is the sky blue?"),
+        ("  Why\n\nis \t it? ", "Why is it?"),
+        ("x" * 200, "x" * 79 + "…"),
+        ("<b>bold</b>", "<b>bold</b>"),
+    ],
+)
+def test_a_title_is_the_start_of_the_prompt(prompt: str, title: str) -> None:
+    assert Conversation.title_of(prompt) == title
+
+
+def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, reply = asked(conversation, gateway, "Why?")
+    costs = [
+        (Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
+        (Usage.Provenance.ESTIMATED, TokenUsage(5, 7, 12)),
+        (Usage.Provenance.UNKNOWN, None),
+    ]
+    for provenance, tokens in costs:
+        end(reply, reply_of("So."), Ending.STOPPED, Usage.counted(provenance, tokens))
+        reply = conversation.answer(prompt, gateway, MODEL, uuid4())
+    found = Conversation.objects.with_usage().get()
+    assert (found.reply_count, found.total_tokens) == (3, 42)
+    assert (found.estimated_tokens, found.unknown_replies) == (12, 1)
+
+
+def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    estimated = estimate(Asked.of([{"content": "Why?"}]), [reply_of("So.")])
+    end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
+    found = Conversation.objects.with_usage().get()
+    assert found.estimated_tokens == estimated.middle.total_tokens
+    assert found.upper_tokens == estimated.upper.total_tokens
+
+
+def test_the_indexes_answer_what_is_asked_most(
+    carol: User, conversation: Conversation, gateway: Upstream
+) -> None:
+    asked(conversation, gateway, "Why?")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:  # so few rows are read as they lie otherwise
+            cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
+    page = carol.conversations.after(timezone.now(), uuid4())[:60]
+    assert "chatapp_con_user_id" in page.explain()
+    assert "TEMP B-TREE" not in page.explain()
+    assert re.search("chatapp_mes_convers|message_conversation_id", conversation.messages.explain())
+
+
+def test_a_conversation_of_somebody_else_is_not_here(
+    carol: User, conversation: Conversation
+) -> None:
+    assert carol.conversations.named(conversation.pk) == conversation
+    mallory = User.objects.create_user("mallory")
+    for user, pk in ((mallory, conversation.pk), (carol, uuid4())):
+        with pytest.raises(Refused, match="not here any more"):
+            user.conversations.named(pk)
+
+
+def test_a_view_shows_the_reply_that_streams_else_the_branch_that_is_asked_for(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    assert (conversation.view().head, conversation.view().streaming) == (None, None)
+    prompt, first = asked(conversation, gateway, "Why?")
+    end(first, reply_of("So."))
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    view = conversation.view(first.pk)
+    assert (view.thread, view.streaming) == ([prompt, second], second)
+    end(second, reply_of("Or so."))
+    view = conversation.view(first.pk)
+    assert (view.thread, view.head, view.streaming) == ([prompt, first], first, None)
+
+
+def test_a_new_title_moves_no_conversation(conversation: Conversation, carol: User) -> None:
+    other = carol.conversations.create(title="Newer")
+    conversation.rename("The sky at night")
+    assert [one.title for one in carol.conversations.all()] == ["Newer", "The sky at night"]
+    other.delete()
+    other.rename("Back again?")
+    assert carol.conversations.get() == conversation
+
+
+def test_all_of_a_conversation_is_erased_and_nothing_else(
+    conversation: Conversation, gateway: Upstream, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "ERASED_AT_ONCE", 2)
+    for erased in (carol.conversations.create(title="Kept"), conversation):
+        prompt, first = answered(erased, gateway, "Why?")
+        ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=b"GIF")
+        end(erased.answer(prompt, gateway, MODEL, uuid4()), reply_of("Again."))
+        asked(erased, gateway, "And?", first)
+    before = [model.objects.count() for model in (Message, Usage, ReplyImage)]
+    conversation.erase()
+    assert [model.objects.count() for model in (Message, Usage, ReplyImage)] == [
+        count // 2 for count in before
+    ]
+    assert [one.title for one in Conversation.objects.all()] == ["Kept"]
+
+
+def test_where_erasing_fails_a_whole_thread_is_left(
+    conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "ERASED_AT_ONCE", 2)
+    prompt, first = answered(conversation, gateway, "Why?")
+    answered(conversation, gateway, "And?", first)
+    erase_once(conversation, monkeypatch)
+    assert conversation.thread() == [prompt, first]
+    conversation.erase()
+    assert not Message.objects.exists()
+
+
+def erase_once(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the database goes away after the first messages."""
+    calls = iter([QuerySet.delete])
+
+    def delete(rows: "QuerySet[Message]") -> object:
+        if how := next(calls, None):
+            return how(rows)
+        raise OperationalError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(QuerySet, "delete", delete)
+        with pytest.raises(OperationalError):
+            conversation.erase()
+
+
+def test_the_model_used_last_is_that_of_the_newest_reply(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    assert conversation.model_used_last is None
+    prompt, reply = asked(conversation, gateway, "Why?")
+    end(reply, reply_of("So."))
+    assert conversation.model_used_last == ModelChoice(gateway.pk, MODEL)
+    conversation.answer(prompt, gateway, "another", uuid4())
+    assert conversation.model_used_last == ModelChoice(gateway.pk, "another")

@@ -1,0 +1,109 @@
+"""Replies in the database: checkpoints, endings, what is interrupted, and what each has cost."""
+
+from importlib import import_module
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+
+from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending, Reply
+from tests.present import present
+from tests.stored import MODEL, asked, end, growing, reply_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    reply.time_to_first_token = 0.25
+    Message.objects.checkpoint([growing(reply, reply_of("Half of", "Hm."))])
+    reply.refresh_from_db()
+    assert (reply.content, reply.reasoning, reply.is_streaming) == ("Half of", "Hm.", True)
+    assert reply.time_to_first_token == 0.25
+
+
+def test_a_late_checkpoint_overwrites_no_ended_reply(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    end(Message.objects.get(pk=reply.pk), reply_of("The whole of it"), Ending.COMPLETE)
+    Message.objects.checkpoint([growing(reply, reply_of("The who"))])
+    reply.refresh_from_db()
+    assert (reply.content, reply.ending) == ("The whole of it", "complete")
+
+
+def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+    prompt, ended = asked(conversation, gateway, "Why?")
+    end(ended, reply_of("So."), Ending.STOPPED)
+    running = conversation.answer(prompt, gateway, MODEL, uuid4())
+    Message.objects.checkpoint([growing(running, reply_of("Half of"))])
+    assert Message.objects.interrupt_orphans() == 1
+    for message in (prompt, running, ended):
+        message.refresh_from_db()
+    assert (running.ending, running.content) == ("interrupted", "Half of")
+    assert (ended.ending, prompt.ending) == ("stopped", "")
+
+
+def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    tokens = TokenUsage(prompt_tokens=12, completion_tokens=18, total_tokens=30)
+    usage = Usage.counted(Usage.Provenance.REPORTED, tokens)
+    end(reply, reply_of("So.", "Hm."), Ending.LENGTH, usage)
+    saved = Message.objects.select_related("usage").get(pk=reply.pk)
+    assert (saved.content, saved.reasoning, saved.ending) == ("So.", "Hm.", "length")
+    assert (saved.usage.total_tokens, saved.usage.provenance) == (30, "reported")
+
+
+def test_a_reply_that_is_interrupted_costs_what_its_checkpoint_said(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    reply.usage_so_far = Usage.estimated(
+        estimate(Asked.of([]), [reply_of("x" * 400), reply_of("y" * 400)])
+    ).as_record()
+    Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
+    assert Message.objects.interrupt_orphans() == 1
+    saved = Message.objects.select_related("usage").get(pk=reply.pk)
+    assert present(saved.usage.completion_tokens) > 200  # both choices, one of which is not stored
+    assert saved.usage.as_record() == reply.usage_so_far
+    assert saved.usage_so_far is None
+
+
+def test_a_reply_that_is_interrupted_before_a_checkpoint_costs_its_prompt(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    asked(conversation, gateway, "Why?" * 100)
+    assert Message.objects.interrupt_orphans() == 1
+    usage = Usage.objects.get()
+    assert present(usage.prompt_tokens) > 100
+    assert usage.completion_tokens == 0
+    assert present(usage.upper_total_tokens) > 400
+
+
+def test_a_process_that_was_taken_for_dead_books_its_reply_in_place_of_what_was_booked(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    _, reply = asked(conversation, gateway, "Why?")
+    Message.objects.interrupt_orphans()
+    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30))
+    for _ in range(2):
+        end(reply, reply_of("So."), Ending.COMPLETE, usage)
+    booked = Usage.objects.get()
+    assert (booked.provenance, booked.total_tokens) == ("reported", 30)
+    assert booked.upper_total_tokens is None
+
+
+def test_an_upgrade_books_what_died_before_it(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, lost = asked(conversation, gateway, "Why?")
+    Message.objects.filter(pk=lost.pk).update(ending=Ending.INTERRUPTED)
+    other = lost.other_choice(Reply(choice=1), Ending.COMPLETE)
+    other.save(force_insert=True)
+    conversation.answer(prompt, gateway, MODEL, uuid4())  # which streams
+    import_module("chatapp.migrations.0007_usage_and_clock").book_what_died(apps, None)
+    booked = Usage.objects.get()
+    assert (booked.message_id, booked.provenance) == (lost.pk, "unknown")

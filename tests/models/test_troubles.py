@@ -1,0 +1,172 @@
+"""A disk or a database that can't be used: each command says what is wrong and what to do."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from chatapp import environment
+from tests.live import ROOT, Site, child_environment, free_port
+
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, in a data directory"
+)
+
+KEY = "a-key-of-the-environment-" * 3
+
+
+@dataclass
+class Installation:
+    """A migrated one, and what a test has done to it."""
+
+    data_dir: Path
+    shell: str = ""  # run before the command, in a mount namespace of its own
+    environment: dict[str, str] = field(default_factory=dict)
+    undoing: ExitStack = field(default_factory=ExitStack)
+
+    def run(self, command: str) -> str:
+        words = [sys.executable, "manage.py", command]
+        if self.shell:
+            words = ["unshare", "--mount", "sh", "-c", f'{self.shell} && exec "$@"', "sh", *words]
+        given = {"DATA_DIR": str(self.data_dir), "PORT": "0", "REDIS_URL": "", **self.environment}
+        done = subprocess.run(
+            words,
+            cwd=ROOT,
+            env=child_environment(given),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        told = done.stdout + done.stderr
+        assert done.returncode == 1, told
+        assert "Traceback" not in told, told
+        return squeezed(told.replace("→", ""))
+
+
+def squeezed(text: str) -> str:
+    """Without spaces, since doctor breaks its lines, and long paths too."""
+    return "".join(text.split())
+
+
+def read_only_directory(it: Installation) -> None:
+    bound = f"mount --bind {it.data_dir} {it.data_dir}"
+    it.shell = f"{bound} && mount -o remount,bind,ro {it.data_dir}"
+
+
+def full_disk(it: Installation) -> None:
+    disk = it.data_dir.parent / "disk"
+    disk.mkdir()
+    it.shell = (
+        f"mount -t tmpfs -o size=700k none {disk} && cp {it.data_dir}/chatapp.sqlite3 {disk}"
+        f" && (cat /dev/zero > {disk}/full 2> /dev/null || true)"
+    )
+    it.data_dir = disk
+    it.environment["SECRET_KEY"] = KEY
+
+
+def full_disk_without_a_key(it: Installation) -> None:
+    full_disk(it)
+    del it.environment["SECRET_KEY"]
+
+
+def read_only_database(it: Installation) -> None:
+    file = it.data_dir / "chatapp.sqlite3"
+    subprocess.run(["chattr", "+i", file], check=True, capture_output=True)
+    it.undoing.callback(lambda: subprocess.run(["chattr", "-i", file], check=True))
+
+
+def locked_database(it: Installation) -> None:
+    other = sqlite3.connect(it.data_dir / "chatapp.sqlite3", isolation_level=None)
+    it.undoing.enter_context(closing(other))
+    other.execute("BEGIN IMMEDIATE")
+
+
+def damaged_database(it: Installation) -> None:
+    (it.data_dir / "chatapp.sqlite3").write_bytes(os.urandom(100_000))
+
+
+def a_file_instead(it: Installation) -> None:
+    shutil.rmtree(it.data_dir)
+    it.data_dir.write_text("something else")
+
+
+def a_file_instead_and_a_key(it: Installation) -> None:
+    a_file_instead(it)
+    it.environment["SECRET_KEY"] = KEY
+
+
+def no_parent(it: Installation) -> None:
+    it.data_dir = Path("/proc/nowhere/chatapp")
+
+
+CASES: list[tuple[Callable[[Installation], None], str, str]] = [
+    (read_only_directory, "is on a disk that is mounted read-only", "Mount it for writing"),
+    (full_disk, "the disk of DIR is full", "Make room there"),
+    (full_disk_without_a_key, "the disk of DIR is full", "Make room there"),
+    (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Let the app's user own it"),
+    (locked_database, "another program has locked DIR/chatapp.sqlite3", "End it, or wait"),
+    (damaged_database, "is damaged, or no SQLite database", "manage.py restore"),
+    (a_file_instead, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
+    (a_file_instead_and_a_key, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
+    (no_parent, "is not there and can't be made", "set DATA_DIR to another directory"),
+]
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "doctor"])
+@pytest.mark.parametrize(("happen", "found", "cure"), CASES, ids=[one[0].__name__ for one in CASES])
+def test_it_is_told_with_its_cure(
+    site: Site,
+    tmp_path: Path,
+    happen: Callable[[Installation], None],
+    found: str,
+    cure: str,
+    command: str,
+) -> None:
+    installation = Installation(tmp_path / "data")
+    shutil.copytree(site.copy()["DATA_DIR"], installation.data_dir, symlinks=True)
+    needs = {"unshare", "chattr"} if happen in (read_only_directory, read_only_database) else set()
+    needs |= {"unshare"} if "full" in happen.__name__ else set()
+    if needs and (os.geteuid() != 0 or not all(map(shutil.which, needs))):
+        pytest.skip("needs root, to make a disk or a file read-only or full")
+    with installation.undoing:
+        happen(installation)
+        told = installation.run(command)
+    assert squeezed(found.replace("DIR", str(installation.data_dir))) in told
+    assert squeezed(cure) in told
+
+
+def test_a_secret_that_could_not_be_written_whole_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the next start would take what there is of it for the secret."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    made = os.open
+
+    def on_a_full_disk(path: Path, *flags: int) -> int:
+        os.close(made(path, *flags))
+        return made(full, os.O_WRONLY)
+
+    monkeypatch.setattr(os, "open", on_a_full_disk)
+    with pytest.raises(ImproperlyConfigured, match="is full"):
+        environment.generated_secret(tmp_path / "secret_key")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None:
+    away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
+    told = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
+    assert squeezed("The database can't be used: it can't be reached") in told
+    assert squeezed("See that it runs, and that DATABASE_URL names it.") in told
+    assert "hunter22" not in told

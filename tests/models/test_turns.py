@@ -1,0 +1,287 @@
+"""What a person asks for, and what becomes of it: a turn, the one that is there, or a sentence."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_django import Settings
+
+from chatapp.models import (
+    Continuation,
+    Conversation,
+    Message,
+    ModelChoice,
+    Prompt,
+    Refused,
+    Retry,
+    StillStreaming,
+    Turn,
+    Upstream,
+    User,
+)
+from chatapp.models.messages import GO_ON
+from chatapp.models.upstreams import UpstreamQuerySet
+from chatapp.upstream.wire.reply import Ending
+from tests.stored import MODEL, answered, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+HERE = UUID(int=1)  # the worker that streams
+Queries = Callable[[int], AbstractContextManager[object]]
+
+
+@pytest.fixture
+def model(gateway: Upstream) -> ModelChoice:
+    return ModelChoice(gateway.pk, MODEL)
+
+
+@pytest.fixture
+def prompt(model: ModelChoice) -> Prompt:
+    """A first one."""
+    return Prompt("Why is the sky blue?", model, id=uuid4())
+
+
+@pytest.fixture
+def mallory(db: None) -> User:
+    return User.objects.create_user("mallory")
+
+
+def ended(turn: Turn) -> Turn:
+    end(turn.reply, reply_of("It scatters."))
+    return turn
+
+
+def follow_up(turn: Turn, text: str = "And at night?") -> Prompt:
+    assert turn.reply.upstream
+    model = ModelChoice(turn.reply.upstream.pk, turn.reply.model)
+    return Prompt(text, model, turn.conversation.pk, turn.reply.pk, uuid4())
+
+
+# Prompts
+
+
+def test_a_first_prompt_begins_a_conversation(carol: User, prompt: Prompt) -> None:
+    turn = prompt.store(carol, HERE)
+    assert (turn.prompt.pk, turn.prompt.content) == (prompt.id, prompt.text)
+    assert (turn.reply.parent, turn.reply.is_streaming) == (turn.prompt, True)
+    assert (turn.reply.streamed_by, turn.reply.model) == (HERE, MODEL)
+    assert turn.conversation == carol.conversations.get()
+    assert turn.conversation.title == prompt.text
+    assert not turn.is_repeated
+
+
+def test_a_follow_up_stands_under_what_it_follows(carol: User, prompt: Prompt) -> None:
+    first = ended(prompt.store(carol, HERE))
+    turn = follow_up(first).store(carol, HERE)
+    assert [message.content for message in turn.thread] == [
+        "Why is the sky blue?",
+        "It scatters.",
+        "And at night?",
+        "",
+    ]
+    assert turn.prompt.parent == first.reply
+    assert [message["content"] for message in turn.history] == [
+        "Why is the sky blue?",
+        "It scatters.",
+        "And at night?",
+    ]
+
+
+def test_a_prompt_that_is_sent_again_is_the_turn_that_is_there(carol: User, prompt: Prompt) -> None:
+    turn = prompt.store(carol, HERE)
+    again = prompt.store(carol, None)  # even by a server that takes nothing new
+    assert again.is_repeated
+    assert again.thread == turn.thread
+    assert Message.objects.count() == 2
+
+
+def test_an_id_that_stands_for_another_text_is_not_taken(carol: User, prompt: Prompt) -> None:
+    first = ended(prompt.store(carol, HERE))
+    other = replace(prompt, text="Why is it dark?")
+    turn = other.store(carol, HERE)
+    assert turn.prompt.pk != first.prompt.pk
+    assert turn.prompt.content == other.text
+    assert other.id == prompt.id  # and what was asked stays what it was
+
+
+def test_the_id_of_somebody_elses_prompt_is_no_way_to_it(
+    carol: User, mallory: User, prompt: Prompt
+) -> None:
+    theirs = prompt.store(carol, HERE)
+    turn = prompt.store(mallory, HERE)
+    assert not turn.is_repeated
+    assert turn.prompt.pk != theirs.prompt.pk
+    assert turn.conversation.user_id == mallory.pk
+
+
+def test_a_prompt_without_an_id_is_stored_each_time(carol: User, prompt: Prompt) -> None:
+    nameless = replace(prompt, id=None)
+    assert nameless.store(carol, HERE).prompt != nameless.store(carol, HERE).prompt
+
+
+def test_a_prompt_that_another_worker_stores_at_the_same_moment_is_stored_once(
+    carol: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offering = UpstreamQuerySet.offering
+
+    def offering_meanwhile(upstreams: UpstreamQuerySet, choice: ModelChoice) -> Upstream:
+        monkeypatch.setattr(UpstreamQuerySet, "offering", offering)
+        prompt.store(carol, uuid4())
+        return upstreams.offering(choice)
+
+    monkeypatch.setattr(UpstreamQuerySet, "offering", offering_meanwhile)
+    turn = prompt.store(carol, HERE)
+    assert turn.is_repeated
+    assert turn.prompt.pk == prompt.id
+    assert Message.objects.count() == 2
+
+
+def test_nothing_is_asked_in_somebody_elses_conversation(
+    carol: User, mallory: User, prompt: Prompt
+) -> None:
+    theirs = ended(prompt.store(carol, HERE))
+    with pytest.raises(Refused, match="not here any more"):
+        follow_up(theirs).store(mallory, HERE)
+    assert Message.objects.count() == 2
+
+
+def test_while_a_reply_streams_nothing_more_is_asked(carol: User, prompt: Prompt) -> None:
+    turn = prompt.store(carol, HERE)
+    with pytest.raises(StillStreaming, match="still being written"):
+        follow_up(turn).store(carol, HERE)
+    assert Message.objects.count() == 2
+
+
+# Continuations
+
+
+def stopped(turn: Turn, content: str = "It sca") -> Turn:
+    end(turn.reply, reply_of(content), Ending.STOPPED)
+    return turn
+
+
+def test_a_continuation_is_a_prompt_that_nobody_typed(carol: User, prompt: Prompt) -> None:
+    first = stopped(prompt.store(carol, HERE))
+    turn = Continuation(first.reply.pk, prompt.model, uuid4()).store(carol, HERE)
+    stored = turn.conversation.thread()
+    assert [message.is_continuation for message in stored] == [False, False, True, False]
+    assert (stored[2].parent, stored[2].content) == (first.reply, "")
+    assert str(stored[2]) == "user: continued"
+    *_, said, asked = turn.history
+    assert said == {"role": "assistant", "content": "It sca"}
+    assert asked == {"role": "user", "content": GO_ON}
+
+
+def test_a_continuation_that_is_sent_again_is_stored_once(carol: User, prompt: Prompt) -> None:
+    first = stopped(prompt.store(carol, HERE))
+    again = Continuation(first.reply.pk, prompt.model, uuid4())
+    turn = again.store(carol, HERE)
+    repeated = again.store(carol, HERE)
+    assert (repeated.is_repeated, repeated.prompt) == (True, turn.prompt)
+    assert Message.objects.count() == 4
+
+
+def test_what_is_whole_followed_or_somebody_elses_is_not_continued(
+    carol: User, mallory: User, prompt: Prompt
+) -> None:
+    first = prompt.store(carol, HERE)
+    wish = Continuation(first.reply.pk, prompt.model)
+    with pytest.raises(Refused, match="being written"):
+        wish.store(carol, HERE)
+    stopped(first)
+    with pytest.raises(Refused, match="not here"):
+        wish.store(mallory, HERE)
+    with pytest.raises(Refused, match="not here"):
+        Continuation(first.prompt.pk, prompt.model).store(carol, HERE)
+    second = ended(wish.store(carol, HERE))
+    with pytest.raises(Refused, match="gone on"):
+        wish.store(carol, HERE)
+    with pytest.raises(Refused, match="whole"):
+        Continuation(second.reply.pk, prompt.model).store(carol, HERE)
+    assert Message.objects.count() == 4
+
+
+# Retries
+
+
+def test_a_retry_is_one_more_reply_to_the_prompt(
+    carol: User, prompt: Prompt, model: ModelChoice, gateway: Upstream
+) -> None:
+    first = ended(prompt.store(carol, HERE))
+    other = ModelChoice(model.upstream, "another")
+    turn = Retry(first.reply.pk, other).store(carol, HERE)
+    assert turn.thread == [first.prompt, turn.reply]
+    assert turn.reply.siblings == [first.reply, turn.reply]
+    assert (turn.reply.model, turn.reply.streamed_by) == ("another", HERE)
+    assert turn.reply.upstream
+    assert turn.reply.upstream.api_key == gateway.api_key
+
+
+def test_what_is_no_reply_of_ones_own_is_not_retried(
+    carol: User, mallory: User, conversation: Conversation, gateway: Upstream, model: ModelChoice
+) -> None:
+    first, reply = answered(conversation, gateway, "Why?")
+    second, _ = answered(conversation, gateway, "And?", reply)
+    for user, pk in ((mallory, reply.pk), (carol, first.pk), (carol, second.pk), (carol, uuid4())):
+        with pytest.raises(Refused, match="That reply is not here"):
+            Retry(pk, model).store(user, HERE)
+    assert Message.objects.count() == 4
+
+
+# Both
+
+
+@pytest.fixture(params=["prompt", "retry"])
+def asked(
+    request: pytest.FixtureRequest, carol: User, prompt: Prompt, model: ModelChoice
+) -> Prompt | Retry:
+    """Something to ask after a first turn."""
+    first = ended(prompt.store(carol, HERE))
+    return follow_up(first) if request.param == "prompt" else Retry(first.reply.pk, model)
+
+
+def test_a_server_that_restarts_takes_nothing_new(carol: User, asked: Prompt | Retry) -> None:
+    with pytest.raises(Refused, match="restarting"):
+        asked.store(carol, None)
+
+
+def test_so_many_replies_are_written_for_one_person(
+    carol: User, mallory: User, asked: Prompt | Retry, prompt: Prompt, settings: Settings
+) -> None:
+    settings.CHATAPP_REPLIES_PER_PERSON = 2
+    replace(prompt, id=None).store(mallory, HERE)
+    replace(prompt, id=None).store(carol, HERE)
+    replace(prompt, id=None).store(carol, HERE)
+    with pytest.raises(Refused, match="2 replies are being written for you"):
+        asked.store(carol, HERE)
+
+
+def test_a_model_that_is_not_offered_any_more_is_not_asked(
+    carol: User, asked: Prompt | Retry, gateway: Upstream
+) -> None:
+    gateway.enabled = False
+    gateway.save()
+    with pytest.raises(Refused, match="not offered any more"):
+        asked.store(carol, HERE)
+
+
+# Speed: while many prompts come at once, each statement waits for its turn to run.
+
+
+def test_a_turn_takes_few_statements(
+    carol: User, prompt: Prompt, model: ModelChoice, django_assert_max_num_queries: Queries
+) -> None:
+    with django_assert_max_num_queries(8):
+        first = prompt.store(carol, HERE)
+    ended(first)
+    with django_assert_max_num_queries(10):
+        second = follow_up(first).store(carol, HERE)
+    ended(second)
+    with django_assert_max_num_queries(9):
+        Retry(second.reply.pk, model).store(carol, HERE)
+    with django_assert_max_num_queries(3):
+        prompt.store(carol, HERE)
+    with django_assert_max_num_queries(2):
+        carol.conversations.named(first.conversation.pk).view()

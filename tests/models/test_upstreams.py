@@ -1,0 +1,65 @@
+"""Upstreams: their keys at rest, what is offered of them, and the one of the environment."""
+
+import pytest
+from django.db import connection
+
+from chatapp.models import ModelChoice, Refused, Upstream
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM chatapp_upstream")
+        [(stored,)] = cursor.fetchall()
+    assert "sk-very-secret" not in str(stored)
+    assert Upstream.objects.get().api_key == "sk-very-secret"
+
+
+def test_the_environments_upstream_replaces_the_one_of_another_name() -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+    Upstream.connect_environment("Default", "https://old/v1", "two")
+    Upstream.connect_environment("Default", "https://gw/v1", "three")
+    offered = Upstream.objects.get(enabled=True)
+    assert (offered.name, offered.base_url, offered.api_key) == (
+        "Default",
+        "https://gw/v1",
+        "three",
+    )
+    assert Upstream.objects.get(enabled=False).name == "Demo"
+
+
+def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstream) -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+    gateway.refresh_from_db()
+    assert gateway.enabled
+    assert gateway.base_url == "http://gw/v1"
+
+
+def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstream) -> None:
+    assert Upstream.objects.offering(ModelChoice(gateway.pk, "any")) == gateway
+    Upstream.objects.update(offered_models="one\ntwo")
+    assert Upstream.objects.offering(ModelChoice(gateway.pk, "two")) == gateway
+    for other in ("any", "tw", "one two", "TWO"):
+        with pytest.raises(Refused, match="not offered any more"):
+            Upstream.objects.offering(ModelChoice(gateway.pk, other))
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_upstream_that_is_disabled_or_gone_offers_nothing(
+    gateway: Upstream, is_there: bool
+) -> None:
+    choice = ModelChoice(gateway.pk, "any")
+    if is_there:
+        Upstream.objects.update(enabled=False)
+    else:
+        gateway.delete()
+    with pytest.raises(Refused, match="not offered any more"):
+        Upstream.objects.offering(choice)
+
+
+def test_an_upstream_whose_key_cannot_be_read_says_so(gateway: Upstream) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
+    with pytest.raises(Refused, match="SECRET_KEY is another"):
+        Upstream.objects.offering(ModelChoice(gateway.pk, "any"))

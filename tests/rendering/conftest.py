@@ -1,0 +1,14 @@
+"""One worker, and what goes to it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from chatapp.rendering import Renderer
+
+
+@pytest.fixture
+def renderer() -> Iterator[Renderer]:
+    renderer = Renderer(workers=1)
+    yield renderer
+    renderer.pool.close()

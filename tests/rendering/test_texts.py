@@ -1,0 +1,50 @@
+"""Which text is rendered where: in place, by a worker, or not again."""
+
+import pytest
+
+from chatapp.markdown import PLAIN, as_typed, budgets, render
+from chatapp.rendering import Renderer, Typed, texts
+from chatapp.rendering.texts import UNDONE
+from tests.rendering.processes import CODE, WAIT_SECONDS
+
+
+def test_what_was_rendered_is_not_rendered_again(renderer: Renderer) -> None:
+    renderer.rendered([CODE])
+    renderer.pool.close()
+    assert renderer.rendered([CODE])(CODE) == render(CODE)
+
+
+def test_a_small_text_needs_no_worker(renderer: Renderer) -> None:
+    renderer.rendered(["Some *words*.", "- a\n- [b](http://c.d)"])
+    assert renderer.pool.pids == []
+
+
+def test_what_was_typed_is_another_thing_than_the_same_text_as_markdown(
+    renderer: Renderer,
+) -> None:
+    html_of = renderer.rendered([CODE, Typed(CODE), "*a*", Typed("*a*")])
+    for text in (CODE, "*a*"):
+        assert html_of(text) == render(text)
+        assert html_of(Typed(text)) == as_typed(text)
+    assert html_of(Typed("*a*")) != html_of("*a*")
+
+
+def test_what_was_typed_goes_without_colours_where_nobody_makes_them(renderer: Renderer) -> None:
+    renderer.pool.close()
+    assert renderer.rendered([Typed(CODE)])(Typed(CODE)) == as_typed(CODE, PLAIN)
+
+
+async def test_an_endless_text_is_cut_by_a_worker_as_anywhere(renderer: Renderer) -> None:
+    text = "word " * (budgets.LONGEST_TEXT // 5 + 1)
+    html = (await renderer.arendered([text], WAIT_SECONDS))(text)
+    assert html.endswith(f"{budgets.TOO_LONG}</p></div>")
+
+
+def test_what_was_not_used_for_long_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "MOST_CACHED_BYTES", 3000)
+    small = Renderer(workers=1)
+    small.rendered([CODE])
+    for number in range(20):
+        small.rendered([f"word {number} " + "a" * 500])
+    small.pool.close()
+    assert UNDONE in small.rendered([CODE])(CODE)  # by nobody, since there is no worker any more

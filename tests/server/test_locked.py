@@ -1,0 +1,148 @@
+"""A SQLite database that another program holds for long: tabs come and go, and nothing is lost."""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+
+import pytest
+
+from chatapp.generation.generation import UNSAVED
+from tests import viewer
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.live import Server, Site
+from tests.viewer import Viewer
+
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, which has one lock for all writes"
+)
+
+SOON = 2.0  # seconds within which nobody asks why nothing happens
+HELD = 8.0  # longer than a lease, and than several checkpoints are apart
+LONG_HELD = 45.0  # seconds within which a write that waits 20 has given up, and one before it too
+
+
+@pytest.fixture
+def server(site: Site, upstream: FakeUpstream) -> Iterator[Server]:
+    with site.server(
+        OPENAI_BASE_URL=upstream.base_url,
+        OPENAI_API_KEY="sk-x",
+        REDIS_URL="",
+        CHATAPP_CLOSE_GRACE="60",
+        CHATAPP_DROP_GRACE="60",
+    ) as server:
+        yield server
+
+
+@contextmanager
+def locked(server: Server) -> Iterator[None]:
+    """As a backup script or an open shell of sqlite3 does."""
+    path = server.data_dir / "chatapp.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            other.execute("ROLLBACK")
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    began_at = time.monotonic()
+    yield
+    assert time.monotonic() - began_at < seconds
+
+
+async def test_while_it_is_locked_tabs_open_and_read_along(
+    site: Site, server: Server, upstream: FakeUpstream
+) -> None:
+    alice, bob = site.person(), site.person()
+    pause, more = Pause(), Pause()
+    upstream.script(role(), delta("One "), pause, delta("two "), more, delta("three"), finish())
+    async with Viewer.opened(server, alice) as tab:
+        await tab.send("Count")
+        await tab.until_says("One")
+        with locked(server):
+            held_until = time.monotonic() + HELD
+            pause.release()
+            await tab.until_says("One two")
+            while time.monotonic() < held_until:
+                async with within(SOON), Viewer.opened(server, bob) as other:
+                    assert other.is_connected
+                async with within(SOON), Viewer.opened(server, alice, tab.path) as second:
+                    await second.until_says("One two")
+            async with Viewer.opened(server, alice, tab.path) as second:
+                more.release()
+                for one in (tab, second):
+                    await one.until_says("One two three")
+        assert await tab.until_ended() == "complete"
+
+
+async def test_a_reply_that_ends_meanwhile_says_so_soon_and_is_saved_when_the_lock_goes(
+    site: Site, server: Server, upstream: FakeUpstream
+) -> None:
+    alice = site.person()
+    pause = Pause()
+    upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
+    async with Viewer.opened(server, alice) as tab:
+        await tab.send("Count")
+        await tab.until_says("One")
+        with locked(server):
+            await asyncio.to_thread(server.wait_for, "The database is locked")
+            pause.release()
+            await tab.until_says("One two")
+            async with within(SOON):
+                await tab.until_shows(UNSAVED)
+            assert tab.ending == "streaming"
+        async with within(SOON):
+            assert await tab.until_ended() == "complete"
+        assert UNSAVED not in tab.page.reply().text
+        async with Viewer.opened(server, alice, tab.path) as later:
+            assert (later.ending, later.text) == ("complete", "One two")
+
+
+async def test_a_prompt_waits_for_the_lock_and_its_tab_is_told(
+    site: Site, server: Server, upstream: FakeUpstream
+) -> None:
+    async with Viewer.opened(server, site.person()) as tab:
+        with locked(server):
+            await tab.send("Hello?")
+            async with within(SOON):
+                await tab.until(lambda: "What you sent waits" in tab.problem)
+        assert await tab.until_ended() == "complete"
+        assert tab.problem == ""
+
+
+async def test_after_twenty_seconds_a_prompt_is_given_back_and_no_finished_reply_is_lost(
+    site: Site, server: Server, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewer, "WAIT_SECONDS", LONG_HELD)
+    alice, bob = site.person(), site.person()
+    pause = Pause()
+    upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
+    async with Viewer.opened(server, alice) as tab, Viewer.opened(server, bob) as asking:
+        await tab.send("Count")
+        await tab.until_says("One")
+        prompt = asking.page.form()["prompt"]
+        with locked(server):
+            async with within(LONG_HELD):
+                await asking.send("Hello?")
+                async with within(SOON):
+                    await asking.until(lambda: "What you sent waits" in asking.problem)
+                pause.release()
+                async with within(2 * SOON):  # its last words, and the notice that they wait
+                    await tab.until_shows(UNSAVED)
+                await asking.until(lambda: "Your text is kept" in asking.problem)
+            assert asking.page.root.find("p", id="problem").attributes["data-prompt"] == prompt
+            async with within(SOON), Viewer.opened(server, alice, tab.path) as second:
+                await second.until_says("One two")
+            assert tab.ending == "streaming"
+        assert await tab.until_ended() == "complete"
+        async with Viewer.opened(server, alice, tab.path) as later:
+            assert (later.ending, later.text) == ("complete", "One two")
+        await asking.ask("Hello?")
+        assert await asking.until_ended() == "complete"
+        async with Viewer.opened(server, bob, asking.path) as later:
+            assert len(later.page.root.find_all("article")) == 1

@@ -1,0 +1,49 @@
+"""Scripts for a whole check, and what came of it.
+
+A check asks in this order: the list of models, a count, a greeting without `stream_options`, a
+tool call, a wrong model, a wrong key, a reply that is closed in its middle, a greeting, the same
+greeting with the clock on offer.
+"""
+
+from collections.abc import Callable
+
+from chatapp.findings import Finding
+from chatapp.tools import CLOCK
+from chatapp.upstream.check import Report, check
+from chatapp.upstream.wire.endpoint import Endpoint
+from tests.fake_upstream import FakeUpstream, Stall, Step, delta, done, finish
+from tests.upstream import RECORDINGS
+
+KEY = "sk-very-secret"
+PLAIN = (delta("Hello"), finish(), done())
+CALL = (RECORDINGS / "aivene_tools.sse").read_bytes()
+NO_MODEL = {"error": {"message": "no such model", "type": "invalid_request_error", "code": None}}
+NO_KEY = {"error": {"message": "wrong key"}}
+REFUSED = "stream_options is not supported"
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDINGS / f"{name}.sse").read_bytes()
+
+
+def serve(
+    upstream: FakeUpstream,
+    counted: tuple[Step, ...],
+    greeted: tuple[Step, ...] = PLAIN,
+    tools: Callable[[], None] | None = None,
+) -> None:
+    """Script the chat requests of one check up to the closed reply."""
+    upstream.script(*counted)
+    upstream.script(*greeted)
+    if tools:
+        tools()
+    else:
+        upstream.script(CALL)
+    upstream.fail(404, NO_MODEL)
+    upstream.fail(401, NO_KEY)
+    upstream.script(delta("1"), Stall())
+
+
+async def report_on(upstream: FakeUpstream, model: str = "") -> tuple[Report, dict[str, Finding]]:
+    report = await check(Endpoint(upstream.base_url, KEY), model, CLOCK.as_request())
+    return report, {row.what: row for row in report.findings}

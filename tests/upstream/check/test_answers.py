@@ -1,0 +1,36 @@
+"""What a recorded answer came to."""
+
+import gzip
+
+import pytest
+
+from chatapp.upstream.check.answers import answer_of, form_of
+from chatapp.upstream.recordings import Read, Recording
+from tests.upstream.check import recorded
+
+
+def test_a_packed_recording_is_read() -> None:
+    packed = gzip.compress(recorded("aigateway"))
+    reads = (Read(0.1, packed[:40]), Read(0.2, packed[40:]))
+    recording = Recording("auto", "m", reads, headers={"content-encoding": "gzip"})
+    assert answer_of(recording, "").reply.answer == "Hello there"
+    other = Recording("auto", "m", reads, headers={"content-encoding": "br"})
+    error = answer_of(other, "").reply.error
+    assert error
+    assert "packed as br" in error.message
+
+
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        (b'{"error": {"message": 1, "type": 2}}', '{"error": {"message", "type"}}'),
+        (b'{"error": "text"}', '{"error"}'),
+        (b'{"detail": [], "code": 1}', '{"code", "detail"}'),
+        (b"[1]", "JSON that is no object"),
+        (b" <html>", "HTML"),
+        (b"oh no", "plain text"),
+        (b"", "an empty body"),
+    ],
+)
+def test_the_form_of_an_error_is_named(body: bytes, form: str) -> None:
+    assert form_of(body) == form

@@ -1,0 +1,286 @@
+"""What a check says of gateways that behave in every way."""
+
+import asyncio
+
+import pytest
+
+from chatapp.findings import Verdict
+from chatapp.upstream.check import check, timing
+from chatapp.upstream.wire.dialects import OPENTOKEN
+from chatapp.upstream.wire.endpoint import Endpoint
+from tests.demo import KEY as DEMO_KEY
+from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
+from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish, usage
+from tests.live import free_port
+from tests.program import WAIT_SECONDS
+from tests.upstream.check import KEY, PLAIN, REFUSED, recorded, report_on, serve
+
+
+@pytest.mark.parametrize(
+    ("dialect", "greeted", "usage_found", "reasoning"),
+    [
+        ("opentoken", "opentoken", "in every stream, asked for or not", "none seen"),
+        ("openai", "", "when asked for (stream_options)", "none seen"),
+        ("aivene", "", "when asked for (stream_options)", "in delta.reasoning_content"),
+        ("aigateway", "aigateway", "in every stream, asked for or not", "in delta.reasoning_conte"),
+    ],
+)
+async def test_a_good_gateway_of_each_dialect_is_recognised(
+    upstream: FakeUpstream, dialect: str, greeted: str, usage_found: str, reasoning: str
+) -> None:
+    serve(upstream, (recorded(dialect),), (recorded(greeted),) if greeted else PLAIN)
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Models"].found == f"1: {MODEL}"
+    assert rows["Usage"].found == usage_found
+    assert rows["Reasoning"].found.startswith(reasoning)
+    assert rows["Dialect"].found.startswith(dialect)
+    assert "[DONE]" in rows["Stream"].found
+    assert rows["Tools"].found == "calls get_weather, finish_reason tool_calls"
+    form = '404, {"error": {"message", "type", "code"}}: no such model'
+    assert rows["Wrong model"].found == form
+    assert rows["Wrong key"].found == '401, {"error": {"message"}}: wrong key'
+    assert rows["Closing"].found.startswith("can't be seen from here")
+    notes = [row.what for row in report.findings if row.verdict is not Verdict.OK]
+    assert notes == ["Buffering", "Closing"]
+
+
+@pytest.mark.parametrize(
+    ("without", "offered", "found", "verdict"),
+    [
+        (usage(8), usage(71), "63 tokens a request: 71 with it, 8 without", Verdict.OK),
+        (usage(38), usage(376), "338 tokens a request: 376 with it, 38 without", Verdict.NOTE),
+        (b"", b"", "tokens a request, estimated from its description", Verdict.OK),
+    ],
+)
+async def test_what_the_clock_costs_is_measured_by_asking_with_and_without(
+    upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Verdict
+) -> None:
+    serve(upstream, tuple(answer()))
+    for reported in (without, offered):
+        upstream.script(delta("Hi"), finish(), reported, done())
+    _, rows = await report_on(upstream)
+    assert rows["Clock"].found.endswith(found)
+    assert rows["Clock"].verdict is verdict
+
+
+async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstream) -> None:
+    serve(upstream, tuple(answer()))
+    await report_on(upstream)
+    *others, closed, last, offered = upstream.chat_requests
+    assert closed.closed
+    assert closed.closed.was_streaming
+    assert all(request.body["max_tokens"] <= 400 for request in upstream.chat_requests)
+    assert [request.headers["authorization"] == f"Bearer {KEY}" for request in others] == [
+        *[True] * 4,
+        False,
+    ]
+    assert last.body["model"] == closed.body["model"] == MODEL
+    assert offered.body == last.body | {"tools": offered.body["tools"]}
+    asks_for_usage = ["stream_options" in request.body for request in others]
+    assert asks_for_usage == [True, False, True, True, True]
+    assert [request.body["model"] == MODEL for request in others] == [True, True, True, False, True]
+    assert ["tools" in request.body for request in others] == [False, False, True, False, False]
+
+
+async def test_the_demo_passes(demo_url: str) -> None:  # noqa: F811
+    report = await check(Endpoint(f"{demo_url}/v1", DEMO_KEY))
+    rows = {row.what: row for row in report.findings}
+    assert report.can_serve
+    assert rows["Dialect"].found.startswith("opentoken")
+    assert rows["Wrong key"].found.startswith('401, {"error": {"message"')
+
+
+async def test_usage_that_never_comes_is_a_note(upstream: FakeUpstream) -> None:
+    serve(upstream, PLAIN)
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert (rows["Usage"].found, rows["Usage"].verdict) == ("never", Verdict.NOTE)
+    assert rows["Dialect"].found == "auto (Automatic)"
+
+
+async def test_a_dialect_that_never_asks_for_needed_usage_is_a_problem(
+    upstream: FakeUpstream,
+) -> None:
+    serve(upstream, tuple(answer()))
+    report = await check(Endpoint(upstream.base_url, KEY, OPENTOKEN, takes_usage_option=False))
+    assert "stream_options" in upstream.chat_requests[0].body
+    (row,) = (row for row in report.findings if row.what == "Dialect")
+    assert (row.verdict, "Set it to Automatic" in row.cure) == (Verdict.WARNING, True)
+
+
+async def test_a_gateway_that_refuses_stream_options_is_asked_without(
+    upstream: FakeUpstream,
+) -> None:
+    upstream.fail(400, {"error": {"message": REFUSED}})
+    serve(upstream, PLAIN)
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert "refuses stream_options" in rows["Usage"].found
+    assert ["stream_options" in request.body for request in upstream.chat_requests] == [
+        True,
+        *[False] * 8,
+    ]
+
+
+async def test_the_newer_name_of_max_tokens_is_found(upstream: FakeUpstream) -> None:
+    message = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    upstream.fail(400, {"error": {"message": message}})
+    serve(upstream, PLAIN)
+    report, _ = await report_on(upstream)
+    assert report.can_serve
+    assert all("max_completion_tokens" in one.body for one in upstream.chat_requests[1:])
+
+
+async def test_a_gateway_that_buffers_is_told(
+    upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "SILENCE_SECONDS", 0.0)
+    monkeypatch.setattr(timing, "BURST_GAP_SECONDS", 60.0)
+    serve(upstream, (b"".join(delta(f"{n} ") for n in range(20)) + finish() + done(),))
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Buffering"].found == "20 of 20 chunks came in bursts after silence"
+    assert "proxy_buffering" in rows["Buffering"].cure
+
+
+async def test_think_tags_are_seen(upstream: FakeUpstream) -> None:
+    serve(upstream, (recorded("ollama"),))
+    _, rows = await report_on(upstream)
+    assert rows["Reasoning"].found == "in think tags inside the content"
+
+
+async def test_a_refusal_of_tools_is_a_note(upstream: FakeUpstream) -> None:
+    error = {"error": "tools are not supported"}
+    serve(upstream, PLAIN, tools=lambda: upstream.fail(400, error))
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Tools"].verdict is Verdict.NOTE
+    assert "refuses a request with tools (400 tools are not supported)" in rows["Tools"].found
+
+
+async def test_a_gateway_that_takes_anyone_is_told(upstream: FakeUpstream) -> None:
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Wrong key"].found == "takes any key"
+    assert rows["Wrong model"].found == "answers under any name"
+    assert rows["Tools"].verdict is Verdict.NOTE
+
+
+async def test_a_refused_key_is_a_problem_and_is_never_repeated(upstream: FakeUpstream) -> None:
+    upstream.fail_models(401, {"error": {"message": f"bad key {KEY}"}})
+    report, _ = await report_on(upstream)
+    assert not report.can_serve
+    assert report.why_not.startswith("It refuses the key.")
+    assert KEY not in str(report) + report.as_text() + report.why_not
+    assert upstream.chat_requests == []
+
+
+async def test_a_key_refused_in_chat_alone_is_a_problem(upstream: FakeUpstream) -> None:
+    upstream.fail(401, {"error": {"message": f"bad key {KEY}"}})
+    report, _ = await report_on(upstream)
+    assert report.why_not.endswith("It said: 401 bad key " + "*" * len(KEY))
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_a_gateway_that_is_down_is_a_problem() -> None:
+    report = await check(Endpoint(f"http://127.0.0.1:{free_port()}/v1", KEY), "some-model")
+    assert report.why_not.startswith("It can't be reached. Check the address")
+
+
+async def test_a_web_page_is_a_problem_and_its_title_is_told(upstream: FakeUpstream) -> None:
+    page = "<html><title>Welcome to nginx!</title></html>"
+    upstream.fail_models(200, page)
+    upstream.fail(200, page)
+    report, rows = await report_on(upstream, "some-model")
+    assert "the API's mostly ends in /v1. It said: 200 Welcome to nginx!" in report.why_not
+    assert rows["Models"].verdict is Verdict.NOTE
+
+
+async def test_without_a_list_a_model_must_be_named(upstream: FakeUpstream) -> None:
+    upstream.fail_models(404, {"error": "no such path"})
+    report, rows = await report_on(upstream)
+    assert "Give one with --model" in report.why_not
+    assert rows["Models"].found == "no list (404 no such path)"
+    serve(upstream, PLAIN)
+    report, rows = await report_on(upstream, "some-model")
+    assert report.can_serve
+    assert rows["Model"].found.startswith("asked some-model")
+
+
+@pytest.mark.parametrize(
+    ("end", "problem"),
+    [
+        ([], "without a finish_reason"),
+        ([done()], "without a finish_reason"),
+        ([finish("abort"), done()], "It said: abort"),
+    ],
+)
+async def test_a_stream_that_does_not_end_properly_is_a_problem(
+    upstream: FakeUpstream, end: list[bytes], problem: str
+) -> None:
+    upstream.script(delta("Hello"), *end)
+    report, _ = await report_on(upstream)
+    assert problem in report.why_not
+
+
+async def test_a_stream_under_another_name_is_one(upstream: FakeUpstream) -> None:
+    headers = {"content-type": "application/json"}
+    upstream.script(*answer(), headers=headers)
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert rows["Stream"].found == 'ends with finish_reason "stop" and [DONE]'
+
+
+async def test_a_reply_that_says_nothing_is_a_problem(upstream: FakeUpstream) -> None:
+    upstream.script(finish(), done())
+    report, _ = await report_on(upstream)
+    assert "without having said anything" in report.why_not
+
+
+async def test_an_answer_in_one_piece_serves_but_is_told(upstream: FakeUpstream) -> None:
+    message = {"role": "assistant", "content": "Hello"}
+    upstream.fail(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
+    report, rows = await report_on(upstream)
+    assert report.can_serve
+    assert (rows["Stream"].found, rows["Stream"].verdict) == (
+        "one JSON answer, no stream",
+        Verdict.WARNING,
+    )
+    assert "Gaps" not in rows
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+async def test_a_gateway_that_stalls_runs_out_of_time(
+    upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch, answered: int
+) -> None:
+    limits: list[asyncio.Timeout] = []
+    timeout = asyncio.timeout
+
+    def kept(seconds: float) -> asyncio.Timeout:
+        limits.append(timeout(seconds))
+        return limits[-1]
+
+    monkeypatch.setattr(asyncio, "timeout", kept)
+    stall = Pause()
+    for _ in range(answered):
+        upstream.script(*answer())
+    upstream.script(delta("Hello"), stall)
+    checking = asyncio.create_task(check(Endpoint(upstream.base_url, KEY)))
+    assert await asyncio.to_thread(stall.reached.wait, WAIT_SECONDS)
+    limits[0].reschedule(asyncio.get_running_loop().time())
+    report = await checking
+    assert report.findings[-1].found == "ended after 60 seconds"
+    assert report.can_serve is bool(answered)
+    assert ("has not finished a short reply" in report.why_not) is not report.can_serve
+
+
+async def test_what_a_gateway_says_obeys_nobody(upstream: FakeUpstream) -> None:
+    upstream.models = [f"\x1b[2J{KEY}\u202e"]
+    serve(upstream, PLAIN)
+    lines: list[str] = []
+    report = await check(Endpoint(upstream.base_url, KEY), progress=lines.append)
+    told = report.as_text() + "".join(lines)
+    assert "\ufffd[2J***" in told
+    assert not {"\x1b", "\u202e", KEY} & {*told, *told.split()}
+    assert KEY not in told

@@ -1,0 +1,56 @@
+"""How a report reads: as a table, and as sentences."""
+
+from chatapp.findings import Finding, Verdict, failed, note, ok, warning
+from chatapp.upstream.check.report import Report, sentences, visible_finding
+
+REPORT = Report(
+    (
+        ok("Models", "2: one, two"),
+        note("Usage", "never", "The app estimates it, and says so."),
+        warning("Stream", "one JSON answer, no stream", "See whether it can stream."),
+        Finding("Wrong key", Verdict.FAILED, "no list"),
+    )
+)
+
+
+def test_a_table_has_a_word_for_each_verdict() -> None:
+    assert [row[2] for row in REPORT.table] == ["good", "note", "problem", "problem"]
+    *_, usage, stream, key = REPORT.as_text(100).splitlines()
+    assert usage.split() == [
+        "Usage",
+        "never",
+        "note:",
+        "The",
+        "app",
+        "estimates",
+        "it,",
+        "and",
+        "says",
+        "so.",
+    ]
+    assert stream.split()[:2] == ["Stream", "one"]
+    assert key.split() == ["Wrong", "key", "no", "list", "problem"]
+
+
+def test_a_table_is_as_wide_as_it_may_be() -> None:
+    long = Report((ok("Models", "a sentence that goes on " * 20),))
+    assert max(map(len, long.as_text(80).splitlines())) <= 80
+    assert max(map(len, long.as_text(10).splitlines())) <= 60
+
+
+def test_problems_are_told_one_after_another_in_sentences() -> None:
+    refused = failed("Upstream", "It refuses the key", "Set the right one.", "401 no")
+    silent = failed("Upstream", "It says nothing", "Try another model.")
+    assert sentences(refused) == "It refuses the key. Set the right one. It said: 401 no"
+    assert Report((), (refused, silent)).why_not == (
+        "It refuses the key. Set the right one. It said: 401 no It says nothing. Try another model."
+    )
+    assert not Report((), (silent,)).can_serve
+    assert REPORT.can_serve
+
+
+def test_neither_a_key_nor_what_a_terminal_obeys_is_shown() -> None:
+    told = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
+    shown = visible_finding(told, "sk-secret")
+    assert "sk-secret" not in str(shown)
+    assert (shown.cure, shown.said[-1]) == ("Ask \ufffd[2J.", "\ufffd")

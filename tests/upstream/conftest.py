@@ -1,0 +1,37 @@
+"""A client, and where its upstream is."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from chatapp.upstream import client as client_module
+from chatapp.upstream.client import Endpoint, UpstreamClient
+from chatapp.upstream.network import Transport
+from tests.fake_upstream import FakeUpstream
+from tests.upstream import KEY
+
+
+@pytest.fixture
+def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
+    """Those that clients have made."""
+    made: list[Transport] = []
+
+    def transport(limits: httpx.Limits) -> Transport:
+        made.append(Transport(limits))
+        return made[-1]
+
+    monkeypatch.setattr(client_module, "Transport", transport)
+    return made
+
+
+@pytest.fixture
+async def client(transports: list[Transport]) -> AsyncIterator[UpstreamClient]:
+    client = UpstreamClient()
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def endpoint(upstream: FakeUpstream) -> Endpoint:
+    return Endpoint(upstream.base_url + "/", KEY)

@@ -1,0 +1,6 @@
+"""What several tests of the pure core share."""
+
+import base64
+
+IMAGE_BYTES = b"\x89PNG\r\n\x1a\n and more"
+PNG = f"data:image/png;base64,{base64.b64encode(IMAGE_BYTES).decode()}"

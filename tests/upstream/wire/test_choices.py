@@ -1,0 +1,92 @@
+"""What is said of one choice of several, part by part."""
+
+import pytest
+
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.reply import Ending
+from tests.fake_upstream import (
+    chunk,
+    delta,
+    done,
+    error,
+    finish,
+    frame,
+    reasoning,
+    role,
+)
+from tests.upstream import events_of, folded, reply_of
+from tests.upstream.wire import PNG
+
+
+def test_tags_are_text_where_the_reasoning_has_its_own_field() -> None:
+    reply = reply_of(reasoning("Hm."), delta("<think> is a tag."))
+    assert (reply.reasoning, reply.answer) == ("Hm.", "<think> is a tag.")
+
+
+@pytest.mark.parametrize("last", [finish(), done(), error(), b"data: ?\n\n", b""])
+def test_text_held_back_for_a_tag_is_never_lost(last: bytes) -> None:
+    assert reply_of(delta("<thi"), last).answer == "<thi"
+    reply = reply_of(delta("<think>Hm. </thi"), last)
+    assert (reply.reasoning, reply.answer) == ("Hm. </thi", "")
+
+
+def test_parts_of_content_are_reasoning_answer_images_or_left_out() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}, "!"]},
+        *("Hi", {"type": "text", "text": " there"}, {"type": "image_url", "image_url": PNG}),
+        *({"type": "reference", "reference_ids": [1]}, None, {"text": ""}),
+    ]
+    reply = reply_of(frame({"choices": [{"delta": {"content": parts}}]}))
+    assert (reply.reasoning, reply.answer, len(reply.images)) == ("Hm.!", "Hi there", 1)
+    assert reply.left_out == {"content of type reference": 1, "content": 1}
+
+
+def test_a_finish_in_every_chunk_is_none_until_the_stream_ends() -> None:
+    words = [
+        frame({"choices": [{"delta": {"content": one}, "finish_reason": "stop"}]}) for one in "ab"
+    ]
+    decoder = EventDecoder()
+    decoder.receive_data(words[0])
+    assert decoder.has_finished
+    decoder.receive_data(words[1])
+    assert not decoder.has_finished
+    assert folded(events_of(*words)).ending is Ending.COMPLETE
+    assert folded(events_of(*words, done())).finish_reason == "stop"
+    decoder, reply = EventDecoder(), folded([])
+    for event in [*decoder.receive_data(b"".join(words)), *decoder.close(was_cut=True)]:
+        reply.apply(event)
+    assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
+
+
+def test_a_message_that_repeats_what_was_streamed_is_not_said_again() -> None:
+    whole = frame({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
+    for before in (b"", role(), delta("Hi")):
+        assert reply_of(before, whole, done()).answer == "Hi"
+
+
+def test_a_stream_has_finished_when_all_its_choices_have() -> None:
+    decoder = EventDecoder(asked_choices=2)
+    decoder.receive_data(finish())
+    assert not decoder.has_finished
+    decoder.receive_data(chunk([{"index": 1, "delta": {}, "finish_reason": "stop"}]))
+    assert decoder.has_finished
+
+
+@pytest.mark.parametrize("index", [-1, 16, 10**9])
+def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index: int) -> None:
+    stray = chunk([{"index": index, "delta": {"content": "lost"}}])
+    reply = folded(events_of(delta("kept") + stray + delta("lost"), choices=2))
+    assert reply.answer == "kept"
+    assert reply.error
+    assert reply.error.kind is ErrorKind.OUT_OF_RANGE
+    assert f"index {index}; 16 choices" in reply.error.message
+
+
+def test_a_reply_without_an_end_fails_and_keeps_what_came_before() -> None:
+    pages = [delta("x" * 1_000_000)] * 8 + [delta("y" * 1_000_000)]
+    reply = reply_of(*pages)
+    assert reply.answer == "x" * 8_000_000
+    assert reply.error
+    assert reply.error.kind is ErrorKind.TOO_LARGE
+    assert "8388608 characters" in reply.error.message

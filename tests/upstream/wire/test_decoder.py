@@ -1,0 +1,323 @@
+"""The whole pure path: frames in, events out, whatever they are."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.upstream.wire import decoder as decoder_module
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Event,
+    Failed,
+    Finished,
+    ReasoningDelta,
+    ReasoningFieldSeen,
+    RefusalDelta,
+    ResponseStarted,
+    ServiceNamed,
+    StreamDone,
+    TokenUsage,
+    UsageReported,
+)
+from chatapp.upstream.wire.reply import Ending
+from tests.fake_upstream import (
+    chunk,
+    delta,
+    done,
+    error,
+    finish,
+    frame,
+    reasoning,
+    refusal,
+    usage,
+)
+from tests.upstream import events_of, folded, reply_of
+
+
+def test_the_events_of_a_reply_come_in_order() -> None:
+    assert events_of(reasoning("Hm."), delta("Hi"), finish(), usage(1, 2), done()) == [
+        ResponseStarted("chatcmpl-1", "google/gemini-3-flash"),
+        ReasoningFieldSeen("reasoning_content"),
+        ReasoningDelta("Hm."),
+        AnswerDelta("Hi"),
+        Finished("stop"),
+        UsageReported(TokenUsage(1, 2, 3)),
+        StreamDone(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "events"),
+    [
+        ({"choices": [{"delta": {"content": "x"}}]}, [AnswerDelta("x")]),
+        ({"choices": [{"index": None, "delta": {"content": "x"}}]}, [AnswerDelta("x")]),
+        ({"choices": [{"index": 1, "delta": {"content": "x"}}]}, [AnswerDelta("x")]),
+        (
+            {"choices": [{}, {"index": 1, "delta": {"content": "x"}}]},
+            [AnswerDelta("x", choice=1)],
+        ),
+        ({"choices": [{"message": {"content": "x"}}]}, [AnswerDelta("x")]),
+        (
+            {"choices": [{"delta": {"content": "x"}, "message": {"content": "x"}}]},
+            [AnswerDelta("x")],
+        ),
+        (
+            {"choices": [{"delta": {"reasoning_details": [{"text": "x"}, 5, {"text": 5}]}}]},
+            [ReasoningDelta("x")],
+        ),
+        ({"choices": [{"delta": {"reasoning_details": "x"}}]}, []),
+        ({"service_tier": "flex", "system_fingerprint": 5}, [ServiceNamed("flex", "")]),
+        ({"moderation": {"input": None}}, []),
+        ({"moderation": "flagged"}, []),
+        (
+            {"choices": [{"delta": {"reasoning": "x"}}]},
+            [ReasoningFieldSeen("reasoning"), ReasoningDelta("x")],
+        ),
+        (
+            {"choices": [{"delta": {"reasoning": "x", "reasoning_content": "x"}}]},
+            [ReasoningFieldSeen("reasoning_content"), ReasoningDelta("x")],
+        ),
+        (
+            {"choices": [{"delta": {"reasoning_content": "a", "content": "b", "refusal": "c"}}]},
+            [
+                ReasoningFieldSeen("reasoning_content"),
+                *(ReasoningDelta("a"), AnswerDelta("b"), RefusalDelta("c")),
+            ],
+        ),
+        (
+            {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]},
+            [AnswerDelta("x"), Finished("stop")],
+        ),
+        (
+            {
+                "choices": [{"delta": {}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+            },
+            [Finished("stop"), UsageReported(TokenUsage(1, 2, 3))],
+        ),
+        (
+            {
+                "choices": [{"index": 0, "delta": {}}],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+            },
+            [UsageReported(TokenUsage(1, 2, 3))],
+        ),
+        (
+            {"usage": {"prompt_tokens": 1, "completion_tokens": 2}},
+            [UsageReported(TokenUsage(1, 2, 3))],
+        ),
+        ({"usage": {}}, []),
+        ({"choices": [{"delta": {"content": "a\0b"}}]}, [AnswerDelta("a\ufffdb")]),
+        ({"error": None}, []),
+        ({"id": "", "model": "", "choices": []}, []),
+        ({"choices": [{"index": 0, "delta": {}}] * 10_000}, []),
+    ],
+)
+def test_a_chunk_of_any_shape_gives_its_events(content: object, events: list[Event]) -> None:
+    assert events_of(frame(content)) == events
+
+
+def test_the_last_of_cumulative_usages_counts() -> None:
+    counts = [{"prompt_tokens": 5, "completion_tokens": n} for n in (1, 2, 3)]
+    stream = b"".join(chunk([{"index": 0, "delta": {"content": "x"}}], usage=c) for c in counts)
+    assert reply_of(stream).usage == TokenUsage(5, 3, 8)
+
+
+@pytest.mark.parametrize("last", [done(), error()])
+def test_nothing_counts_after_the_end(last: bytes) -> None:
+    assert events_of(last, delta("late")) == events_of(last) == events_of(last + delta("late"))
+
+
+def test_a_broken_event_is_left_out_and_the_reply_is_never_called_whole() -> None:
+    broken = b'data: {"choices": [{"delta": {"content": "lo\n\n'
+    events = events_of(delta("a") + broken + delta("b"), broken + finish() + usage(1, 2) + done())
+    reply = folded(events)
+    assert (reply.answer, reply.finish_reason, reply.ending) == ("ab", "stop", Ending.FAILED)
+    assert reply.error
+    assert reply.error.kind is ErrorKind.MALFORMED
+    assert "Unterminated" in reply.error.message
+    assert reply.left_out == {"an event of broken JSON": 2}
+    assert reply.usage
+    hundred = events_of(delta("a") + broken * 100 + delta("b"))
+    assert isinstance(hundred[-1], Failed)
+    assert AnswerDelta("b") not in hundred
+
+
+@pytest.mark.parametrize(
+    ("stream", "left_out"),
+    [
+        (b'data: {"choices": 5}\n\n', {"choices": 1}),
+        (b'data: {"choices": [{"index": {}, "delta": {"content": true}}]}\n\n', {"content": 1}),
+        (b'data: {"choices": [{"delta": 5}]}\n\n' * 2, {"delta": 2}),
+        (b'data: {"choices": [{"delta": {"tool_calls": ["x"]}}]}\n\n', {"tool_calls": 1}),
+        (b"data: ping\n\n", {"an event that is no JSON": 1}),
+        (b"data: 5\n\n", {"event": 1}),
+        # nothing at all is nothing that is left out
+        (b"data: null\n\ndata: []\n\ndata: {}\n\n", {}),
+        (b'data: {"choices": [{"delta": []}], "usage": []}\n\n', {}),
+        (b'data: {"choices": [null, {"delta": {"content": null, "tool_calls": false}}]}\n\n', {}),
+        (b'event: heartbeat\ndata: 12:30\n\nevent: progress\ndata: {"done": 5}\n\n', {}),
+    ],
+)
+def test_what_can_not_be_read_is_left_out_and_counted(
+    stream: bytes, left_out: dict[str, int]
+) -> None:
+    reply = reply_of(delta("a") + stream + delta("b") + finish() + done())
+    assert (reply.answer, reply.ending, reply.left_out) == ("ab", Ending.COMPLETE, left_out)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"index": "0", "delta": {"content": "12"}},
+        {"index": 7, "delta": {"content": "12"}},
+        {"index": 10**9, "delta": {"content": "12"}},
+        {"delta": {"content": 12}},
+        {"delta": {"content": ["1", {"type": "text", "text": "2"}]}},
+        {"delta": {"content": {"type": "text", "text": "12"}}},
+        {"delta": {"audio": {"id": "a", "transcript": "12"}}},
+        {"message": {"content": "12"}},
+    ],
+)
+@pytest.mark.parametrize("of_chunk", [{}, {"id": 5, "model": None}, {"usage": []}])
+def test_a_field_of_another_type_is_read_as_what_it_means(
+    odd: dict[str, object], of_chunk: dict[str, object]
+) -> None:
+    stream = frame({**of_chunk, "choices": [odd]}), frame({**of_chunk, "choices": {"0": odd}})
+    for one in stream:
+        reply = reply_of(one, finish(), done())
+        assert (reply.answer, reply.ending, reply.left_out) == ("12", Ending.COMPLETE, {})
+
+
+def test_zeros_after_a_usage_are_none() -> None:
+    zeros = chunk([], usage={"prompt_tokens": 0, "completion_tokens": 0})
+    assert reply_of(usage(1, 2), zeros).usage == TokenUsage(1, 2, 3)
+    assert reply_of(zeros).usage == TokenUsage(0, 0, 0)
+
+
+def test_a_line_without_an_end_fails_the_reply_and_keeps_what_came_before() -> None:
+    reply = reply_of(delta("kept") + b"data:" + b"x" * 2_000_000)
+    assert reply.answer == "kept"
+    assert reply.error
+    assert reply.error.kind is ErrorKind.TOO_LARGE
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 40, 100])
+def test_half_a_chunk_at_the_end_is_a_cut_and_no_failure(cut: int) -> None:
+    reply = reply_of(delta("one ") + delta("two")[:-cut])
+    assert reply.answer == ("one " if cut > 2 else "one two")
+    assert reply.ending is Ending.CUT_OFF
+
+
+def test_the_last_event_needs_no_blank_line() -> None:
+    assert events_of(delta("x") + b"data: [DONE]")[-1] == StreamDone()
+    assert events_of(finish()[:-2])[-1] == Finished("stop")
+    assert isinstance(events_of(error()[:-1])[-1], Failed)
+
+
+def test_comments_blank_data_and_unknown_events_say_nothing() -> None:
+    pings = b": ping\n\ndata:\n\ndata:  \n\nevent: ping\ndata: {}\n\n"
+    assert events_of(pings + refusal("No.") + pings)[1:] == [RefusalDelta("No.")]
+
+
+def test_the_key_is_taken_out_of_error_frames() -> None:
+    events = events_of(error("bad key sk-a-secret-key"), secret="sk-a-secret-key")
+    assert "sk-a" not in str(events)
+    assert "sk-a" not in repr(EventDecoder("sk-a-secret-key"))
+
+
+def test_names_of_any_length_are_cut_to_what_can_be_stored() -> None:
+    content = {"id": "i" * 999, "model": "m" * 999, "choices": [{"finish_reason": "f" * 999}]}
+    started, finished = events_of(frame(content))
+    assert isinstance(started, ResponseStarted)
+    assert isinstance(finished, Finished)
+    assert len(started.response_id) == len(started.model) == 200
+    assert len(finished.finish_reason) == 100
+
+
+def test_a_service_that_gets_better_known_is_named_again() -> None:
+    stream = frame({"service_tier": "flex"}) * 2 + frame({"system_fingerprint": "fp_1"})
+    assert events_of(stream) == [ServiceNamed("flex", ""), ServiceNamed("flex", "fp_1")]
+
+
+def test_a_stream_that_says_nothing_for_ever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_module, "MAX_BODY_BYTES", 1000)
+    (failed,) = events_of(*[b": ping\n\n"] * 200)
+    assert isinstance(failed, Failed)
+    assert failed.error.kind is ErrorKind.TOO_LARGE
+    assert "1000 bytes" in failed.error.message
+
+
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "reasoning_content": "Hm.",
+                "content": "Hi",
+                "tool_calls": [
+                    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                    {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+                ],
+            },
+            "finish_reason": "tool_calls",
+        },
+        {"index": 1, "message": {"content": "<think>Hm.</think>Ho"}, "finish_reason": "stop"},
+    ],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+}
+
+
+def test_an_answer_that_is_json_is_a_whole_reply() -> None:
+    events = EventDecoder().receive_completion(json.dumps(COMPLETION).encode())
+    assert events
+    first, second = folded(events), folded(events, choice=1)
+    assert (first.reasoning, first.answer, first.ending) == ("Hm.", "Hi", Ending.COMPLETE)
+    assert [call.name for call in first.tool_calls] == ["f", "g"]
+    assert (second.reasoning, second.answer) == ("Hm.", "Ho")
+    assert (first.response_id, first.usage) == ("chatcmpl-1", TokenUsage(1, 2, 3))
+    assert first.is_done
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b'{"choices": []}', b'{"choices": [{}]}', b"<html>", b'{"error": "x"}']
+)
+def test_json_without_a_choice_is_no_reply(body: bytes) -> None:
+    assert EventDecoder().receive_completion(body) is None
+
+
+FRAGMENTS = [delta("a"), delta("<think>"), reasoning("r"), finish(), usage(), done(), error()]
+FRAGMENTS += [
+    delta("a</thi"),
+    delta("nk>"),
+    b'data: {"choices":[{"logprobs":{"content":[{}]}}]}\n\n',
+]
+CALLS: list[object] = [{}, {"index": 1, "id": "a"}, {"index": 999}, {"function": {"arguments": {}}}]
+FRAGMENTS += [
+    frame({"choices": [{"index": index, "delta": {"tool_calls": [call]}}]})
+    for index in (0, 1, 99)
+    for call in CALLS
+]
+SPLINTERS = [
+    rb'data: {"choices":[{"delta":{"content":"\ud800"}}]}',
+    b"\n\n",
+    b"\r",
+    b"data: {",
+    b"\0",
+]
+
+
+@given(st.lists(st.binary(max_size=30) | st.sampled_from(FRAGMENTS + SPLINTERS), max_size=8))
+def test_any_bytes_give_storable_events_and_raise_nothing(reads: list[bytes]) -> None:
+    events = events_of(*reads)
+    assert events == events_of(b"".join(reads))
+    assert "\0" not in str(events)
+    str(events).encode()

@@ -1,0 +1,82 @@
+"""The request each dialect makes."""
+
+import pytest
+
+from chatapp.upstream.wire.dialects import (
+    AIGATEWAY,
+    AIVENE,
+    AUTO,
+    DIALECTS,
+    OPENAI,
+    OPENTOKEN,
+    ChatMessage,
+    Dialect,
+    Marks,
+    RequestOptions,
+    UsageChunk,
+    UsageHabit,
+    dialect_of,
+)
+
+MESSAGES: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
+
+
+def test_every_dialect_is_found_by_its_name() -> None:
+    assert list(DIALECTS) == ["auto", "opentoken", "openai", "aivene", "aigateway"]
+    assert all(name == dialect.name for name, dialect in DIALECTS.items())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
+def test_every_dialect_asks_for_a_stream(dialect: Dialect) -> None:
+    body = dialect.request_body("m", MESSAGES)
+    assert (body["model"], body["messages"], body["stream"]) == ("m", MESSAGES, True)
+
+
+@pytest.mark.parametrize("dialect", [AUTO, OPENAI])
+def test_usage_is_asked_for_where_it_does_not_come_anyway(dialect: Dialect) -> None:
+    assert dialect.request_body("m", MESSAGES)["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in dialect.request_body("m", [], takes_usage_option=False)
+
+
+@pytest.mark.parametrize("dialect", [OPENTOKEN, AIGATEWAY])
+def test_usage_that_always_comes_is_not_asked_for(dialect: Dialect) -> None:
+    assert "stream_options" not in dialect.request_body("m", MESSAGES)
+
+
+def test_parameters_and_tools_go_into_the_request_but_replace_nothing_of_ours() -> None:
+    tool = {"type": "function", "function": {"name": "now"}}
+    parameters = {"temperature": 0, "n": 2, "stream": False, "model": "x", "messages": []}
+    body = OPENTOKEN.request_body("m", MESSAGES, RequestOptions([tool], parameters))
+    assert body == {
+        "model": "m",
+        "messages": MESSAGES,
+        "stream": True,
+        "temperature": 0,
+        "n": 2,
+        "tools": [tool],
+    }
+
+
+@pytest.mark.parametrize(("n", "choices"), [(None, 1), (3, 3), (0, 1), ("many", 1)])
+def test_one_choice_is_asked_for_unless_there_are_more(n: object, choices: int) -> None:
+    assert RequestOptions(parameters={"n": n}).choices == choices
+
+
+@pytest.mark.parametrize(
+    ("seen", "dialect"),
+    [
+        (Marks(UsageHabit.ALWAYS, UsageChunk.EMPTY_CHOICES, False, "chatcmpl-1"), OPENTOKEN),
+        (Marks(UsageHabit.ALWAYS, UsageChunk.WITHOUT_CHOICES, False, "chatcmpl-7"), AIGATEWAY),
+        (Marks(UsageHabit.ALWAYS, UsageChunk.WITH_CHOICE, False, ""), AUTO),
+        (Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, True, "chatcmpl-1"), OPENAI),
+        (Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, False, "chatcmpl-1"), AUTO),
+        (Marks(UsageHabit.OPT_IN, UsageChunk.EMPTY_CHOICES, False, "ilbs_ccb8"), AIVENE),
+        (Marks(UsageHabit.NEVER, UsageChunk.NONE, False, "ilbs_ccb8"), AUTO),
+    ],
+)
+def test_a_dialect_is_told_by_its_marks(seen: Marks, dialect: Dialect) -> None:
+    assert dialect_of(seen) is dialect
+
+
+def test_no_two_dialects_differ_in_their_names_alone() -> None:
+    assert len({dialect.marks for dialect in DIALECTS.values()}) == len(DIALECTS)

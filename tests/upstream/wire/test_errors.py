@@ -1,0 +1,149 @@
+"""Errors of every shape become one value."""
+
+import json
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from chatapp.upstream.wire.errors import (
+    MAX_MESSAGE_LENGTH,
+    ErrorKind,
+    UpstreamError,
+    error_of_frame,
+    error_of_response,
+    retry_after_seconds,
+)
+
+
+def error_of(status: int, body: str | bytes, **headers: str) -> UpstreamError:
+    body = body.encode() if isinstance(body, str) else body
+    return error_of_response(status, httpx.Headers(headers), body, secret="sk-a-secret-key")
+
+
+@pytest.mark.parametrize(
+    ("error", "type", "code", "message"),
+    [
+        ({"message": "m", "type": "upstream_error", "code": "c"}, "upstream_error", "c", "m"),
+        ({"message": "m", "type": "stream_error"}, "stream_error", "", "m"),
+        ({"message": "m", "type": None, "param": None, "code": "500"}, "", "500", "m"),
+        ({"message": "m", "code": 529}, "", "529", "m"),
+        ({"message": {"text": "m"}}, "", "", '{"text": "m"}'),
+        ({"code": 500}, "", "500", ""),
+        ("text", "", "", "text"),
+        (["text"], "", "", '["text"]'),
+        (True, "", "", "True"),
+    ],
+)
+def test_an_error_frame_of_any_shape_is_read(
+    error: object, type: str, code: str, message: str
+) -> None:
+    expected = UpstreamError(ErrorKind.STREAM_ERROR, message, type=type, code=code)
+    assert error_of_frame(error) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"error": {"message": "m", "type": "t"}}', "m"),
+        ('{"error": "m"}', "m"),
+        ('{"detail": "m"}', "m"),
+        ('{"detail": [{"loc": ["body"], "msg": "m"}]}', '[{"loc": ["body"], "msg": "m"}]'),
+        ('{"detail": {"message": "m"}}', "m"),
+        ('{"message": "m"}', "m"),
+        ('[{"error": {"message": "m"}}]', "m"),
+        ('"m"', "m"),
+        ("m", "m"),
+        ("", ""),
+        ("{}", ""),
+        ("null", ""),
+        ("<html><head><TITLE lang=en>502 Bad\n Gateway &amp; co</title>", "502 Bad Gateway & co"),
+        (b"\xff\0\xed\xa0\x80", "\ufffd" * 5),
+        ('"\\ud800"', "?"),
+        ("[" * 50_000, "[" * (MAX_MESSAGE_LENGTH - 1) + "…"),
+    ],
+)
+def test_an_error_body_of_any_shape_is_read(body: str | bytes, message: str) -> None:
+    assert error_of(500, body).message == message
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (302, ErrorKind.REDIRECTED),
+        (400, ErrorKind.BAD_REQUEST),
+        (401, ErrorKind.UNAUTHORIZED),
+        (403, ErrorKind.UNAUTHORIZED),
+        (404, ErrorKind.NOT_FOUND),
+        (422, ErrorKind.BAD_REQUEST),
+        (429, ErrorKind.RATE_LIMITED),
+        (500, ErrorKind.SERVER_ERROR),
+        (529, ErrorKind.SERVER_ERROR),
+        (200, ErrorKind.NOT_A_STREAM),
+        (204, ErrorKind.NOT_A_STREAM),
+    ],
+)
+def test_the_status_gives_the_kind(status: int, kind: ErrorKind) -> None:
+    error = error_of(status, "")
+    assert (error.kind, error.status) == (kind, status)
+
+
+def test_a_json_error_with_status_200_is_the_streams_error() -> None:
+    error = error_of(200, '{"error": {"message": "m", "code": 7}}')
+    assert (error.kind, error.message, error.code) == (ErrorKind.STREAM_ERROR, "m", "7")
+
+
+@pytest.mark.parametrize(
+    ("error", "may_pass"),
+    [
+        (UpstreamError(ErrorKind.UNREACHABLE), True),
+        *[(UpstreamError(ErrorKind.SERVER_ERROR, status=status), True) for status in (500, 529)],
+        *[(UpstreamError(ErrorKind.BAD_REQUEST, status=status), True) for status in (408, 409)],
+        (UpstreamError(ErrorKind.RATE_LIMITED, status=429, retry_after=7.0), True),
+        (UpstreamError(ErrorKind.RATE_LIMITED, status=429, code="insufficient_quota"), False),
+        *[(UpstreamError(ErrorKind.BAD_REQUEST, status=status), False) for status in (400, 422)],
+        (UpstreamError(ErrorKind.UNAUTHORIZED, status=401), False),
+        (UpstreamError(ErrorKind.NOT_A_STREAM, status=200), False),
+        (UpstreamError(ErrorKind.EMPTY, status=200), False),
+        (UpstreamError(ErrorKind.TIMED_OUT), False),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="500"), True),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="400"), False),
+        (UpstreamError(ErrorKind.STREAM_ERROR, code="stream_error"), False),
+        (UpstreamError(ErrorKind.TOO_LARGE), False),
+    ],
+)
+def test_what_may_pass_may_be_tried_again(error: UpstreamError, may_pass: bool) -> None:
+    assert error.may_pass is may_pass
+
+
+def test_the_key_is_never_in_a_message_not_even_where_it_is_cut() -> None:
+    text = "x" * (MAX_MESSAGE_LENGTH - 8) + "sk-a-secret-key"
+    for body in (text, json.dumps({"error": {"message": text, "type": text, "code": text}})):
+        assert "sk-" not in str(error_of(401, body))
+    assert "sk-" not in str(error_of_frame(text, "sk-a-secret-key"))
+
+
+def test_a_placeholder_for_a_key_is_an_ordinary_word() -> None:
+    assert error_of_frame("there is none", secret="none").message == "there is none"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        (" 0.5 ", 0.5),
+        ("Sat, 21 Nov 2026 10:00:30 GMT", 30.0),
+        ("Sat, 21 Nov 2026 09:00:00 GMT", 0.0),
+        ("Sat, 21 Nov 2026 10:00:30 -0000", 30.0),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("nan", None),
+        ("9" * 400, None),
+        ("Sat, 99 Nov 2026 10:00:30 GMT", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) -> None:
+    assert retry_after_seconds(header, datetime(2026, 11, 21, 10, tzinfo=UTC)) == seconds
+    if seconds and "GMT" not in header and "-0000" not in header:
+        assert error_of(429, "", **{"Retry-After": header}).retry_after == seconds

@@ -1,0 +1,83 @@
+"""What a request cost, estimated: the middle figure, and the one that no tokenizer is over."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.upstream.wire.estimates import MIDDLE, UPPER, Asked, Estimate, cost_of_tools, estimate
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Event,
+    ReasoningDelta,
+    RefusalDelta,
+    ToolCallDelta,
+)
+from chatapp.upstream.wire.reply import Reply
+
+TOOL = {"type": "function", "function": {"name": "clock", "description": "Tells the time."}}
+
+
+def reply_of(*events: Event, choice: int = 0) -> Reply:
+    reply = Reply(choice)
+    for event in events:
+        reply.apply(event)
+    return reply
+
+
+def said(*texts: str) -> Estimate:
+    return estimate(Asked.of([]), [reply_of(*map(AnswerDelta, texts))])
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("Größe 12", 10), ("안녕하세요", 15), ("a", 1), ("\U0001f44d\U0001f3fd", 8)]
+)
+def test_a_text_is_a_token_for_four_bytes_and_at_most_one_for_each(text: str, size: int) -> None:
+    found = said(text)
+    assert found.middle.completion_tokens == -(-size // 4) + MIDDLE.choice
+    assert found.upper.completion_tokens == size + UPPER.choice
+
+
+def test_a_prompt_is_its_texts_and_what_a_template_puts_around_them() -> None:
+    asked = Asked.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
+    assert asked.text_bytes == len("system12user1234")
+    assert estimate(asked).middle.prompt_tokens == 4 + MIDDLE.request + 2 * MIDDLE.message
+
+
+def test_calls_and_results_that_are_sent_again_count() -> None:
+    function = {"name": "clock", "arguments": '{"zone": "UTC"}'}
+    call = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
+    result = {"role": "tool", "tool_call_id": "a", "content": "It is noon."}
+    text = "assistant" + "clock" + '{"zone": "UTC"}' + "tool" + "a" + "It is noon."
+    assert Asked.of([call, result]).text_bytes == len(text)
+
+
+def test_the_schemas_of_tools_count_once_a_request() -> None:
+    without, offered = (Asked.of([{"content": "Hi"}], tools) for tools in ([], [TOOL]))
+    added = estimate(offered).middle.prompt_tokens - estimate(without).middle.prompt_tokens
+    assert abs(added - cost_of_tools([TOOL])) <= 1
+    assert added > MIDDLE.tools
+
+
+def test_every_choice_and_every_region_counts() -> None:
+    thought, refused = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
+    reply = reply_of(thought, refused, ToolCallDelta(0, "", "f", "{}"))
+    one = estimate(Asked.of([]), [reply])
+    assert one.middle.reasoning_tokens == 10
+    assert one.middle.completion_tokens >= 20
+    three = estimate(Asked.of([]), [reply] * 3)
+    assert three.middle.completion_tokens == 3 * one.middle.completion_tokens
+    assert three.upper.completion_tokens == 3 * one.upper.completion_tokens
+
+
+def test_what_was_never_answered_costs_its_prompt() -> None:
+    found = estimate(Asked.of([{"role": "user", "content": "Why?"}]), [Reply()])
+    assert found.middle.completion_tokens == found.upper.completion_tokens == 0
+    assert found.middle.total_tokens == found.middle.prompt_tokens > 0
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=50), max_size=5))
+def test_the_upper_figure_is_over_the_middle_and_within_what_is_stated(texts: list[str]) -> None:
+    found = said(*texts)
+    middle, upper = found.middle.completion_tokens, found.upper.completion_tokens
+    assert len("".join(texts).encode()) <= upper
+    assert middle <= upper <= 4 * middle + UPPER.choice

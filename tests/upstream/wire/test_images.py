@@ -1,0 +1,44 @@
+"""Images are what their bytes say, and bounded."""
+
+import base64
+
+import pytest
+
+from chatapp.upstream.wire import choices as choices_module
+from chatapp.upstream.wire.reply import Ending
+from tests.fake_upstream import (
+    choice,
+    delta,
+    done,
+    finish,
+)
+from tests.upstream import reply_of
+from tests.upstream.wire import IMAGE_BYTES, PNG
+
+
+def test_an_image_after_the_finish_belongs_to_the_whole_reply() -> None:
+    reply = reply_of(delta("Look:"), finish(), images(PNG), done())
+    assert (len(reply.images), reply.finish_reason, reply.ending) == (1, "stop", Ending.COMPLETE)
+
+
+def images(*urls: object) -> bytes:
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return choice({"images": parts})
+
+
+def test_images_are_told_by_their_bytes_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def encoded(data: bytes, kind: str = "png") -> str:
+        return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+    kinds = [b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8 ", IMAGE_BYTES]
+    reply = reply_of(images(*map(encoded, kinds)), finish())
+    told = [image.media_type.removeprefix("image/") for image in reply.images]
+    assert told == ["jpeg", "gif", "webp", "png"]
+    assert reply.images[3].data == IMAGE_BYTES
+    assert (reply.ending, reply.left_out) == (Ending.COMPLETE, {})
+    hostile = ["https://tracker.example/x.png", encoded(b"<svg onload=alert(1)>", "svg+xml")]
+    hostile += [encoded(b"<svg>"), "data:text/html;base64,PGI+", "data:image/png;base64,%%%"]
+    assert reply_of(images(*hostile, 5), finish()).left_out == {"image": 6}
+    assert len(reply_of(images(*[PNG] * 20)).images) == 16
+    monkeypatch.setattr(choices_module, "MAX_IMAGES_BYTES", 2 * len(IMAGE_BYTES))
+    assert len(reply_of(images(PNG, PNG), images(PNG)).images) == 2

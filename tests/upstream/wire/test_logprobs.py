@@ -1,0 +1,82 @@
+"""Logprobs: read where they can be, and shown as whole characters with a probability."""
+
+import math
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.wire.events import AnswerDelta, LogprobsDelta, TokenLogprob
+from chatapp.upstream.wire.logprobs import ShownToken, logprobs_of, shown_tokens
+from tests.fake_upstream import frame
+from tests.upstream import RECORDINGS, events_of, reply_of
+
+ROCKET = "🚀".encode()
+
+
+def test_tokens_come_with_their_bytes_and_alternatives() -> None:
+    top = [{"token": "a", "logprob": -0.5, "bytes": [97]}, {"token": "b", "logprob": -9999.0}]
+    token = {"token": "a", "logprob": -0.5, "bytes": [97], "top_logprobs": top}
+    first, second = TokenLogprob("a", -0.5, b"a"), TokenLogprob("b", -9999.0)
+    expected = TokenLogprob("a", -0.5, b"a", (first, second))
+    content = {"content": [token], "refusal": [token]}
+    assert logprobs_of(content, 2) == LogprobsDelta((expected,), (expected,), choice=2)
+
+
+@pytest.mark.parametrize(
+    ("token", "read"),
+    [
+        ({}, TokenLogprob("", -9999.0)),
+        ({"token": "a\0", "logprob": 0.5}, TokenLogprob("a\ufffd", 0.0)),
+        ({"token": "a", "logprob": -1, "bytes": [300]}, TokenLogprob("a", -1.0)),
+        (
+            {"token": "a", "logprob": -1, "top_logprobs": [{}] * 99},
+            TokenLogprob("a", -1.0, None, (TokenLogprob("", -9999.0),) * 20),
+        ),
+    ],
+)
+def test_odd_tokens_are_mended(token: dict[str, Any], read: TokenLogprob) -> None:
+    delta = logprobs_of({"content": [token]}, 0)
+    assert delta
+    assert delta.content == (read,)
+
+
+@pytest.mark.parametrize(
+    "content", [None, 5, [], {}, {"content": []}, {"content": [5]}, {"tokens": ["a"]}]
+)
+def test_logprobs_that_cannot_be_read_cost_nothing(content: object) -> None:
+    assert logprobs_of(content, 0) is None
+    chunk = {"choices": [{"delta": {"content": "x"}, "logprobs": content}]}
+    assert events_of(frame(chunk)) == [AnswerDelta("x")]
+
+
+def test_the_bytes_of_a_character_split_over_tokens_are_joined() -> None:
+    reply = reply_of((RECORDINGS / "openai_logprobs.sse").read_bytes())
+    go, rocket = shown_tokens(reply.logprobs)
+    assert (go.text, go.top[1].token) == ("Go ", "Up ")
+    assert go.probability == pytest.approx(math.exp(-0.25))
+    assert (rocket.text, rocket.probability) == ("🚀", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [
+        ([TokenLogprob("Größe", 0.0)], [ShownToken("Größe", 1.0)]),
+        ([TokenLogprob("?", 0.0, ROCKET[:2])], [ShownToken("\ufffd", 1.0)]),
+        (
+            [TokenLogprob("?", 0.0, ROCKET[:2]), TokenLogprob("a", 0.0, b"a")],
+            [ShownToken("\ufffda", 1.0)],
+        ),
+        (
+            [TokenLogprob("?", 0.0, b"\xff"), TokenLogprob("a", 0.0, b"a")],
+            [ShownToken("\ufffd", 1.0), ShownToken("a", 1.0)],
+        ),
+        (
+            [TokenLogprob("?", 0.0, b"x" + ROCKET[:1]), TokenLogprob("?", 0.0, ROCKET[1:])],
+            [ShownToken("x🚀", 1.0)],
+        ),
+    ],
+)
+def test_tokens_are_shown_as_whole_characters(
+    tokens: list[TokenLogprob], shown: list[ShownToken]
+) -> None:
+    assert shown_tokens(tokens) == shown

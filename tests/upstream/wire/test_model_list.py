@@ -1,0 +1,130 @@
+"""A list of models of any shape is read, or said to be none."""
+
+import json
+
+import pytest
+
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
+from chatapp.upstream.wire.model_list import Ability, ListedModel, listed_models
+
+
+@pytest.mark.parametrize(
+    ("listed", "models"),
+    [
+        ([{"id": "a"}, {"id": "b"}], ["a", "b"]),
+        (["a", "b"], ["a", "b"]),
+        ({"data": None}, []),
+        ({"object": "list", "data": [{"name": "?"}, None, 5, {"id": 7}, {"id": "a"}]}, ["a"]),
+        ({"data": [{"id": "b"}, {"id": " a "}, {"id": "b"}]}, ["b", "a"]),
+        ({"data": [{"id": "m" * 300}]}, ["m" * 199 + "…"]),
+    ],
+)
+def test_a_list_of_any_shape_is_read(listed: object, models: list[str]) -> None:
+    assert [model.id for model in listed_models(json.dumps(listed).encode())] == models
+
+
+def test_a_list_without_end_is_cut() -> None:
+    listed = json.dumps([str(number) for number in range(20_000)]).encode()
+    assert len(listed_models(listed)) == 10_000
+
+
+VISION, TOOLS, REASONING = Ability.VISION, Ability.TOOLS, Ability.REASONING
+GATEWAYS = {
+    "OpenAI": (
+        {"id": "gpt-4o", "object": "model", "created": 1715367049, "owned_by": "system"},
+        ListedModel("gpt-4o"),
+    ),
+    "OpenRouter": (
+        {
+            "id": "google/gemini-2.5-pro",
+            "name": "Google: Gemini 2.5 Pro",
+            "context_length": 1048576,
+            "architecture": {
+                "modality": "text+image->text",
+                "input_modalities": ["file", "image", "text"],
+                "output_modalities": ["text"],
+            },
+            "supported_parameters": ["include_reasoning", "max_tokens", "reasoning", "tools"],
+        },
+        ListedModel(
+            "google/gemini-2.5-pro",
+            "Google: Gemini 2.5 Pro",
+            1048576,
+            frozenset({VISION, TOOLS, REASONING}),
+        ),
+    ),
+    "OpenRouter, a model that draws": (
+        {
+            "id": "a",
+            "architecture": {"modality": "text->text+image", "output_modalities": ["image"]},
+        },
+        ListedModel("a"),
+    ),
+    "vLLM": (
+        {"id": "m", "object": "model", "owned_by": "vllm", "root": "m", "max_model_len": 32768},
+        ListedModel("m", context_tokens=32768),
+    ),
+    "llama.cpp": (
+        {"id": "q.gguf", "meta": {"n_vocab": 151936, "n_ctx_train": 40960, "n_params": 8e9}},
+        ListedModel("q.gguf", context_tokens=40960),
+    ),
+    "LiteLLM": (
+        {
+            "id": "claude",
+            "model_info": {
+                "max_input_tokens": 200000,
+                "supports_vision": True,
+                "supports_function_calling": True,
+                "supports_reasoning": False,
+            },
+        },
+        ListedModel("claude", context_tokens=200000, abilities=frozenset({VISION, TOOLS})),
+    ),
+    "Mistral": (
+        {
+            "id": "mistral-large",
+            "name": "mistral-large",
+            "max_context_length": 131072,
+            "capabilities": {"completion_chat": True, "function_calling": True, "vision": False},
+        },
+        ListedModel("mistral-large", context_tokens=131072, abilities=frozenset({TOOLS})),
+    ),
+    "Vercel": (
+        {"id": "x/y", "name": "Y", "context_window": 200000, "tags": ["tool-use", "vision"]},
+        ListedModel("x/y", "Y", 200000, frozenset({TOOLS, VISION})),
+    ),
+    "Ollama": ({"id": "llama3:8b", "object": "model"}, ListedModel("llama3:8b")),
+}
+
+
+@pytest.mark.parametrize("gateway", GATEWAYS)
+def test_what_a_gateway_says_of_a_model_is_read(gateway: str) -> None:
+    entry, model = GATEWAYS[gateway]
+    assert listed_models(json.dumps({"data": [entry]}).encode()) == [model]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"name": 5, "context_length": "much", "supported_parameters": 7, "architecture": []},
+        {"name": "a", "context_length": -1, "tags": [None, {"vision": 1}], "capabilities": "none"},
+        {"name": " ", "context_length": 10**400, "supports_vision": "true", "meta": {"meta": 5}},
+        {"context_length": True, "max_model_len": "9" * 5000, "tags": ["vision"[:3]] * 10_000},
+    ],
+)
+def test_nonsense_about_a_model_is_read_over(said: dict[str, object]) -> None:
+    assert listed_models(json.dumps([{"id": "a", **said}]).encode()) == [ListedModel("a")]
+
+
+def test_a_name_is_cut_and_keeps_no_null() -> None:
+    [model] = listed_models(json.dumps([{"id": "a", "name": "N\0" * 500}]).encode())
+    assert len(model.name) == 100
+    assert "\0" not in model.name
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"models": []}', b'{"data": 5}', b"5"])
+def test_what_is_none_is_malformed(body: bytes) -> None:
+    with pytest.raises(UpstreamFailed) as raised:
+        listed_models(body)
+    assert raised.value.error.kind is ErrorKind.MALFORMED
+    assert raised.value.error.message.startswith("not a list of models: ")

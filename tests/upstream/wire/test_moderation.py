@@ -1,0 +1,45 @@
+"""Moderation: verdicts of the specified shape are kept, strange ones cost nothing."""
+
+import pytest
+
+from chatapp.upstream.wire.moderation import (
+    ModerationFailure,
+    ModerationResult,
+    ModerationResults,
+    moderation_of,
+)
+
+VERDICT = {
+    "type": "moderation_result",
+    "flagged": True,
+    "categories": {"violence": True, "self-harm": False, "hate": None},
+    "category_scores": {"violence": 0.9, "self-harm": 0, "hate": None},
+    "category_applied_input_types": {"violence": ["text"], "hate": None},
+    "model": "omni",
+}
+
+
+def test_verdicts_keep_categories_and_scores() -> None:
+    content = {"type": "moderation_results", "model": "omni", "results": [VERDICT, {}, VERDICT]}
+    moderation = moderation_of(content)
+    assert isinstance(moderation, ModerationResults)
+    assert moderation.is_flagged
+    assert moderation.categories == ["violence"]
+    applied = {"violence": ("text",), "hate": ()}
+    scores = {"violence": 0.9, "self-harm": 0.0}
+    result = ModerationResult(True, ("violence",), scores, applied, "omni")
+    assert moderation.results == (result, ModerationResult(False, (), {}, {}), result)
+
+
+def test_a_failed_moderation_says_why() -> None:
+    content = {"type": "error", "code": 500, "message": "bad key sk-a-secret-key"}
+    expected = ModerationFailure("500", "bad key ***")
+    assert moderation_of(content, "sk-a-secret-key") == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, 5, {}, {"results": 5}, {"results": [5]}, {"results": [{"categories": ["violence"]}]}],
+)
+def test_what_is_no_verdict_is_none(content: object) -> None:
+    assert moderation_of(content) is None

@@ -1,0 +1,66 @@
+"""Parameters that are probably not meant so are told, and nothing is refused."""
+
+import pytest
+
+from chatapp.upstream.wire.parameters import doubts_about
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"temperature": 0.2, "n": 2, "logprobs": True},
+        {"temperature": 1, "max_tokens": 100.0, "stop": "END", "seed": None},
+        {"stop": ["END"], "tool_choice": {"type": "function"}, "logit_bias": {"50256": -100}},
+        {"chat_template_kwargs": {"enable_thinking": False}, "provider": {"order": ["Groq"]}},
+        {"reasoning_effort": "low", "service_tier": "flex", "parallel_tool_calls": False},
+    ],
+)
+def test_what_is_known_and_of_its_type_is_passed_without_a_word(
+    parameters: dict[str, object],
+) -> None:
+    assert doubts_about(parameters) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("temperatur", "temperature"),
+        ("Temperature", "temperature"),
+        ("max_token", "max_tokens"),
+        ("topP", "top_p"),
+        ("Max-Tokens", "max_tokens"),
+        ("freqency_penalty", "frequency_penalty"),
+        ("reasoning_efort", "reasoning_effort"),
+    ],
+)
+def test_a_misspelt_name_is_told_with_the_nearest_one(name: str, meant: str) -> None:
+    assert doubts_about({name: 1}) == [
+        f"“{name}” is no parameter that is known. Did you mean “{meant}”?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("temperature", "0.2", "a number, and is the text “0.2”"),
+        ("temperature", True, "a number, and is true"),
+        ("max_tokens", 0.5, "a whole number, and is the number 0.5"),
+        ("logprobs", "true", "true or false, and is the text “true”"),
+        ("response_format", "json", "an object, and is the text “json”"),
+        ("reasoning_effort", 3, "text, and is the number 3"),
+        ("modalities", {}, "a list, and is an object"),
+    ],
+)
+def test_a_value_of_another_type_is_told(name: str, value: object, told: str) -> None:
+    assert doubts_about({name: value}) == [f"“{name}” should be {told}."]
+
+
+def test_a_name_that_is_like_no_other_is_told_alone_and_short() -> None:
+    assert doubts_about({"zz" * 500: 1}) == ["“" + "zz" * 29 + "z…” is no parameter that is known."]
+
+
+def test_many_doubts_are_few_sentences() -> None:
+    doubts = doubts_about({f"zz{number}": 1 for number in range(1000)})
+    assert len(doubts) == 6
+    assert doubts[-1] == "And so with 995 more."

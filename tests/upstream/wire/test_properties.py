@@ -1,0 +1,106 @@
+"""What holds for every stream: how it is written and cut changes nothing, and it costs no more."""
+
+import itertools
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatapp.upstream.wire.decoder import EventDecoder
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    Finished,
+    ReasoningDelta,
+    RefusalDelta,
+    StreamDone,
+    TokenUsage,
+    ToolCallDelta,
+    UsageReported,
+)
+from tests.fuzz import adversarial
+from tests.upstream import events_of, folded
+from tests.upstream.wire.encoders import ENCODERS, Delta, Script
+
+# no NUL, which is replaced, and nothing that could be a think tag
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0<["), min_size=1, max_size=12)
+COUNT = st.integers(0, 10**6)
+DELTAS = st.one_of(
+    st.builds(ReasoningDelta, TEXT),
+    st.builds(AnswerDelta, TEXT),
+    st.builds(RefusalDelta, TEXT),
+    st.builds(ToolCallDelta, st.integers(0, 3), st.just("call"), st.just("now"), TEXT),
+)
+SCRIPTS = st.builds(
+    Script,
+    st.lists(DELTAS, max_size=6),
+    st.builds(Finished, st.sampled_from(["stop", "length", "tool_calls", "content_filter"])),
+    st.builds(lambda prompt, reply: TokenUsage(prompt, reply, prompt + reply), COUNT, COUNT),
+)
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in itertools.pairwise(edges)]
+
+
+@settings(deadline=None)  # of a machine that does much else
+@given(SCRIPTS, st.sampled_from(ENCODERS), st.lists(st.integers(0, 10_000), max_size=5))
+def test_a_reply_is_the_same_in_every_dialect_however_it_is_cut(
+    script: Script, encode: Callable[[Script], bytes], places: list[int]
+) -> None:
+    told = folded([*script.deltas, script.finished, UsageReported(script.usage), StreamDone()])
+    read = folded(events_of(*cut(encode(script), places)))
+    assert (read.response_id, read.model) == ("r", "m")
+    for part in ("reasoning", "answer", "refusal", "tool_calls", "finish_reason", "usage"):
+        assert getattr(read, part) == getattr(told, part)
+    assert read.ending is told.ending
+
+
+@settings(deadline=None)
+@given(st.lists(DELTAS, min_size=1, max_size=3), st.integers(1, 10_000))
+def test_a_reply_cut_anywhere_keeps_every_delta_that_came_whole(
+    deltas: list[Delta], place: int
+) -> None:
+    script = Script(deltas, Finished("stop"), TokenUsage(1, 2, 3))
+    whole = ENCODERS[0](script)
+    read = events_of(whole[: place % len(whole)])
+    assert [event for event in read if isinstance(event, Delta)] == deltas[: _said(read)]
+
+
+def _said(events: list[Any]) -> int:
+    return sum(isinstance(event, Delta) for event in events)
+
+
+@pytest.mark.parametrize("name", adversarial(1))
+def test_ten_times_the_bytes_take_ten_times_the_steps(name: str) -> None:
+    small, large = (steps(adversarial(size)[name]) for size in (4_000, 40_000))
+    assert large <= 12 * small + 1000
+
+
+def steps(data: bytes) -> int:
+    """Count the lines of Python that decoding takes, in pieces of 100 bytes.
+
+    What one line may cost in C is timed by `bench/decode.py`.
+    """
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal count
+        if event == "line":
+            count += 1
+        return trace
+
+    decoder = EventDecoder()
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for start in range(0, len(data), 100):
+            decoder.receive_data(data[start : start + 100])
+        decoder.close()
+    finally:
+        sys.settrace(before)
+    return count

@@ -1,0 +1,215 @@
+"""Every recording, at every byte split, gives the reply that stands next to its name."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.wire.dialects import DIALECTS
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
+from chatapp.upstream.wire.reply import Ending, Reply
+from tests.upstream import RECORDINGS, events_of, folded
+
+USAGE = TokenUsage(12, 18, 30)
+OPENTOKEN_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, reasoning_tokens=6)
+OPENAI_USAGE = TokenUsage(12, 18, 30, 4, None, 6, 0, 0, 0, 0)
+AIVENE_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, cache_write_tokens=2)
+AIGATEWAY_USAGE = TokenUsage(12, 37, 49)
+WEATHER = ("get_weather", {"city": "Tokyo"})
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a recording's first choice comes to."""
+
+    answer: str = ""
+    ending: Ending = Ending.COMPLETE
+    usage: TokenUsage | None = None
+    reasoning: str = ""
+    refusal: str = ""
+    calls: tuple[tuple[str, Any], ...] = ()  # name and parsed arguments
+    error: ErrorKind | None = None
+    sources: tuple[str, ...] = ()  # titles
+    images: int = 0
+    has_sound: bool = False
+    left_out: int = 0
+
+    @classmethod
+    def by(cls, reply: Reply) -> "Said":
+        return cls(
+            reply.answer,
+            reply.ending,
+            reply.usage,
+            reply.reasoning,
+            reply.refusal,
+            tuple((call.name, call.parsed) for call in reply.tool_calls),
+            reply.error.kind if reply.error else None,
+            tuple(source.title for source in reply.sources.values()),
+            len(reply.images),
+            reply.has_sound,
+            sum(reply.left_out.values()),
+        )
+
+
+FLIGHT = "Packets in flight"
+FAILED, CUT_OFF, STREAM_ERROR = Ending.FAILED, Ending.CUT_OFF, ErrorKind.STREAM_ERROR
+OUT_OF_RANGE, MALFORMED = ErrorKind.OUT_OF_RANGE, ErrorKind.MALFORMED
+REPLIES = {
+    "opentoken": Said(FLIGHT, usage=OPENTOKEN_USAGE),
+    "opentoken_reasoning": Said(
+        "Größe \u2028🚀 fertig\n",
+        Ending.LENGTH,
+        OPENTOKEN_USAGE,
+        reasoning="Zählen: 数 🤔 eins,\u2028zwei.",
+    ),
+    "opentoken_think_tags": Said(
+        "Write <think> to start.", usage=OPENTOKEN_USAGE, reasoning="Hm, a < b"
+    ),
+    "opentoken_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "openai": Said(FLIGHT, usage=OPENAI_USAGE),
+    "openai_tools": Said(usage=OPENAI_USAGE, calls=(WEATHER, ("now", None))),
+    "openai_function_call": Said(usage=OPENAI_USAGE, calls=(WEATHER,)),
+    "openai_refusal": Said(
+        ending=Ending.REFUSED, usage=OPENAI_USAGE, refusal="I can't help with that."
+    ),
+    "openai_logprobs": Said("Go 🚀", usage=OPENAI_USAGE),
+    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),  # three of them
+    "openai_moderation": Said("Packets", usage=OPENAI_USAGE),
+    "aivene": Said(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
+    "aivene_tools": Said(calls=(WEATHER,)),
+    "aivene_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "aigateway": Said("Hello there", usage=AIGATEWAY_USAGE, reasoning="Count syllables. "),
+    "aigateway_tools": Said(usage=AIGATEWAY_USAGE, calls=(WEATHER,)),
+    "vllm": Said("In flight", usage=USAGE, reasoning="Count packets."),
+    "openrouter": Said(
+        "In flight", usage=TokenUsage(12, 18, 30, cached_tokens=0), reasoning="Count packets."
+    ),
+    "openrouter_details": Said("In flight", reasoning="Counting."),
+    "groq": Said("In flight", usage=USAGE, reasoning="Count."),
+    "ollama": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "ollama_no_opening_tag": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "litellm": Said(FLIGHT, usage=USAGE),
+    "litellm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers": Said(FLIGHT, usage=USAGE),
+    "transformers_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers_tools": Said(usage=USAGE, calls=(WEATHER,)),
+    "llama_cpp": Said("Nul \ufffd, bell \x07."),
+    "llama_cpp_tools": Said(calls=(WEATHER,)),
+    "llama_cpp_interrupted": Said("Packets ", CUT_OFF),
+    "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
+    "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
+    "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
+    "mistral": Said("In flight", usage=USAGE, reasoning="Count packets.", left_out=1),
+    "mistral_length": Said("Packets ", Ending.LENGTH, USAGE),
+    "gemini": Said("In flight", usage=USAGE, reasoning="Count packets."),
+    "gemini_tools": Said(usage=USAGE, calls=(WEATHER, ("now", {}))),
+    "deepseek_tools": Said(usage=USAGE, reasoning="Tokyo, so ask.", calls=(WEATHER,)),
+    "deepseek_overloaded": Said("Packets ", FAILED, USAGE, error=ErrorKind.FINISH_REASON),
+    "magistral_raw": Said("In [the] flight", reasoning="Count [1] or [2]."),
+    "openrouter_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "openrouter_image": Said("Here it is.", usage=USAGE, images=1),
+    "vllm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "anthropic_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "llama_cpp_error": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "ollama_tools": Said(
+        calls=(WEATHER, ("get_weather", {"city": "Lima"}), ("now", {"zone": "UTC"}))
+    ),
+    "perplexity": Said("In flight[1].", usage=USAGE, sources=("One", "Two")),
+    "openai_search": Said("In flight", sources=("One",)),
+    "xai": Said("In flight", usage=USAGE, sources=("", "")),
+    "openai_audio": Said("In flight", has_sound=True),
+    "groq_usage": Said("In flight", usage=USAGE),
+    "small_no_blank_lines": Said(FLIGHT),
+    "small_bare_completion": Said(FLIGHT, usage=USAGE),
+    "small_last_words": Said("Packets ", FAILED, error=STREAM_ERROR),
+    "small_odd_types": Said(FLIGHT, usage=USAGE, left_out=1),
+    "small_finish_everywhere": Said(FLIGHT, usage=USAGE),
+    "proxy_crlf": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_cr": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_bom": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_space": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_named_events": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_line_separator": Said("one\u2028two\u2029three\x85four"),
+    "proxy_after_done": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_done": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_no_blank_line": Said("Größe 数 🚀", usage=USAGE),
+    "proxy_cut": Said("Packets ", CUT_OFF),
+    "proxy_cut_in_character": Said("Packets ", CUT_OFF),
+    "hostile_html": Said(
+        "<img src=x onerror=alert(1)>",
+        FAILED,
+        reasoning="<script>alert(1)</script>",
+        refusal="<b>no</b>",
+        error=ErrorKind.FINISH_REASON,  # it is "<script>"
+    ),
+    "hostile_surrogates": Said("a\ufffdb\ufffdc"),
+    "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_tool_index": Said("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_nesting": Said("kept", FAILED, error=MALFORMED, left_out=1),
+    "hostile_arguments": Said(calls=(("f", None),)),
+}
+ASKED_CHOICES = {"openai_choices": 3, "hostile_choice_index": 2}
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDINGS / f"{name}.sse").read_bytes()
+
+
+def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None:
+    assert {path.stem for path in RECORDINGS.glob("*.sse")} == set(REPLIES)
+    assert set(DIALECTS) - {"auto"} <= set(REPLIES)
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
+    stream, choices = recorded(name), ASKED_CHOICES.get(name, 1)
+    events = events_of(stream, choices=choices)
+    assert Said.by(folded(events)) == REPLIES[name]
+    for i in range(len(stream)):
+        assert events_of(stream[:i], stream[i:], choices=choices) == events
+    assert events_of(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
+
+
+@pytest.mark.parametrize(
+    ("name", "response_id", "model", "service_tier", "fingerprint"),
+    [
+        ("opentoken", "chatcmpl-1", "google/gemini-3-flash", "", ""),
+        (
+            "openai",
+            "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG",
+            "gpt-4o-2024-08-06",
+            "default",
+            "fp_44709d6fcb",
+        ),
+        ("aivene", "ilbs_ccb8", "gpt-4o", "", ""),
+        ("aigateway", "chatcmpl-7", "", "", ""),
+        ("azure", "chatcmpl-azure", "gpt-4o-2024-11-20", "", "fp_ee1d74bde0"),
+    ],
+)
+def test_the_response_is_named(
+    name: str, response_id: str, model: str, service_tier: str, fingerprint: str
+) -> None:
+    reply = folded(events_of(recorded(name)))
+    assert (reply.response_id, reply.model) == (response_id, model)
+    assert (reply.service_tier, reply.system_fingerprint) == (service_tier, fingerprint)
+
+
+def test_each_choice_is_a_reply_with_what_all_share() -> None:
+    events = events_of(recorded("openai_choices"), choices=3)
+    first, second, third = (folded(events, choice) for choice in range(3))
+    assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
+    assert (second.answer, second.ending) == ("Tails or", Ending.LENGTH)
+    assert third.answer == ""
+    assert first.usage == second.usage == OPENAI_USAGE
+    assert first.response_id == second.response_id
+
+
+def test_a_moderation_is_kept_with_its_failure() -> None:
+    moderation = folded(events_of(recorded("openai_moderation"))).moderation
+    assert moderation
+    assert isinstance(moderation.input, ModerationResults)
+    assert moderation.input.categories == ["violence"]
+    assert isinstance(moderation.output, ModerationFailure)
+    assert moderation.output.message == "moderation is not available"

@@ -1,0 +1,202 @@
+"""The fold of events into a reply, and what the stream says of its end."""
+
+import pytest
+
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    AnswerWasReasoning,
+    ChoiceFailed,
+    Event,
+    Failed,
+    Finished,
+    ImageCame,
+    LogprobsDelta,
+    Moderated,
+    PieceLeftOut,
+    ReasoningDelta,
+    ReasoningFieldSeen,
+    RefusalDelta,
+    ResponseStarted,
+    ServiceNamed,
+    SoundCame,
+    SourcesCited,
+    SourcesCounted,
+    StreamDone,
+    TimedOut,
+    TokenLogprob,
+    TokenUsage,
+    ToolCallDelta,
+    UsageOptionRefused,
+    UsageReported,
+)
+from chatapp.upstream.wire.images import Image
+from chatapp.upstream.wire.moderation import ModerationFailure
+from chatapp.upstream.wire.reply import Ending, Reply
+from chatapp.upstream.wire.sources import Source
+from chatapp.upstream.wire.tool_calls import ToolCall
+from tests.upstream import folded
+
+ERROR = UpstreamError(ErrorKind.STREAM_ERROR)
+
+
+def reply_of(*events: Event) -> Reply:
+    return folded(events)
+
+
+def test_every_event_has_its_place() -> None:
+    error = UpstreamError(ErrorKind.STREAM_ERROR, "stream interrupted")
+    token = TokenLogprob("Hel", -0.5)
+    reply = reply_of(
+        ResponseStarted("chatcmpl-1", "m"),
+        ReasoningDelta("Hm, "),
+        ReasoningDelta("hm."),
+        AnswerDelta("Hel"),
+        AnswerDelta("lo"),
+        RefusalDelta("No."),
+        UsageReported(TokenUsage(1, 1, 2)),
+        UsageReported(TokenUsage(1, 2, 3)),
+        Finished("stop"),
+        Failed(error),
+        StreamDone(),
+        ServiceNamed("flex", "fp_1"),
+        LogprobsDelta((token,), (token, token)),
+        Moderated(input=ModerationFailure("c", "m")),
+        Moderated(output=ModerationFailure("d", "n")),
+        UsageOptionRefused(),
+    )
+    assert (reply.service_tier, reply.system_fingerprint) == ("flex", "fp_1")
+    assert (reply.logprobs, reply.refusal_logprobs) == ([token], [token, token])
+    assert reply.moderation == Moderated(ModerationFailure("c", "m"), ModerationFailure("d", "n"))
+    assert (reply.response_id, reply.model) == ("chatcmpl-1", "m")
+    assert (reply.reasoning, reply.answer, reply.refusal) == ("Hm, hm.", "Hello", "No.")
+    assert reply.usage == TokenUsage(1, 2, 3)
+    assert (reply.finish_reason, reply.error, reply.is_done) == ("stop", error, True)
+
+
+@pytest.mark.parametrize(
+    ("events", "ending"),
+    [
+        ([], Ending.CUT_OFF),
+        ([AnswerDelta("x")], Ending.CUT_OFF),
+        ([RefusalDelta("x")], Ending.CUT_OFF),
+        ([AnswerDelta("x"), StreamDone()], Ending.CUT_OFF),
+        ([ReasoningDelta("x"), StreamDone()], Ending.CUT_OFF),
+        ([StreamDone()], Ending.NO_ANSWER),
+        ([Finished("stop"), StreamDone()], Ending.NO_ANSWER),
+        ([ReasoningDelta("x"), Finished("stop")], Ending.NO_ANSWER),
+        ([AnswerDelta(" "), AnswerDelta("\n"), Finished("stop")], Ending.NO_ANSWER),
+        ([SoundCame(), Finished("stop")], Ending.COMPLETE),
+        ([ImageCame(Image("image/png", b"")), Finished("stop")], Ending.COMPLETE),
+        ([ToolCallDelta(0, "a", "f"), Finished("tool_calls")], Ending.COMPLETE),
+        ([AnswerDelta("x"), Finished("stop")], Ending.COMPLETE),
+        ([Finished("tool_calls"), StreamDone()], Ending.NO_ANSWER),
+        ([Finished("length"), StreamDone()], Ending.LENGTH),
+        ([Finished("content_filter"), StreamDone()], Ending.CONTENT_FILTER),
+        ([RefusalDelta("x"), Finished("stop"), StreamDone()], Ending.REFUSED),
+        ([RefusalDelta("x"), StreamDone()], Ending.CUT_OFF),
+        ([AnswerDelta("x"), RefusalDelta("x"), Finished("stop")], Ending.COMPLETE),
+        ([AnswerDelta("x"), Failed(UpstreamError(ErrorKind.MALFORMED))], Ending.FAILED),
+        ([AnswerDelta("x"), TimedOut(120)], Ending.TIMED_OUT),
+        ([Failed(UpstreamError(ErrorKind.TIMED_OUT))], Ending.TIMED_OUT),
+        ([AnswerDelta("x"), Finished("stop"), TimedOut(120)], Ending.COMPLETE),
+        ([AnswerDelta("x"), Finished("stop"), Finished("")], Ending.CUT_OFF),
+        ([AnswerDelta("x"), Finished("odd"), Finished("")], Ending.CUT_OFF),
+        ([AnswerDelta("x"), Finished("odd")], Ending.FAILED),
+        ([AnswerDelta("x"), ChoiceFailed(ERROR), Finished("stop")], Ending.FAILED),
+        ([AnswerDelta("x"), ChoiceFailed(ERROR, choice=1), Finished("stop")], Ending.COMPLETE),
+        ([Finished("stop", choice=1), TimedOut(120)], Ending.TIMED_OUT),
+    ],
+)
+def test_the_ending_is_what_the_stream_says(events: list[Event], ending: Ending) -> None:
+    assert folded(events).ending is ending
+
+
+def test_a_timeout_is_an_error_with_its_seconds() -> None:
+    error = reply_of(TimedOut(120.0)).error
+    assert error == UpstreamError(ErrorKind.TIMED_OUT, "nothing came for 120 seconds")
+
+
+def test_a_choice_takes_only_what_is_said_of_it() -> None:
+    events: list[Event] = [AnswerDelta("a"), AnswerDelta("b", choice=1)]
+    events.append(Finished("stop", choice=1))
+    assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
+    assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
+
+
+def test_what_stands_beside_the_text_is_kept() -> None:
+    image = Image("image/png", b"x")
+    reply = reply_of(
+        ReasoningFieldSeen("reasoning"),
+        ImageCame(image),
+        ImageCame(image, choice=1),
+        SoundCame(),
+        SourcesCited((Source("https://a.example"), Source("https://b.example", "B"))),
+        SourcesCited((Source("https://a.example", "A"), Source("https://b.example")), choice=0),
+        SourcesCited((Source("https://c.example"),), choice=1),
+        SourcesCounted(7),
+        *[PieceLeftOut(f"kind {number}") for number in range(30)],
+        PieceLeftOut("kind 0"),
+    )
+    assert reply.reasoning_field == "reasoning"
+    assert (reply.images, reply.has_sound, reply.source_count) == ([image], True, 7)
+    assert [(one.url[8], one.title) for one in reply.sources.values()] == [("a", "A"), ("b", "B")]
+    assert (reply.left_out["kind 0"], reply.left_out["other"], len(reply.left_out)) == (2, 10, 21)
+
+
+def test_an_answer_that_was_reasoning_becomes_reasoning() -> None:
+    reply = reply_of(
+        AnswerDelta("Hm, "), AnswerDelta("hm."), AnswerWasReasoning(), AnswerDelta("Hi")
+    )
+    assert (reply.reasoning, reply.answer) == ("Hm, hm.", "Hi")
+
+
+CALL = [
+    ToolCallDelta(1, "call_b", "now"),
+    ToolCallDelta(0, "call_a", "get_weather"),
+    ToolCallDelta(0, arguments='{"city":'),
+    ToolCallDelta(0, name="get_weather", arguments='"Tokyo"}'),
+]
+
+
+def test_arguments_are_parsed_only_after_the_finish() -> None:
+    arguments = '{"city":"Tokyo"}'
+    assert reply_of(*CALL).tool_calls[0] == ToolCall(0, "call_a", "get_weather", arguments)
+    weather, now = reply_of(*CALL, Finished("tool_calls")).tool_calls
+    assert (weather.parsed, weather.problem) == ({"city": "Tokyo"}, "")
+    assert (now.id, now.name, now.arguments, now.parsed) == ("call_b", "now", "", {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ('{"city":', "truncated"),
+        ("[1]", "Expected `object`"),
+        ('{"a":' * 5000, "recursion"),
+        ('{"a": "\\ud800"}', "truncated"),
+        ("{'a': 1}", "malformed"),
+    ],
+)
+def test_arguments_that_do_not_parse_are_kept_and_say_why(arguments: str, problem: str) -> None:
+    (call,) = reply_of(ToolCallDelta(0, arguments=arguments), Finished("tool_calls")).tool_calls
+    assert (call.id, call.arguments, call.parsed) == ("call_0", arguments, None)
+    assert problem in call.problem
+
+
+@pytest.mark.parametrize(
+    ("events", "wants_tools"),
+    [
+        ([*CALL, Finished("tool_calls")], True),
+        ([*CALL, Finished("function_call"), StreamDone()], True),
+        ([*CALL, Finished("stop")], True),
+        ([*CALL], False),
+        ([*CALL, StreamDone()], False),
+        ([*CALL, Finished("length")], False),
+        ([*CALL, Finished("tool_calls"), Failed(UpstreamError(ErrorKind.STREAM_ERROR))], False),
+        ([Finished("tool_calls")], False),
+    ],
+)
+def test_tools_are_wanted_when_whole_calls_were_made(
+    events: list[Event], wants_tools: bool
+) -> None:
+    assert reply_of(*events).wants_tools is wants_tools

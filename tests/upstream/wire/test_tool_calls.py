@@ -1,0 +1,160 @@
+"""Which call a fragment belongs to, whatever the upstream says of its place."""
+
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.events import ToolCallDelta
+from tests.fake_upstream import choice, delta, finish
+from tests.upstream import events_of, reply_of
+
+
+def calls_of(*deltas: dict[str, Any]) -> list[tuple[str, str, str]]:
+    reply = reply_of(*(choice(delta) for delta in deltas), finish("tool_calls"))
+    return [(call.id, call.name, call.arguments) for call in reply.tool_calls]
+
+
+def fragment(
+    index: object = None, id: object = None, name: str | None = None, arguments: object = ""
+) -> dict[str, Any]:
+    return {"index": index, "id": id, "function": {"name": name, "arguments": arguments}}
+
+
+def test_fragments_join_by_index_in_any_order() -> None:
+    deltas = [
+        {"tool_calls": [fragment(1, "b", "g"), fragment(0, "a", "f", "{")]},
+        {"tool_calls": [fragment(1, arguments="[")]},
+        {"tool_calls": [fragment(0, arguments="}"), fragment(1, arguments="]")]},
+    ]
+    assert calls_of(*deltas) == [("a", "f", "{}"), ("b", "g", "[]")]
+
+
+@pytest.mark.parametrize(
+    ("fragments", "calls"),
+    [
+        (
+            [
+                fragment(None, "a", "f", "{"),
+                fragment(None, "a", None, "}"),
+                fragment(None, "b", "g"),
+            ],
+            [("a", "f", "{}"), ("b", "g", "")],
+        ),
+        (
+            [fragment(None, "a", "f", "{"), fragment(arguments="}")],
+            [("a", "f", "{}")],
+        ),
+        (
+            [fragment(None, None, "f", "{}"), fragment(None, None, "g", "{}")],
+            [("call_0", "f", "{}"), ("call_1", "g", "{}")],
+        ),
+        ([fragment(arguments="{}")], [("call_0", "", "{}")]),
+        ([fragment(0, "a", "f", {"city": "Tokyo"})], [("a", "f", '{"city":"Tokyo"}')]),
+        ([{"id": "a"}], [("a", "", "")]),
+    ],
+)
+def test_fragments_without_an_index_find_their_call(
+    fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
+) -> None:
+    assert calls_of({"tool_calls": fragments}) == calls
+    assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
+
+
+def test_the_deprecated_form_counts_only_where_it_is_alone() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    assert calls_of({"function_call": function}) == [("call_0", "f", "{}")]
+    both = {"function_call": function, "tool_calls": [fragment(0, "a", "f", "{}")]}
+    assert calls_of(both) == [("a", "f", "{}")]
+    assert calls_of(both, {"function_call": function}) == [("a", "f", "{}")]
+
+
+WHOLE = '{"n":1}'
+
+
+@pytest.mark.parametrize(
+    ("fragments", "calls"),
+    [
+        # Ollama: all of them are number 0
+        (
+            [fragment(0, "a", "f", WHOLE), fragment(0, "b", "f", WHOLE), fragment(0, "c", "g")],
+            [("a", "f", WHOLE), ("b", "f", WHOLE), ("c", "g", "")],
+        ),
+        (
+            [fragment(0, None, "f", WHOLE), fragment(0, None, "g", WHOLE)],
+            [("call_0", "f", WHOLE), ("call_1", "g", WHOLE)],
+        ),
+        # in pieces, one call after the other
+        (
+            [
+                *(fragment(0, "a", "f", "{"), fragment(0, arguments="}")),
+                *(fragment(0, "b", "g", "["), fragment(0, arguments="]")),
+            ],
+            [("a", "f", "{}"), ("b", "g", "[]")],
+        ),
+        # and a number that is taken by then
+        (
+            [fragment(0, "a", "f"), fragment(0, "b", "g"), fragment(1, "c", "h", WHOLE)],
+            [("a", "f", ""), ("b", "g", ""), ("c", "h", WHOLE)],
+        ),
+        # one id for two calls: a result must still find its own
+        (
+            [fragment(0, "a", "f", WHOLE), fragment(1, "a", "g", WHOLE)],
+            [("a", "f", WHOLE), ("a_1", "g", WHOLE)],
+        ),
+        # the number counts fragments
+        (
+            [fragment(0, "a", "f", "{"), fragment(1, "a", None, "}"), fragment(2, "b", "g")],
+            [("a", "f", "{}"), ("b", "g", "")],
+        ),
+        (
+            [fragment(0, "a", "f", "{"), fragment(1, None, None, "}")],
+            [("a", "f", "{}")],
+        ),
+        # the name in every fragment, and an id of its own for each
+        (
+            [fragment(0, "a", "f", "{"), fragment(0, "a", "f", "}")],
+            [("a", "f", "{}")],
+        ),
+        (
+            [fragment(0, "a", "f", "{"), fragment(0, "b", None, "}")],
+            [("b", "f", "{}")],
+        ),
+        # whole objects, in quotes, and numbers
+        ([fragment("0", 7, "f", {"n": 1})], [("7", "f", WHOLE)]),
+        ([fragment(1.0, "a", "f", WHOLE)], [("a", "f", WHOLE)]),
+    ],
+)  # fmt: skip
+def test_each_call_is_its_own_however_they_are_numbered(
+    fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
+) -> None:
+    assert calls_of({"tool_calls": fragments}) == calls
+    assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
+
+
+def test_what_must_go_back_with_a_call_is_kept_in_bounds() -> None:
+    signed = {"google": {"thought_signature": "x"}}
+    part = {**fragment(0, "a", "f"), "extra_content": signed}
+    deltas = [{"tool_calls": [part]}, {"tool_calls": [fragment(0, arguments="{}")]}]
+    (call,) = reply_of(*map(choice, deltas), finish("tool_calls")).tool_calls
+    assert call.extra_content == signed
+    for hostile in ("text", {"x": "y" * 100_000}, {"x": "\0"}):
+        part = {**fragment(0, "a", "f"), "extra_content": hostile}
+        reply = reply_of(choice({"tool_calls": [part]}), finish("tool_calls"))
+        assert reply.tool_calls[0].extra_content == {}
+        assert reply.left_out == {"extra_content": 1}
+
+
+@pytest.mark.parametrize("index", [-1, 128, 10**9])
+def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index: int) -> None:
+    reply = reply_of(delta("kept"), choice({"tool_calls": [fragment(index, "a", "f")]}))
+    assert reply.answer == "kept"
+    assert reply.error
+    assert reply.error.kind is ErrorKind.OUT_OF_RANGE
+    assert "128 calls" in reply.error.message
+
+
+def test_names_are_cut_and_nul_is_replaced() -> None:
+    (event,) = events_of(choice({"tool_calls": [fragment(0, "i" * 999, "n" * 999, "\0")]}))[1:]
+    assert isinstance(event, ToolCallDelta)
+    assert (len(event.id), len(event.name), event.arguments) == (200, 200, "\ufffd")

@@ -1,0 +1,61 @@
+"""Packed bodies: unpacked at any split, and never to more than can be held."""
+
+import gzip
+import zlib
+
+import pytest
+
+from chatapp.upstream.wire import unpacking
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamFailed
+from chatapp.upstream.wire.unpacking import Unpacker
+
+TEXT = "Größe 数 🚀 ".encode() * 50
+
+
+def unpacked(coding: str, *reads: bytes) -> bytes:
+    unpacker = Unpacker(coding)
+    return b"".join(piece for data in reads for piece in unpacker.receive_data(data))
+
+
+@pytest.mark.parametrize(
+    ("coding", "packed"),
+    [
+        ("gzip", gzip.compress(TEXT, mtime=0)),
+        ("x-gzip", gzip.compress(TEXT, mtime=0)),
+        ("deflate", zlib.compress(TEXT)),
+        ("gzip", gzip.compress(TEXT, mtime=0) + b"something behind it"),
+    ],
+)
+def test_a_body_is_unpacked_at_every_split(coding: str, packed: bytes) -> None:
+    for i in range(len(packed)):
+        assert unpacked(coding, packed[:i], packed[i:]) == TEXT
+
+
+@pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 200_000, 3_000_000])
+def test_no_byte_of_a_large_body_is_held_back(size: int) -> None:
+    assert len(unpacked("gzip", gzip.compress(b"x" * size))) == size
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "kind"),
+    [
+        ("br", b"", ErrorKind.MALFORMED),
+        ("gzip, gzip", b"", ErrorKind.MALFORMED),
+        ("gzip", b"not packed at all", ErrorKind.MALFORMED),
+        ("gzip", gzip.compress(b"\0" * 50_000_000), ErrorKind.TOO_LARGE),
+    ],
+)
+def test_what_can_or_must_not_be_unpacked_fails(coding: str, body: bytes, kind: ErrorKind) -> None:
+    with pytest.raises(UpstreamFailed) as raised:
+        unpacked(coding, body)
+    assert raised.value.error.kind is kind
+    assert raised.value.error.message
+
+
+def test_a_bomb_is_given_up_early_and_comes_in_small_pieces() -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    sizes: list[int] = []
+    with pytest.raises(UpstreamFailed):
+        sizes.extend(len(piece) for piece in Unpacker("gzip").receive_data(bomb))
+    assert max(sizes) <= 65_536
+    assert sum(sizes) <= unpacking.ALLOWANCE + unpacking.MAX_RATIO * len(bomb)

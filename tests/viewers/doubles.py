@@ -1,0 +1,38 @@
+"""Viewers without a browser: one that keeps what it was told, one with a page of its own."""
+
+from uuid import UUID
+
+from tests.page import Page
+
+
+class Recorder:
+    """Alice's, unless the test says whose."""
+
+    def __init__(self, user_id: int = 1, session_key: str = "") -> None:
+        self.user_id = user_id
+        self.session_key = session_key
+        self.head: UUID | None = None
+        self.frames: list[str] = []
+        self.caught_up: list[UUID] = []
+        self.closed: int | None = None
+
+    async def show(self, frame: str) -> None:
+        self.frames.append(frame)
+
+    async def catch_up(self, conversation: UUID) -> None:
+        self.caught_up.append(conversation)
+
+    async def close(self, code: int) -> None:
+        self.closed = code
+
+
+class Reader(Recorder):
+    """Swaps frames into a page, as the browser does."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.page = Page(html)
+
+    async def show(self, frame: str) -> None:
+        await super().show(frame)
+        self.page.swap(frame)

@@ -1,0 +1,106 @@
+"""Who is shown a reply, and when nobody waits for it any more."""
+
+import asyncio
+
+import pytest
+
+from chatapp.viewers import Audience, show_to
+from tests.viewers.doubles import Recorder
+
+INF = float("inf")
+
+
+@pytest.fixture
+def showing() -> set[Recorder]:
+    return set()
+
+
+@pytest.fixture
+def audience(showing: set[Recorder]) -> Audience:
+    return Audience(showing)
+
+
+async def test_those_that_show_it_are_shown_it_and_those_that_wait_elsewhere_its_end(
+    audience: Audience, showing: set[Recorder]
+) -> None:
+    here, elsewhere, worker = Recorder(), Recorder(), Recorder()
+    showing.add(here)
+    for one in (here, elsewhere):
+        audience.join(one)
+    audience.follow(worker)
+    await audience.show("text")
+    await audience.show_everywhere("end")
+    assert here.frames == worker.frames == ["text", "end"]
+    assert elsewhere.frames == ["end"]
+    assert audience.sequence == 2
+
+
+@pytest.mark.parametrize("is_followed", [False, True])
+async def test_it_is_watched_by_whoever_shows_it_here_or_in_another_worker(
+    audience: Audience, showing: set[Recorder], is_followed: bool
+) -> None:
+    viewer = Recorder()
+    audience.join(viewer)  # and shows something else
+    assert not audience.is_watching
+    if is_followed:
+        audience.follow(viewer)
+    else:
+        showing.add(viewer)
+    assert audience.is_watching
+
+
+async def test_the_last_one_to_leave_ends_it(audience: Audience) -> None:
+    first, last = Recorder(), Recorder()
+    audience.join(first)
+    audience.join(last)
+    audience.leave(first, 0.0)
+    audience.leave(first, 0.0)  # it is gone already
+    assert not audience.is_gone.is_set()
+    audience.leave(last, 0.0)
+    assert audience.is_gone.is_set()
+
+
+async def test_whoever_never_waited_ends_nothing(audience: Audience) -> None:
+    audience.leave(Recorder(), 0.0)
+    assert not audience.is_gone.is_set()
+
+
+async def test_a_grace_is_waited_for(audience: Audience) -> None:
+    viewer = Recorder()
+    audience.join(viewer)
+    audience.leave(viewer, 0.01)
+    assert not audience.is_gone.is_set()
+    async with asyncio.timeout(5):
+        await audience.is_gone.wait()
+
+
+@pytest.mark.parametrize("graces", [(0.01, INF), (INF, 0.01), (INF, 0.0)])
+async def test_the_longest_grace_of_those_who_left_counts(
+    audience: Audience, graces: tuple[float, float]
+) -> None:
+    viewers = Recorder(), Recorder()
+    for viewer in viewers:
+        audience.join(viewer)
+    for viewer, grace in zip(viewers, graces, strict=True):
+        audience.leave(viewer, grace)
+    await asyncio.sleep(0.03)
+    assert not audience.is_gone.is_set()
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_whoever_comes_back_in_time_goes_on(audience: Audience, comes_back: bool) -> None:
+    viewer = Recorder()
+    audience.join(viewer)
+    audience.leave(viewer, 0.01)
+    if comes_back:
+        audience.join(Recorder())
+    else:
+        audience.close()  # it has ended meanwhile
+    await asyncio.sleep(0.03)
+    assert not audience.is_gone.is_set()
+
+
+async def test_a_frame_comes_to_each_once() -> None:
+    viewers = [Recorder() for _ in range(3)]
+    await show_to(viewers, "frame")
+    assert [viewer.frames for viewer in viewers] == [["frame"]] * 3

@@ -1,0 +1,106 @@
+"""Workers of one database and one upstream, with a network in memory between them."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from pytest_django import Settings
+
+from chatapp.cluster import Beating, Sighting
+from chatapp.cluster.heartbeat import Shown
+from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.worker import Worker
+from tests.cluster.network import Network
+from tests.viewers.doubles import Recorder
+
+
+class Heart(Beating):
+    """Beats when the test sees for it."""
+
+    database_answers = True
+    was_dead = False
+    is_stopped = False
+
+    def was_given_up(self, since: float) -> bool:
+        return self.was_dead
+
+    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+        yield Sighting(frozenset())
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+class Reader(Recorder):
+    """Awaits what another worker writes in the conversation that it draws."""
+
+    def __init__(self, user: User, worker: Worker) -> None:
+        super().__init__(user.pk)
+        self._worker = worker
+
+    async def catch_up(self, conversation: UUID) -> None:
+        await super().catch_up(conversation)
+        streaming = Message.objects.streaming().filter(conversation=conversation)
+        reply = await streaming.afirst()
+        if reply and reply.streamed_by and reply.streamed_by != self._worker.id:
+            remotes = self._worker.cluster.remotes
+            remotes.watch(self, conversation, reply.pk, reply.streamed_by)
+
+    @property
+    def seen(self) -> str:
+        return "".join(self.frames)
+
+
+class Company:
+    def __init__(self, alice: User, upstream: Upstream) -> None:
+        self.alice = alice
+        self.upstream = upstream
+        self.network = Network()
+        self.hearts = [Heart(), Heart()]
+        self.workers = [Worker(self.network.bus(), heart) for heart in self.hearts]
+
+    async def ask(self, worker: Worker) -> Message:
+        """A prompt of Alice's, and the reply that is to stream in this worker."""
+        reply: Message = await database_sync_to_async(self._asked)(worker.id)
+        return reply
+
+    async def begin(self, worker: Worker) -> tuple[Message, Reader]:
+        """A reply that streams in this worker, and the tab that asked for it."""
+        reply = await self.ask(worker)
+        reader = await self.open(worker, reply.conversation_id)
+        worker.start(reply, [{"role": "user", "content": "Why?"}], reader)
+        return reply, reader
+
+    async def open(self, worker: Worker, conversation: UUID) -> Reader:
+        reader = Reader(self.alice, worker)
+        await worker.welcome(reader)
+        worker.show(reader, conversation)
+        await reader.catch_up(conversation)
+        return reader
+
+    async def deliver(self) -> None:
+        """What is on its way arrives and is acted on."""
+        while self.network.on_their_way:
+            for worker in self.workers:
+                async with aclosing(worker.cluster.events()) as events:
+                    async for event in events:
+                        await worker.hearing.act(event)
+
+    def _asked(self, owner: UUID) -> Message:
+        conversation = Conversation(user=self.alice, title="Sky")
+        return conversation.ask(uuid4(), "Why?", None, self.upstream, "m", owner)[1]
+
+
+@pytest.fixture
+async def company(alice: User, connected: Upstream, settings: Settings) -> AsyncIterator[Company]:
+    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
+    company = Company(alice, connected)
+    yield company
+    for worker in company.workers:
+        await worker.drain(0)
+
+
+async def ending_of(reply: Message) -> str:
+    return (await Message.objects.aget(pk=reply.pk)).ending

@@ -1,0 +1,128 @@
+"""A conversation that was renamed or deleted is shown so in every tab, and what runs in it ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import OperationalError
+
+from chatapp.cluster import Sighting
+from chatapp.cluster.messages import ConversationChanged
+from chatapp.models import Conversation
+from chatapp.worker import changes
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.viewers.doubles import Recorder
+from tests.worker.conftest import Company
+
+WAIT = 10
+
+
+async def until(company: Company, condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT):
+        while not condition():
+            await company.deliver()
+            await asyncio.sleep(0.005)
+
+
+async def stored(company: Company, title: str = "Sky") -> Conversation:
+    return await company.alice.conversations.acreate(title=title)
+
+
+async def erase(conversation: Conversation) -> None:
+    await database_sync_to_async(conversation.erase)()
+
+
+async def test_a_new_title_is_in_all_tabs_and_above_those_that_show_it(company: Company) -> None:
+    conversation = await stored(company)
+    showing = [await company.open(worker, conversation.pk) for worker in company.workers]
+    beside = await company.open(company.workers[1], uuid4())
+    await database_sync_to_async(conversation.rename)("A <b> & c")
+    company.workers[0].conversation_changed(company.alice.pk, conversation.pk)
+    await until(company, lambda: all("#title" in reader.seen for reader in showing))
+    for reader in (*showing, beside):
+        assert f"nav-{conversation.pk}" in reader.seen
+        assert "A &lt;b&gt; &amp; c" in reader.seen
+        assert "<b>" not in reader.seen
+    assert "#title" not in beside.seen
+
+
+async def test_a_deleted_one_leaves_a_new_chat_and_no_row(company: Company) -> None:
+    conversation = await stored(company)
+    pk = conversation.pk
+    showing = [await company.open(worker, pk) for worker in company.workers]
+    beside = await company.open(company.workers[1], uuid4())
+    await erase(conversation)
+    company.workers[0].conversation_changed(company.alice.pk, pk)
+    row = f"delete target:#nav-{pk}"
+    await until(company, lambda: all(row in one.seen for one in (*showing, beside)))
+    assert all(f'data-gone="{pk}"' in reader.seen for reader in showing)
+    assert "data-gone" not in beside.seen
+    assert not any(worker.viewers.showing(pk) for worker in company.workers)
+
+
+async def test_nobody_else_hears_of_it(company: Company) -> None:
+    conversation = await stored(company)
+    pk = conversation.pk
+    bobs = Recorder(company.alice.pk + 1)
+    await company.workers[0].welcome(bobs)
+    for change in (lambda: conversation.rename("Mine"), conversation.erase):
+        await database_sync_to_async(change)()
+        await company.workers[0].changes.look_at(company.alice.pk, pk)
+    assert bobs.frames == []
+
+
+@pytest.mark.parametrize("told", [0, 1])
+async def test_what_runs_in_a_deleted_one_is_closed_here_and_elsewhere(
+    company: Company, upstream: FakeUpstream, told: int
+) -> None:
+    upstream.script(role(), delta("Half"), Stall())
+    reply, asker = await company.begin(company.workers[0])
+    request = await upstream.until_requested()
+    await company.open(company.workers[1], reply.conversation_id)
+    await until(company, lambda: "Half" in asker.seen)
+    await erase(reply.conversation)
+    company.workers[told].conversation_changed(company.alice.pk, reply.conversation_id)
+    await until(company, lambda: not len(company.workers[0].replies))
+    assert (await request.until_closed()).was_streaming
+    assert 'data-ending="abandoned"' not in asker.seen  # which shows a new chat by then
+    assert not await Conversation.objects.aexists()
+
+
+async def test_what_nobody_was_told_of_is_seen_in_the_database(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    worker = company.workers[0]
+    upstream.script(role(), delta("Half"), Stall())
+    reply, asker = await company.begin(worker)
+    await until(company, lambda: "Half" in asker.seen)
+    await erase(reply.conversation)
+    await worker.hearing.see(Sighting(frozenset()))
+    assert len(worker.replies)
+    await worker.hearing.see(Sighting(frozenset()))
+    await until(company, lambda: not len(worker.replies))
+
+
+async def test_what_is_only_taken_for_lost_goes_on(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    worker = company.workers[0]
+    upstream.script(role(), delta("Half"), Stall())
+    reply, _ = await company.begin(worker)
+    await worker.changes.end_deleted(worker.replies.unstored(frozenset()) | {reply.pk})
+    assert worker.replies.get(reply.conversation_id)
+
+
+async def test_a_database_that_is_away_ends_no_worker(
+    company: Company, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(_: object) -> Callable[..., Awaitable[None]]:
+        async def fail(*_: object) -> None:
+            raise OperationalError("away")
+
+        return fail
+
+    monkeypatch.setattr(changes, "database_sync_to_async", away)
+    await company.workers[0].hearing.act(ConversationChanged(1, uuid4()))
+    await until(company, lambda: "is shown as it was: away" in caplog.text)

@@ -1,0 +1,51 @@
+"""The one worker of a process, and what programs without one tell."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from channels.layers import InMemoryChannelLayer
+from pytest_django import Settings
+
+from chatapp.cluster import layer as layer_module
+from chatapp.cluster.messages import PeopleChanged, decode
+from chatapp.worker import look_again_at, shut_down, worker
+
+
+async def test_there_is_one_until_it_is_shut_down(generations_end: None) -> None:
+    first = worker()
+    assert worker() is first
+    assert first.database_answers
+    assert first.cluster.bus.answers
+    await shut_down(0)
+    await shut_down(0)  # of none
+    assert worker() is not first
+
+
+@pytest.fixture
+def layer(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> InMemoryChannelLayer:
+    settings.REDIS_URL = "redis://127.0.0.1:9"
+    layer = InMemoryChannelLayer()
+    monkeypatch.setattr(layer_module, "get_channel_layer", lambda: layer)
+    return layer
+
+
+def test_a_command_tells_all_workers_whom_to_look_at(layer: InMemoryChannelLayer) -> None:
+    channel = asyncio.run(joined(layer))
+    look_again_at([7])
+    received = asyncio.run(layer.receive(channel))
+    assert decode(received["batch"])[0].messages == [PeopleChanged(frozenset({7}))]
+
+
+async def test_a_program_without_a_worker_tells_nothing_from_an_event_loop(
+    layer: InMemoryChannelLayer,
+) -> None:
+    channel = await joined(layer)
+    look_again_at(None)
+    assert layer.channels.get(channel) is None or layer.channels[channel].empty()
+
+
+async def joined(layer: InMemoryChannelLayer) -> str:
+    channel = f"bus!{uuid4().hex}"
+    await layer.group_add(layer_module.EVERYBODY, channel)
+    return channel

@@ -1,0 +1,213 @@
+"""What a worker does about what others tell it, and about what the database says."""
+
+import asyncio
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatapp.close_codes import CloseCode
+from chatapp.cluster import Sighting, Streaming, messages
+from chatapp.cluster.messages import Decide, Gone, PeopleChanged, Stop, TurnBegan, Watch
+from chatapp.journal import Completed
+from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.upstream.wire.reply import Ending
+from chatapp.worker import Worker, worker
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.stored import saved
+from tests.tab import Tab
+from tests.viewers.doubles import Recorder
+from tests.worker.conftest import Company, Reader, ending_of
+
+WAIT = 10
+
+
+async def until_seen(company: Company, reader: Reader, text: str) -> None:
+    async with asyncio.timeout(WAIT):
+        while text not in reader.seen:
+            await company.deliver()
+            await asyncio.sleep(0.001)
+
+
+def on_their_way(company: Company, to: Worker) -> list[messages.Message]:
+    return [posted.message for posted in company.network.on_their_way if posted.to == to.id]
+
+
+async def test_a_reply_is_read_in_another_worker_through_its_end(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    first, second = company.workers
+    pause = Pause()
+    upstream.script(role(), delta("One "), pause, delta("two"), finish(), done())
+    reply, _ = await company.begin(first)
+    reader = await company.open(second, reply.conversation_id)
+    await until_seen(company, reader, "One")
+    pause.release()
+    await until_seen(company, reader, "two")
+    await first.until_saved()
+    await company.deliver()
+    assert 'data-ending="complete"' in reader.seen
+    assert second.cluster.remotes.awaited_by(reader, reply.conversation_id) is None
+
+
+async def test_the_last_tab_of_another_worker_ends_it(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    first, second = company.workers
+    upstream.script(role(), delta("One "), Stall())
+    reply, asker = await company.begin(first)
+    reader = await company.open(second, reply.conversation_id)
+    await until_seen(company, reader, "One")
+    first.leave(asker, 0.0)
+    request = await upstream.until_requested()
+    assert request.closed is None
+    second.leave(reader, 0.0)
+    await company.deliver()
+    await request.until_closed()
+    await first.until_saved()
+    assert await ending_of(reply) == "abandoned"
+
+
+async def test_stop_of_another_worker_ends_it(company: Company, upstream: FakeUpstream) -> None:
+    first, second = company.workers
+    upstream.script(role(), delta("One "), Stall())
+    reply, _ = await company.begin(first)
+    reader = await company.open(second, reply.conversation_id)
+    await until_seen(company, reader, "One")
+    remote = second.cluster.remotes.awaited_by(reader, reply.conversation_id)
+    assert remote
+    remote.stop(Ending.STOPPED)
+    await company.deliver()
+    await first.until_saved()
+    assert await ending_of(reply) == "stopped"
+
+
+async def test_commands_to_what_does_not_run_do_nothing(company: Company) -> None:
+    hearing = company.workers[0].hearing
+    await hearing.act(Stop(uuid4(), uuid4(), Ending.STOPPED))
+    await hearing.act(Decide(uuid4(), uuid4(), 0, 0, True))
+
+
+async def test_whoever_asks_for_what_does_not_run_is_told(company: Company) -> None:
+    first, second = company.workers
+    reply = uuid4()
+    second.cluster.bus.post(first.id, Watch(reply, uuid4()))
+    async for event in first.cluster.events():
+        await first.hearing.act(event)
+    assert on_their_way(company, second) == [Gone(reply)]
+
+
+async def test_the_tabs_of_who_is_gone_are_closed_in_every_worker(company: Company) -> None:
+    first = company.workers[0]
+    readers = [await company.open(worker, uuid4()) for worker in company.workers]
+    company.alice.is_active = False
+    await company.alice.asave()
+    first.look_again_at([company.alice.pk])
+    async with asyncio.timeout(WAIT):
+        while not all(reader.closed for reader in readers):
+            await company.deliver()
+            await asyncio.sleep(0.01)
+    assert [reader.closed for reader in readers] == [CloseCode.DEACTIVATED] * 2
+
+
+async def test_what_streams_elsewhere_and_was_told_by_nobody_is_seen_in_the_database(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    first, second = company.workers
+    upstream.script(role(), delta("One "), Stall())
+    reply, _ = await company.begin(first)
+    reader = Reader(company.alice, second)
+    await second.welcome(reader)
+    second.show(reader, reply.conversation_id)
+    company.network.lose()
+    streaming = Streaming(reply.conversation_id, reply.pk, first.id)
+    seen = Sighting(frozenset(), frozenset({first.id, second.id}), (streaming,))
+    for one in company.workers:
+        await one.hearing.see(seen)
+    await until_seen(company, reader, "One")
+
+
+async def test_of_what_was_completed_from_a_journal_all_tabs_are_told(company: Company) -> None:
+    first, second = company.workers
+    conversation = uuid4()
+    readers = [await company.open(worker, conversation) for worker in company.workers]
+    completed = Completed(company.alice.pk, conversation)
+    await first.hearing.see(Sighting(frozenset(), completed=(completed,)))
+    assert on_their_way(company, second) == [TurnBegan(conversation)]
+    async with asyncio.timeout(WAIT):
+        while [len(reader.caught_up) for reader in readers] != [2, 2]:
+            await company.deliver()
+            await asyncio.sleep(0.001)
+
+
+async def test_what_was_stored_and_never_begun_is_interrupted_at_the_second_sight(
+    company: Company,
+) -> None:
+    [worker, _] = company.workers
+    reply = await company.ask(worker)
+    reader = await company.open(worker, reply.conversation_id)
+    seen = Sighting(frozenset({reply.pk}))
+    await worker.hearing.see(seen)
+    assert await ending_of(reply) == "streaming"
+    await worker.hearing.see(seen)
+    async with asyncio.timeout(WAIT):
+        while len(reader.caught_up) < 2:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(0.01)
+    assert await ending_of(reply) == "interrupted"
+
+
+async def test_an_event_that_can_not_be_acted_on_holds_up_no_other(
+    company: Company, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = company.workers[0]
+
+    def fail(_: object) -> None:
+        raise ArithmeticError
+
+    reader, conversation, outside = Recorder(), uuid4(), company.network.bus()
+    worker.viewers.add(reader)
+    worker.viewers.show(reader, conversation)
+    monkeypatch.setattr(worker.revocation, "look_again_at", fail)
+    outside.post_to_all(PeopleChanged(None))
+    outside.post(worker.id, TurnBegan(conversation))
+    await worker.hearing.act_on_events()
+    await asyncio.sleep(0)
+    assert "Nothing could be done about: PeopleChanged" in caplog.text
+    assert reader.caught_up == [conversation]
+    worker.viewers.remove(reader)
+
+
+async def test_every_beat_is_seen_until_there_are_none(company: Company) -> None:
+    await company.workers[0].hearing.see_all(company.hearts[0])
+
+
+async def test_a_reply_that_nobody_writes_is_interrupted(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, alice: User
+) -> None:
+    upstream.script(role(), delta("Hello"), Stall())
+    running = await saved(await tab.ask())
+    async with asyncio.timeout(5):
+        while worker().replies.is_taking_prompts:  # noqa: ASYNC110 - which nobody is told of
+            await asyncio.sleep(0.01)
+    forgotten = await database_sync_to_async(forgotten_reply)(alice, connected)
+    own = Sighting(frozenset([running.pk, forgotten]))
+    await worker().hearing.see(own)  # it may have begun meanwhile
+    assert (await saved_ending(forgotten)) == "streaming"
+    await worker().hearing.see(own)
+    async with asyncio.timeout(5):
+        while await saved_ending(forgotten) != "interrupted":  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(0.01)
+    usage = await Usage.objects.aget(message=forgotten)
+    assert (usage.provenance, usage.completion_tokens) == ("estimated", 0)
+    assert await saved_ending(running.pk) == "streaming"
+
+
+def forgotten_reply(user: User, upstream: Upstream) -> UUID:
+    """Stored as streaming by this process, and not begun."""
+    conversation = Conversation(user=user, title="Forgotten")
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "m", worker().id)
+    return reply.pk
+
+
+async def saved_ending(reply: UUID) -> str:
+    return await Message.objects.values_list("ending", flat=True).aget(pk=reply)

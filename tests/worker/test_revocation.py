@@ -1,0 +1,153 @@
+"""People are looked at when something has changed about them: soon, together, and until seen."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+import pytest
+from django.db import OperationalError
+
+from chatapp.access import sessions
+from chatapp.access.sessions import Look
+from chatapp.close_codes import CloseCode
+from chatapp.upstream.wire.reply import Ending
+from chatapp.viewers import Viewers
+from chatapp.worker import revocation as module
+from chatapp.worker.revocation import Revocation
+from tests.viewers.doubles import Recorder
+from tests.worker.test_replies import Running
+
+pytestmark = pytest.mark.django_db(transaction=True)  # whose threads close their connections
+
+ALICE, BOB = 1, 2
+
+
+class Database:
+    """Says of Alice that she is gone, or fails."""
+
+    gone = frozenset({ALICE})
+
+    def __init__(self) -> None:
+        self.looks: list[set[int]] = []
+        self.fails = 0
+
+    def look(self, people: Collection[int], held: Mapping[str, int]) -> Look:
+        self.looks.append({*people, *held.values()})
+        if self.fails:
+            self.fails -= 1
+            raise OperationalError("away")
+        return Look(self.gone & self.looks[-1], frozenset())
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Database:
+    database = Database()
+    monkeypatch.setattr(sessions, "look", database.look)
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
+    return database
+
+
+@pytest.fixture
+def viewers() -> Viewers:
+    viewers = Viewers()
+    for person in (ALICE, BOB):
+        viewers.add(Recorder(person, f"session of {person}"))
+    return viewers
+
+
+def closed(viewers: Viewers) -> dict[int, int | None]:
+    return {one.user_id: one.closed for one in viewers if isinstance(one, Recorder)}
+
+
+async def test_many_changes_at_once_cost_one_look_at_people_and_one_at_sessions(
+    viewers: Viewers, database: Database
+) -> None:
+    revocation = Revocation(viewers, [])
+    for _ in range(3):
+        revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert revocation.asked == 3
+    assert database.looks == [{ALICE}, {ALICE}]
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+
+
+async def test_everybody_is_looked_at_where_nobody_is_named(
+    viewers: Viewers, database: Database
+) -> None:
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([BOB])
+    revocation.look_again_at(None)
+    await revocation.until_seen()
+    assert database.looks == [{BOB}, {ALICE, BOB}]
+
+
+async def test_who_is_gone_is_closed_before_sessions_settle(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 60.0)
+    running = Running(user=ALICE)
+    revocation = Revocation(viewers, [running])
+    revocation.look_again_at([ALICE])
+    async with asyncio.timeout(10):
+        await running.ended.wait()
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+    revocation.close()
+
+
+async def test_replies_of_who_is_gone_end(database: Database, viewers: Viewers) -> None:
+    running = Running(user=ALICE)
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at([BOB])
+    await revocation.until_seen()
+    assert running.stopped_as is None
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert running.stopped_as is Ending.ABANDONED
+
+
+async def test_a_look_that_fails_is_tried_again(viewers: Viewers, database: Database) -> None:
+    database.fails = 2
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert len(database.looks) == 4  # two that failed, one at the person, one at the session
+    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+
+
+async def test_one_that_can_not_be_closed_keeps_no_other_open(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck(Recorder):
+        async def close(self, code: int) -> None:
+            raise ArithmeticError
+
+    among = Viewers()
+    among.add(Stuck(ALICE, "stuck"))
+    for viewer in viewers:
+        among.add(viewer)
+    revocation = Revocation(among, [])
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+
+
+async def test_everybody_is_looked_at_now_and_then(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    revocation = Revocation(viewers, [])
+    looking = asyncio.create_task(revocation.run())
+    async with asyncio.timeout(10):
+        while not database.looks:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(0.005)
+    looking.cancel()
+    revocation.close()
+    await asyncio.wait([looking])
+    assert database.looks[0] == {ALICE, BOB}
+
+
+async def test_nothing_is_seen_where_nothing_was_asked(viewers: Viewers) -> None:
+    revocation = Revocation(viewers, [])
+    await revocation.until_seen()
+    revocation.close()
+    assert closed(viewers) == {ALICE: None, BOB: None}

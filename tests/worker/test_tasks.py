@@ -1,0 +1,50 @@
+"""Tasks that nobody awaits one by one."""
+
+import asyncio
+from contextvars import Context, ContextVar
+
+from chatapp.worker.tasks import Tasks
+
+whose: ContextVar[str] = ContextVar("whose", default="nobody's")
+
+
+async def test_they_are_counted_until_they_end() -> None:
+    tasks, event = Tasks(), asyncio.Event()
+
+    async def wait() -> None:
+        await event.wait()
+
+    tasks.start(wait())
+    tasks.start(wait())
+    await tasks.until_done(0.01)
+    assert len(tasks) == 2
+    event.set()
+    await tasks.until_done()
+    assert len(tasks) == 0
+    await tasks.until_done()
+
+
+async def test_they_are_cancelled_together_and_others_can_start() -> None:
+    tasks = Tasks()
+    first = tasks.start(asyncio.sleep(60))
+    tasks.cancel()
+    second = tasks.start(asyncio.sleep(60))
+    assert len(tasks) == 1
+    await tasks.end()
+    assert first.cancelled()
+    assert second.cancelled()
+    await tasks.end()
+
+
+async def test_one_has_the_context_that_it_is_given() -> None:
+    seen = []
+
+    async def look() -> None:
+        seen.append(whose.get())
+
+    whose.set("a request's")
+    tasks = Tasks()
+    tasks.start(look())
+    tasks.start(look(), Context())
+    await tasks.until_done()
+    assert seen == ["a request's", "nobody's"]

@@ -86,7 +86,8 @@ class Actions:
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
         await database_sync_to_async(sessions.person_of)(self._viewer.session_key)
         decision = form.asked
-        if running := self._running(decision.conversation):
+        running = self._running(decision.conversation)
+        if running and decision.reply in (None, running.reply):
             running.decide(decision.round, decision.call, allowed)
 
     def _at_branch(self, turn: Turn) -> set[Viewer]:

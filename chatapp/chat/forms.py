@@ -19,6 +19,7 @@ class Decision:
     """Whether a tool runs that the reply of this conversation called."""
 
     conversation: UUID
+    reply: UUID | None
     round: int
     call: int
 
@@ -131,6 +132,7 @@ class DecisionForm(forms.Form):
     """Which tool call of a reply's round a person allows or denies."""
 
     conversation = forms.UUIDField()
+    reply = forms.UUIDField(required=False)  # this one and no other, where the page says so
     round = forms.IntegerField(min_value=0, max_value=1000)
     call = forms.IntegerField(min_value=0, max_value=1000)
 

@@ -1,7 +1,7 @@
 // Tells in one calm line that the connection is lost and when it is tried again, or why there will
 // be none.
 
-import { isStopKept } from "./stopping.js";
+import { isStopKept } from "./commands.js";
 
 const QUIET = 1500; // ms: a loss shorter than this is not worth a word
 const SENTENCES = {

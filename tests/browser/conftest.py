@@ -38,6 +38,8 @@ ARGUMENTS = [
     "--disable-features=LocalNetworkAccessChecks",
 ]
 WAIT_MS = 10_000
+# What Chromium and htmx say of what could not be reached.
+NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 
 expect.set_options(timeout=WAIT_MS)
 

@@ -4,15 +4,12 @@ import re
 
 from playwright.sync_api import WebSocket, expect
 
-from tests.browser.conftest import SitDown, Tab
+from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage
 from tests.line import Line
 from tests.live import Person
 from tests.program import WAIT_SECONDS
-
-# What Chromium and htmx say of what could not be reached.
-NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 
 
 def test_after_a_loss_every_word_is_there_once(

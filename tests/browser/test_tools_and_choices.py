@@ -7,7 +7,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
 from tests.fake_upstream import (
     FakeUpstream,
     Pause,
@@ -20,6 +20,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
+from tests.line import Line
 from tests.live import Person, Server, Site, run
 
 OFFER = """
@@ -88,6 +89,26 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
     expect(tab.reply.locator(".usage")).to_have_text("60 tokens")
     tab.page.keyboard.press("Enter")
     expect(region.locator("pre").last).to_have_text("<b>as it is</b>")
+
+
+def test_leave_given_in_a_silent_network_is_kept_and_sent(
+    sit_down: SitDown, alice: Person, equipped: Server, upstream: FakeUpstream
+) -> None:
+    with Line(equipped) as line:
+        desk = sit_down(alice, line.url)
+        desk.expect_error(NETWORK)
+        tab = desk.open()
+        upstream.script(*call("test__echo", text="hello"))
+        upstream.script(role(), delta("It said so."), finish(), usage(), done())
+        tab.ask("Echo this")
+        allow = tab.region("tool-call").get_by_role("button", name="Allow")
+        expect(allow).to_be_visible()
+        line.hush()
+        allow.click()
+        line.forget()
+        line.mend()
+        tab.expect_ending("complete")
+        expect(tab.region("tool-call")).to_have_attribute("data-state", "done")
 
 
 def test_a_denied_tool_does_not_run(tab: Tab, upstream: FakeUpstream) -> None:

@@ -399,8 +399,11 @@ async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
     question = await tab.until('data-state="asking"')
     assert ">Allow<" in question
     conversation = str((await saved(reply)).conversation_id)
-    await tab.send(action=decision, conversation=conversation, round=1, call=0)  # not this round
-    await tab.send(action=decision, conversation=conversation, round=0, call=0)
+    other = {"allow": "deny", "deny": "allow"}[decision]
+    call_of_it = {"conversation": conversation, "round": 0, "call": 0}
+    await tab.send(action=other, **call_of_it | {"round": 1})
+    await tab.send(action=other, **call_of_it, reply=str(uuid4()))
+    await tab.send(action=decision, **call_of_it, reply=str(reply))
     await tab.until_ended()
     (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
     assert run["state"] == state

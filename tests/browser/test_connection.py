@@ -157,14 +157,15 @@ def for_minutes(tab: Tab, minutes: int) -> None:
 
 def see(tab: Tab, state: str) -> None:
     """Chromium without a window never hides a page by itself."""
+    told = {"visibilityState": state, "hidden": state == "hidden"}
     tab.page.evaluate(
-        """state => {
-          const is = (name, value) => Object.defineProperty(document, name, { value, configurable: true });
-          is("visibilityState", state);
-          is("hidden", state === "hidden");
+        """told => {
+          for (const [name, value] of Object.entries(told)) {
+            Object.defineProperty(document, name, { value, configurable: true });
+          }
           document.dispatchEvent(new Event("visibilitychange"));
         }""",
-        state,
+        told,
     )
 
 

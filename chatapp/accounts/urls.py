@@ -16,10 +16,6 @@ urlpatterns = [
     ),
     path("accounts/password/change/", account.password_change, name="account_change_password"),
     path("accounts/password/set/", account.password_set, name="account_set_password"),
-    path(
-        "accounts/password/reset/",
-        views.after_setup(views.forgotten_password),
-        name="account_reset_password",
-    ),
+    path("accounts/password/reset/", views.forgotten_password, name="account_reset_password"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
 ]

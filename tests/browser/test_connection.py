@@ -2,7 +2,8 @@
 
 import re
 
-from playwright.sync_api import WebSocket, expect
+from django.template.loader import render_to_string
+from playwright.sync_api import Route, WebSocket, expect
 
 from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
@@ -252,3 +253,27 @@ def test_offline_and_online_count_at_once(
     desk.context.set_offline(False)
     expect(tab.connection).to_be_hidden(timeout=1000)
     tab.until_connected()
+
+
+def test_a_page_whose_database_was_away_is_loaded_once_it_is_back(sit_down: SitDown) -> None:
+    away = render_to_string("503.html", {"retry_after": 10})
+    is_away = True
+
+    def answer(route: Route) -> None:
+        if is_away:
+            route.fulfill(status=503, body=away, content_type="text/html")
+        else:
+            route.continue_()
+
+    desk = sit_down()
+    desk.expect_error("503")
+    page = desk.context.new_page()
+    page.clock.install()
+    page.route("**/accounts/login/", answer)
+    page.goto(f"{desk.url}/accounts/login/")
+    with page.expect_response(lambda response: response.status == 503):
+        page.clock.run_for(10_000)
+    expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+    is_away = False
+    page.clock.run_for(10_000)
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

@@ -26,6 +26,10 @@ PAGE_SECONDS = 0.5  # of a page, with upstreams that nobody has heard of yet
 
 Key = tuple[int, str, str | None]
 
+# What the upstreams' own lists call their models, by the upstreams' primary keys: what this process
+# heard last, and there is one catalogue for a process.
+_listed_names: dict[int, dict[str, str]] = {}
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -52,6 +56,14 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
         upstream.takes_usage_option,
         upstream.silence_seconds,
     )
+
+
+def name_of(upstream: Upstream | None, model: str) -> str:
+    """What people read as its name, as far as it is known by now: its id where there is none."""
+    if upstream is None:
+        return model
+    listed = _listed_names.get(upstream.pk, {})
+    return upstream.named_models.get(model) or listed.get(model) or model
 
 
 class Catalogue:
@@ -125,6 +137,8 @@ class Catalogue:
     async def _learn(self, upstream: Upstream) -> None:
         offer = await self._ask(upstream)
         self._known[_key(upstream)] = (time.monotonic(), offer)
+        if offer.models:
+            _listed_names[upstream.pk] = {one.id: one.name for one in offer.models if one.name}
 
     async def _ask(self, upstream: Upstream) -> Offer:
         try:

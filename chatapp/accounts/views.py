@@ -1,6 +1,8 @@
-"""Pages beside allauth's: the setup of the first account, the sign-in that there is none before it,
-and whom to ask for a password."""
+"""Pages beside allauth's: the setup of the first account, the sign-in, and whom to ask for a
+password."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from allauth.account.views import LoginView
@@ -8,7 +10,6 @@ from django.contrib.auth import SESSION_KEY, login
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -18,17 +19,24 @@ from chatapp.accounts.forms import SetupForm
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.models.locks import one_at_a_time
 
+View = Callable[..., HttpResponseBase]
 
-@method_decorator(never_cache, name="dispatch")
-class SignInView(LoginView):  # type: ignore[misc]
-    """Tells who was sent here since their account was switched off that this is why; and before
-    the setup, where its link is: there is nobody yet who could sign in, and no administrator."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
+def after_setup(view: View) -> View:
+    """Tells before the setup where its link is: there is nobody yet who could be asked."""
+
+    @never_cache
+    @wraps(view)
+    def view_after_setup(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
         if setup_token() is not None:
             return render(request, "account/before_setup.html")
-        response: HttpResponseBase = super().dispatch(request, *args, **options)
-        return response
+        return view(request, *args, **options)
+
+    return view_after_setup
+
+
+class SignInView(LoginView):  # type: ignore[misc]
+    """Tells who was sent here since their account was switched off that this is why."""
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         switched_off = is_switched_off(self.request.session.get(SESSION_KEY, ""))

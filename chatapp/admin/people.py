@@ -9,21 +9,26 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import (
     AdminPasswordChangeForm,
     UserChangeForm,
     UserCreationForm,
 )
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
+from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.passwords import ADVICE
 from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
 from chatapp.models import User
 
@@ -51,7 +56,11 @@ class UniqueEmail:
 
 
 class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
-    pass
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["username"].help_text = ""  # what it can't be is told where it is tried
+        self.fields["password1"].help_text = ADVICE
+        self.fields["password2"].help_text = ""
 
 
 class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
@@ -69,16 +78,39 @@ class NewPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
         self.fields.pop("usable_password", None)  # there is no other way to sign in
         for name in ("password1", "password2"):
             self.fields[name].required = True
+        self.fields["password1"].help_text = ADVICE
+
+
+class Ticked(ModelAdmin):  # type: ignore[type-arg]
+    """Groups and permissions as boxes to tick: Django's two lists, from one of which they are moved
+    to the other, can't be used on a phone, and have names that nothing reads aloud."""
+
+    def formfield_for_manytomany(
+        self, db_field: Any, request: HttpRequest | None = None, **options: Any
+    ) -> Any:
+        options["widget"] = CheckboxSelectMultiple
+        field: Any = super().formfield_for_manytomany(db_field, request, **options)  # type: ignore[arg-type]
+        if db_field.related_model is Permission:
+            field.queryset = self._permissions_that_count()
+            field.label_from_instance = lambda permission: permission.name
+        return field
+
+    def _permissions_that_count(self) -> QuerySet[Permission]:
+        """Those for what these pages show; conversations are read here and never changed."""
+        shown = filter(self.admin_site.is_registered, apps.get_models())
+        types = ContentType.objects.get_for_models(*shown).values()
+        to_read = Q(codename="view_conversation") | ~Q(content_type__model="conversation")
+        return Permission.objects.filter(to_read, content_type__in=types)
 
 
 @admin.register(User)
-class PersonAdmin(ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
     add_form = PersonAddForm
     form = PersonForm
     change_password_form = NewPasswordForm
     change_user_password_template = "admin/chatapp/user/change_password.html"  # noqa: S105
     add_fieldsets = [(None, {"fields": ["username", "email", "password1", "password2"]})]
-    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+    list_display = ["username", "email", "role", "is_active", "last_login"]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and _may_touch(request, obj)
@@ -89,6 +121,10 @@ class PersonAdmin(ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         dates = ["last_login", "date_joined"]
         return dates if is_superuser(request) else [*ROLES, *dates]
+
+    @admin.display(ordering=F("is_superuser").desc(), empty_value="\N{EN DASH}")
+    def role(self, person: User) -> str | None:
+        return "Administrator" if person.is_superuser else "Staff" if person.is_staff else None
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
@@ -123,7 +159,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class RoleAdmin(ConfirmedAdmin, GroupAdmin):
+class RoleAdmin(Ticked, ConfirmedAdmin, GroupAdmin):
     """Groups hold rights, so they are a superuser's."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

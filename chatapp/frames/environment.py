@@ -28,6 +28,7 @@ FILTERS = (
     words.initials,
     words.is_long,
     words.left_out_sentence,
+    words.model_name,
     words.moment,
     words.place,
     words.round_usage,

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from chatapp.frames.endings import flagged_categories, notice_of
 from chatapp.frames.environment import draw
 from chatapp.frames.swaps import replace, swap
+from chatapp.frames.words import model_name
 from chatapp.models import Message
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.rendering import HtmlOf, Typed
@@ -73,7 +74,7 @@ class Waiting:
 
     @classmethod
     def for_model(cls, message: Message, silent_for: float = 0.0) -> "Waiting":
-        return cls(f"Waiting for {message.model}…", silent_for)
+        return cls(f"Waiting for {model_name(message)}…", silent_for)
 
     @property
     def countdown(self) -> str:

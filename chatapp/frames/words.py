@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.dateformat import format as formatted
 
+from chatapp.catalogue import name_of
 from chatapp.models import Message, Usage, User
 from chatapp.models.extras import Extras
 from chatapp.models.rounds import RunState, ToolRun
@@ -69,6 +70,11 @@ def about_model(model: ListedModel) -> str:
     """What its list says that it can do: 128k context, vision, tools."""
     context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
     return ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
+
+
+def model_name(reply: Message) -> str:
+    """Of the model that wrote it, as people know it."""
+    return name_of(reply.upstream, reply.model)
 
 
 def usage_details(usage: Usage, ending: str = "") -> str:

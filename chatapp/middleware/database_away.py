@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER = 10  # seconds; the page reloads itself as often
+RETRY_AFTER = 10  # seconds; the page asks as often whether it is back
 
 
 class DatabaseAwayMiddleware:

@@ -1,6 +1,9 @@
 """Upstreams: where they are, their keys, and what an administrator set for them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -57,7 +60,7 @@ class UpstreamQuerySet(models.QuerySet["Upstream"]):
     def offering(self, choice: ModelChoice) -> "Upstream":
         """The upstream of the model, as far as its administrator says; raises `Refused`."""
         upstream = self.filter(pk=choice.upstream, enabled=True).first()
-        named = upstream.named_models if upstream else {}
+        named = upstream.named_models if upstream else ()
         if upstream is None or (named and choice.name not in named):
             raise Refused(NOT_OFFERED)
         if upstream.secret_problem:
@@ -135,14 +138,10 @@ class Upstream(models.Model):
         return self.name
 
     @property
-    def named_models(self) -> dict[str, str]:
+    def named_models(self) -> Mapping[str, str]:
         """The models that its administrator named, in that order, each with its name for people,
         "" where it was given none. Empty where all that it lists are offered."""
-        named: dict[str, str] = {}
-        for line in self.offered_models.splitlines():
-            models, _, name = line.partition("=")
-            named |= dict.fromkeys(models.split(), name.strip())
-        return named
+        return _named_in(self.offered_models)
 
     @property
     def is_demo(self) -> bool:
@@ -168,3 +167,12 @@ class Upstream(models.Model):
             name=name,
             defaults={"base_url": base_url, "api_key": api_key, "enabled": True},
         )
+
+
+@lru_cache(maxsize=64)  # a thread asks once for each of its replies
+def _named_in(lines: str) -> Mapping[str, str]:
+    named: dict[str, str] = {}
+    for line in lines.splitlines():
+        models, _, name = line.partition("=")
+        named |= dict.fromkeys(models.split(), name.strip())
+    return MappingProxyType(named)

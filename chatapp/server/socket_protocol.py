@@ -7,7 +7,8 @@
 * So many frames are taken a second, whatever they are: a ping, a pong and an empty fragment reach
   no application that could count them, and each costs the loop as much as a message does.
 * A page's beat is answered here: it asks whether the network and this process are there, and not
-  whether the database answers what the tab asked for before.
+  whether the database answers what the tab asked for before. Each page that is seen sends one every
+  few seconds, so one that comes alone, as most do, is known by its bytes.
 * Nothing is taken before the handshake is answered. Autobahn would run it once more for each head
   that comes meanwhile, with an application of its own, and keep everything else.
 * Autobahn lets an application close with 1000 or a private code alone. With 1012 ("service
@@ -43,6 +44,8 @@ FRAMES_PER_ACTION, FRAMES_AT_ONCE_PER_ACTION = 2, 50
 
 # What static/js/heartbeat.js sends, and a frame that changes nothing.
 BEAT, BEAT_ANSWER = b'{"action":"beat"}', "<!---->"
+BEAT_HEAD = bytes([0x81, 0x80 | len(BEAT)])  # of its frame, before the four bytes of its mask
+BEAT_NUMBER = int.from_bytes(BEAT)
 
 CONTINUATION, TEXT, BINARY = 0, 1, 2  # RFC 6455, section 5.2
 REFUSALS = {
@@ -134,6 +137,18 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
 
     # What the client sends
 
+    def dataReceived(self, data: bytes) -> None:
+        if _is_beat(data) and self._awaits_message() and self._frames.take() >= 0:
+            self._answer_beat()
+        else:
+            super().dataReceived(data)
+
+    def _awaits_message(self) -> bool:
+        """Whether what comes next begins a message, and is heard."""
+        if self.state != self.STATE_OPEN or self._is_deaf:
+            return False
+        return not (self.data or self.current_frame or self.inside_message)
+
     def _dataReceived(self, data: bytes) -> None:
         if self._is_deaf:
             return
@@ -161,8 +176,7 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         if self.state != self.STATE_OPEN:
             return
         if payload == BEAT:
-            self.last_ping = time.time()  # as for any message: it needs no ping to be found alive
-            self.serverSend(BEAT_ANSWER)
+            self._answer_beat()
             return
         waiting = self.application_queue.qsize()
         self._unread = len(payload) + (self._unread if waiting else 0)
@@ -171,8 +185,21 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         else:
             self._refuse_flood()
 
+    def _answer_beat(self) -> None:
+        self.last_ping = time.time()  # as for any message: it needs no ping to be found alive
+        self.serverSend(BEAT_ANSWER)
+
     def _refuse_flood(self) -> None:
         logger.warning("A socket is closed, since it sends faster than can be read")
         self.sendCloseFrame(code=CloseCode.FLOOD)
         self._is_deaf = True
         self.data = b""
+
+
+def _is_beat(data: bytes) -> bool:
+    """Whether this is a beat's frame as a whole, and nothing else."""
+    mask, payload = data[2:6], data[6:]
+    if data[:2] != BEAT_HEAD or len(payload) != len(BEAT):
+        return False
+    key = int.from_bytes((mask * 5)[: len(BEAT)])
+    return int.from_bytes(payload) ^ key == BEAT_NUMBER

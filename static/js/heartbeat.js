@@ -1,7 +1,7 @@
 // A network that goes silent closes no socket, and no page sees a server's pings. So while this one
-// is used, or a reply streams, it asks the server after two seconds without a word whether it is
-// there; where no answer comes, the connection is lost. One that is only looked at asks rarely, and
-// one that nobody sees never: each asks as soon as somebody comes back to it.
+// is seen, or a reply streams, it asks the server after two seconds without a word whether it is
+// there; where no answer comes, the connection is lost. One that nobody sees asks as soon as somebody
+// comes back to it.
 //
 // Ticks are counted and not time: a page that was busy or asleep first takes what has come.
 
@@ -10,8 +10,7 @@ import { isOpen, isOpening, send, unsentBytes } from "./htmx-socket.js";
 import { isStreaming } from "./page.js";
 
 const TICK = 1000; // ms; what follows is in ticks
-const ASKS = 2, RARELY = 20; // without a word, until it asks
-const USED = 60; // for which a page is in use after somebody did something
+const ASKS = 2; // without a word, until it asks
 const ANSWERED = 2, OPENED = 4, LONGEST = 30; // that an answer and an opening socket get
 const ANSWER = "<!---->"; // chatapp/server/socket_protocol.py
 
@@ -19,15 +18,11 @@ let quiet = 0; // since something was heard
 let asked = null; // how quiet it was when it asked
 let patience = ANSWERED; // more where that was too short: a large frame on a slow line is silence
 let tries = 0; // to open a socket, in vain
-let untouched = 0;
 let unsent = 0; // bytes
-
-const isInUse = () => untouched < USED || isStreaming();
 
 function tick() {
   const before = unsent;
   unsent = unsentBytes();
-  untouched += 1;
   quiet += 1;
   if (unsent < before) hear(); // a long prompt is on its way
   if (isOpening()) awaitSocket();
@@ -47,7 +42,7 @@ function awaitSocket() {
 }
 
 function awaitWord() {
-  if (asked === null && quiet >= (isInUse() ? ASKS : RARELY)) return ask();
+  if (asked === null && quiet >= ASKS) return ask();
   if (asked === null || quiet < asked + patience) return;
   patience = Math.min(2 * patience, LONGEST);
   end();
@@ -62,11 +57,6 @@ function ask() {
   if (!isOpen() || asked !== null) return;
   asked = quiet;
   send({ action: "beat" });
-}
-
-function touch() {
-  if (!isInUse()) ask();
-  untouched = 0;
 }
 
 setInterval(tick, TICK);
@@ -84,8 +74,5 @@ document.addEventListener("htmx:ws:before:message:incoming", (event) => {
   hear();
 });
 
-for (const type of ["pointermove", "pointerdown", "keydown", "wheel"]) {
-  addEventListener(type, touch, { capture: true, passive: true });
-}
 document.addEventListener("visibilitychange", () => document.hidden || ask());
 addEventListener("online", ask);

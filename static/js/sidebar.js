@@ -1,5 +1,5 @@
 // The sidebar folds (remembered in a cookie, so that the next page comes as this one was left), and
-// lies over the page on a phone.
+// lies over the page on a phone, as a dialog does.
 
 const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
@@ -12,8 +12,11 @@ const toggles = () => document.querySelectorAll("[data-sidebar-toggle]");
 
 function set(open) {
   app.dataset.sidebar = open ? "open" : "closed";
+  const covers = open && PHONE.matches;
   sidebar.inert = !open;
-  document.getElementById("main").inert = open && PHONE.matches;
+  sidebar.role = covers ? "dialog" : "complementary";
+  sidebar.ariaModal = covers ? "true" : null;
+  document.getElementById("main").inert = covers;
   toggles().forEach((toggle) => toggle.setAttribute("aria-expanded", open));
 }
 

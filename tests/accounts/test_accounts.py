@@ -73,6 +73,13 @@ def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) ->
     assert focused(stranger.post(link, fields(password="short")).text) == ["password2"]
 
 
+@pytest.mark.parametrize("page", ["login", "signup", "inactive"])
+def test_before_the_setup_every_way_in_tells_where_its_link_is(stranger: Client, page: str) -> None:
+    told = stranger.get(f"/accounts/{page}/").text
+    assert "Not set up yet" in told
+    assert "Ask an administrator" not in told
+
+
 def test_nobody_signs_up(stranger: Client, alice: User) -> None:
     stranger.post("/accounts/signup/", fields("eve"))
     assert [user.username for user in User.objects.all()] == ["alice"]

@@ -1,7 +1,10 @@
-"""Who gets in at all."""
+"""Who gets in at all, and what stands there in whose words."""
 
 import pytest
 from django.test import Client
+
+from chatapp.models import User
+from tests.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIST = "/admin/chatapp/conversation/"
@@ -13,3 +16,19 @@ def test_who_is_no_staff_is_refused(alices: Client, path: str) -> None:
     answer = alices.get(path)
     assert answer.status_code == 302
     assert "login" in answer.headers["location"]
+
+
+def test_what_there_is_stands_in_one_list_without_the_names_of_djangos_apps(olives: Client) -> None:
+    page = parse(olives.get("/admin/").text)
+    listed = [link.text for link in page.find_all("th a")]
+    assert listed == [
+        "Users", "Groups", "Conversations", "Upstreams", "Tool servers", "Suggestions",
+    ]  # fmt: skip
+
+
+def test_only_permissions_that_count_are_offered(olives: Client, alice: User) -> None:
+    page = parse(olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text)
+    offered = [label.text.strip() for label in page.find_all("#id_user_permissions label")]
+    assert "Can change upstream" in offered
+    assert [one for one in offered if "conversation" in one] == ["Can view conversation"]
+    assert not [one for one in offered if "message" in one or "session" in one]

@@ -2,7 +2,8 @@
 
 import re
 
-from playwright.sync_api import WebSocket, expect
+from django.template.loader import render_to_string
+from playwright.sync_api import Route, WebSocket, expect
 
 from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
@@ -124,7 +125,7 @@ def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_kee
     expect(tab.connection).to_contain_text("Connection lost.")
 
 
-def test_a_page_that_nobody_touches_asks_rarely_and_at_once_when_somebody_does(
+def test_a_page_that_nobody_touches_notices_as_soon_and_one_that_nobody_sees_asks_nothing(
     sit_down: SitDown, line: Line, alice: Person
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -135,23 +136,38 @@ def test_a_page_that_nobody_touches_asks_rarely_and_at_once_when_somebody_does(
     tab.page.on("websocket", lambda socket: socket.on("framesent", lambda text: beats.append(text)))
     tab.page.goto(line.url)
     tab.until_connected()
-    for _ in range(9):
-        tab.page.wait_for_timeout(100)
-        tab.page.clock.run_for(1000)
-    in_use = len(beats)
-    assert 3 <= in_use <= 5
-    for _ in range(60):
-        tab.page.wait_for_timeout(20)
-        tab.page.clock.run_for(1000)
+    for_minutes(tab, 2)
+    assert 30 <= len(beats) <= 60
+    see(tab, "hidden")
     beats.clear()
-    for _ in range(60):
-        tab.page.wait_for_timeout(20)
-        tab.page.clock.run_for(1000)
-    assert len(beats) <= 3
+    for_minutes(tab, 1)
+    assert not beats
+    see(tab, "visible")
+    assert len(beats) == 1
+    for_minutes(tab, 1)
     line.hush()
-    tab.page.mouse.move(100, 100)
-    tab.page.clock.run_for(3500)
+    tab.page.clock.run_for(4500)
     expect(tab.connection).to_contain_text("Connection lost.")
+
+
+def for_minutes(tab: Tab, minutes: int) -> None:
+    for _ in range(60 * minutes):
+        tab.page.wait_for_timeout(20)  # that an answer may take
+        tab.page.clock.run_for(1000)
+
+
+def see(tab: Tab, state: str) -> None:
+    """Chromium without a window never hides a page by itself."""
+    told = {"visibilityState": state, "hidden": state == "hidden"}
+    tab.page.evaluate(
+        """told => {
+          for (const [name, value] of Object.entries(told)) {
+            Object.defineProperty(document, name, { value, configurable: true });
+          }
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        told,
+    )
 
 
 def test_that_the_server_cannot_be_reached_is_said_until_it_can(
@@ -237,3 +253,27 @@ def test_offline_and_online_count_at_once(
     desk.context.set_offline(False)
     expect(tab.connection).to_be_hidden(timeout=1000)
     tab.until_connected()
+
+
+def test_a_page_whose_database_was_away_is_loaded_once_it_is_back(sit_down: SitDown) -> None:
+    away = render_to_string("503.html", {"retry_after": 10})
+    is_away = True
+
+    def answer(route: Route) -> None:
+        if is_away:
+            route.fulfill(status=503, body=away, content_type="text/html")
+        else:
+            route.continue_()
+
+    desk = sit_down()
+    desk.expect_error("503")
+    page = desk.context.new_page()
+    page.clock.install()
+    page.route("**/accounts/login/", answer)
+    page.goto(f"{desk.url}/accounts/login/")
+    with page.expect_response(lambda response: response.status == 503):
+        page.clock.run_for(10_000)
+    expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+    is_away = False
+    page.clock.run_for(10_000)
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

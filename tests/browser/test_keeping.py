@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, Tab
+from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_moving_on import Held
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.live import Person
 
 POST = """async ([path, fields]) => {
   const csrfmiddlewaretoken = document.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -19,7 +20,7 @@ def sky(tab: Tab, upstream: FakeUpstream) -> str:
     """The path of a conversation that the tab shows."""
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    return "/c/" + tab.page.url.partition("/c/")[2]
+    return "/c/" + path_of(tab)
 
 
 def post(page: Page, path: str, **fields: str) -> None:
@@ -36,6 +37,34 @@ def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> No
     for one in (tab, same, beside):
         expect(one.sidebar.get_by_role("link", name=title)).to_be_visible()
     expect(beside.page.locator("#title")).to_have_text("New chat")
+
+
+@pytest.mark.parametrize("item", ["Rename", "Delete"])
+def test_the_dialogs_do_nothing_to_what_is_anothers(
+    desk: Desk, tab: Tab, sky: str, sit_down: SitDown, bob: Person, item: str
+) -> None:
+    desk.expect_error("404")
+    bobs = sit_down(bob).open()
+    bobs.ask("A secret of mine")
+    bobs.expect_ending("complete")
+    options = tab.page.get_by_role("button", name="Options for Why is the sky blue?")
+    options.evaluate("(button, url) => { button.dataset.url = url }", f"/c/{path_of(bobs)}")
+    options.click()
+    tab.page.get_by_role("menuitem", name=item).click()
+    dialog = tab.page.get_by_role("dialog")
+    if item == "Rename":
+        dialog.get_by_role("textbox", name="Title").fill("Mine now")
+    dialog.get_by_role("button", name=item).click()
+    expect(dialog.get_by_role("alert")).to_have_text("This conversation is not here any more.")
+    bobs.reload()
+    expect(bobs.page.locator("#title")).to_have_text("A secret of mine")
+    expect(bobs.page.locator("article")).to_have_count(1)
+    expect(tab.page.locator("#title")).to_have_text("Why is the sky blue?")
+
+
+def path_of(tab: Tab) -> str:
+    """The conversation that it shows, as its address ends."""
+    return tab.page.url.partition("/c/")[2]
 
 
 def test_a_deleted_one_makes_way_for_a_new_chat_in_every_tab(
@@ -72,7 +101,7 @@ def test_one_that_streams_is_closed_at_its_upstream(
     expect(tab.answer).to_have_text("Half a reply")
     request = upstream.chat_requests[0]
     beside = desk.open()
-    post(beside.page, f"/c/{tab.page.url.partition('/c/')[2]}delete/")
+    post(beside.page, f"/c/{path_of(tab)}delete/")
     assert request.wait_for_close().was_streaming
     expect(tab.page.locator("#messages > *")).to_have_count(0)
     expect(tab.stop).to_be_hidden()

@@ -1,5 +1,6 @@
 """Choosing one of many models: by mouse, by keyboard, on a phone, and as a driver does it."""
 
+import re
 from collections.abc import Iterator
 from statistics import median
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream
+from tests.fake_upstream import FakeUpstream, Stall, role
 from tests.live import Person, Server, Site, run
 
 LONG = "a-model-whose-name-nobody-can-read-" * 5
@@ -213,3 +214,25 @@ def test_the_list_opens_at_once_on_a_slow_machine(tab: Tab, picker: Locator) -> 
         tab.page.keyboard.press("Escape")
         expect(sheet(tab)).to_be_hidden()
     assert median(taken) < OPENING_MS, taken
+
+
+@pytest.mark.parametrize(
+    ("searched", "name", "id"),
+    [("gpt4o", "OpenAI: GPT-4o", "openai/gpt-4o"), ("alpha", "The quick one", "alpha")],
+)
+def test_a_reply_names_its_model_as_the_picker_does(
+    tab: Tab, picker: Locator, gateway: FakeUpstream, searched: str, name: str, id: str
+) -> None:
+    picker.click()
+    tab.page.keyboard.type(searched)
+    tab.page.keyboard.press("Enter")
+    gateway.script(role(), Stall())
+    tab.ask("Hello")
+    expect(tab.reply.locator(".waiting")).to_contain_text(f"Waiting for {name}…")
+    tab.stop.click()
+    tab.expect_ending("stopped")
+    for _live_and_reloaded in range(2):
+        expect(tab.reply.locator(".reply-meta .model")).to_have_text(name)
+        about = tab.reply.locator(".about dd").first
+        expect(about).to_have_text(re.compile(rf"^\s*{name} \({id}\) at \w+"))
+        tab.reload()

@@ -26,7 +26,7 @@ def test_a_page_without_its_database_is_a_calm_503(
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
     page = answer.content.decode()
     assert "The database can't be reached" in unescape(page)
-    assert '<meta http-equiv="refresh" content="10">' in page
+    assert 'data-retry-after="10"' in page
     told = [
         record for record in caplog.records if record.name == "chatapp.middleware.database_away"
     ]

@@ -31,6 +31,7 @@ from tests.tab import Tab
 from tests.visitor import visit
 
 MIB = 1024 * 1024
+PROTOCOL_ERROR = 1002
 FEW_BYTES = 4096  # that the kernel keeps for a client that does not read
 MAKE_THREADS = """
 import json, django
@@ -512,3 +513,11 @@ async def test_a_page_that_asks_whether_the_server_is_there_is_told_so_at_once(
         assert isinstance(frame, str)
         visitor.page.swap(frame)
         assert visitor.page.root.text == before
+
+
+async def test_a_beat_amid_a_message_is_none(server: Server, person: Person) -> None:
+    async with open_socket(server, person) as opened:
+        opened.transport.write(BEGIN)
+        await asyncio.wait_for(await opened.ping(), WAIT_SECONDS)
+        opened.transport.write(BEAT)
+        assert await close_code(opened) == PROTOCOL_ERROR

@@ -1,0 +1,189 @@
+"""Names as long as they may be, of one word, of markup and against the direction of reading: on a
+phone nothing is wider than the page, and none of them acts."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SitDown, Tab
+from tests.browser.test_tools_and_choices import call
+from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.live import PASSWORD, Person, Server, Site, run
+
+MARKUP = "<img/src=x/onerror=alert(1)><b/hx-get='/'/hx-trigger=load>"
+BACKWARDS = "\u202e\u05e9\u05dc\u05d5\u05dd"
+LISTED = [
+    {"id": "W" * 200, "name": "M" * 100},
+    {"id": MARKUP * 3, "name": BACKWARDS + MARKUP},
+    {"id": BACKWARDS * 30},
+]
+NAME = """
+import django
+django.setup()
+from chatapp.models import Conversation, Suggestion, ToolServer, Upstream, User
+
+markup, backwards = {markup!r}, {backwards!r}
+
+def long(most):
+    return ("W" * most, ((backwards + markup) * most)[:most])
+
+person = User.objects.get(username={person!r})
+for title in long(80):
+    Conversation.objects.create(user=person, title=title)
+for text in long(200):
+    Suggestion.objects.create(text=text)
+for name in long(100):
+    Upstream.objects.create(
+        name=name, base_url="http://127.0.0.1:1/" + "w" * 480, enabled=False,
+        offered_models="m" * 400 + " = " + name * 2)
+for name in ("w" * 150, "\\u05e9" * 150):
+    User.objects.create_user(
+        name, email="e" * 60 + "@" + "d" * 60 + ".example", password=None,
+        first_name=markup, last_name="L" * 150)
+User.objects.filter(pk=person.pk).update(username="W" * 150)
+Upstream.objects.filter(from_environment=True).update(name="U" * 100)
+ToolServer.objects.create(name="t" * 30, transport="stdio", command={command!r})
+print(Conversation.objects.filter(user=person).first().pk)
+"""
+WIDER = """() => {
+  const SCROLLS = "pre, .table-scroll, .results, .module, .inline-group, .check, select, input";
+  const wider = document.documentElement.scrollWidth - innerWidth;
+  const told = wider > 0 ? [`the page by ${wider} px`] : [];
+  // What is cut off with dots, or scrolls by itself, is meant to.
+  const isMeant = (element) => {
+    for (let one = element; one && one !== document.body; one = one.parentElement) {
+      const { overflowX, textOverflow } = getComputedStyle(one);
+      const canScroll = overflowX === "auto" && one.matches(SCROLLS);
+      if (textOverflow === "ellipsis" || canScroll) return true;
+    }
+    return false;
+  };
+  for (const one of document.body.querySelectorAll("*")) {
+    const { left, right, width } = one.getBoundingClientRect();
+    const isSeen = width && one.checkVisibility({ visibilityProperty: true });
+    if (isSeen && (right > innerWidth + 1 || (left < -1 && right > 0)) && !isMeant(one)) {
+      const { localName, id, className } = one;
+      told.push(`${localName}#${id}.${className} ${Math.round(left)}-${Math.round(right)}`);
+    }
+  }
+  return told;
+}"""
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as gateway:
+        gateway.fail_models(200, {"data": LISTED})
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def named(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
+    """A server on which whoever could name a thing did their worst."""
+    person = site.person()
+    with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
+        command = f"{sys.executable} -m tests.tools.server stdio"
+        words = {"markup": MARKUP, "backwards": BACKWARDS, "command": command}
+        run(server.environment, "-c", NAME.format(person=person.username, **words))
+        yield server, person
+
+
+@pytest.fixture
+def phone(sit_down: SitDown, named: tuple[Server, Person]) -> Tab:
+    server, person = named
+    tab = sit_down(person, url=server.url, phone={"width": 390, "height": 844}).open()
+    tab.page.emulate_media(reduced_motion="reduce")
+    return tab
+
+
+def ask(tab: Tab, text: str) -> None:
+    tab.message.fill(text)
+    tab.send.click()
+
+
+def expect_to_fit(page: Page) -> None:
+    assert page.evaluate(WIDER) == []
+
+
+def test_the_empty_page_the_sidebar_and_the_picker(phone: Tab) -> None:
+    page = phone.page
+    expect(page.locator("[data-suggestion]")).to_have_count(2)
+    expect_to_fit(page)
+    page.get_by_role("combobox", name="Model").click()
+    expect(page.get_by_role("dialog", name="Choose a model")).to_be_visible()
+    expect_to_fit(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Conversations").click()
+    expect_to_fit(page)
+    page.get_by_role("button", name="Account").click()
+    expect_to_fit(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Options for W").click()
+    expect_to_fit(page)
+    page.get_by_role("menuitem", name="Rename").click()
+    expect_to_fit(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Options for W").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect_to_fit(page)
+
+
+def test_a_conversation_and_the_calls_in_it(phone: Tab, gateway: FakeUpstream) -> None:
+    page = phone.page
+    gateway.script(*call("t" * 30 + "__echo", **{"W" * 300: "w" * 5000}))
+    gateway.script(role(), delta("V" * 300 + f" {BACKWARDS * 60}"), finish(), usage(), done())
+    ask(phone, "W" * 300 + MARKUP)
+    page.get_by_role("button", name="Allow").wait_for()
+    expect_to_fit(page)
+    page.get_by_role("button", name="Deny").click()
+    phone.expect_ending("complete")
+    page.evaluate("document.documentElement.dataset.figures = 'shown'")
+    for summary in phone.reply.locator("summary:visible").all():
+        summary.click()
+        expect_to_fit(page)
+    gateway.script(*call("X" * 200))
+    gateway.script(role(), delta("So."), finish(), usage(), done())
+    ask(phone, "Once more")
+    phone.expect_ending("complete")
+    expect_to_fit(page)
+
+
+ADMINISTRATION = (
+    *("user/", "user/{user}/change/", "user/{user}/delete/", "user/{user}/password/"),
+    *("user/{user}/history/", "upstream/", "upstream/{upstream}/change/"),
+    *("upstream/{upstream}/delete/", "upstream/{upstream}/history/", "toolserver/"),
+    *("toolserver/1/change/", "suggestion/", "suggestion/1/change/", "suggestion/1/delete/"),
+    *("conversation/", "conversation/{conversation}/change/"),
+)  # fmt: skip
+KEYS = """
+import django
+django.setup()
+from chatapp.models import Conversation, Upstream, User
+print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 100).pk,
+      Conversation.objects.order_by("updated_at").last().pk)
+"""
+
+
+def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
+    server, _person = named
+    printed = run(server.environment, "-c", KEYS).stdout.split()
+    keys = dict(zip(("user", "upstream", "conversation"), printed, strict=True))
+    desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
+    page = desk.context.new_page()
+    page.goto(f"{server.url}/admin/chatapp/toolserver/add/")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_label("Name:")).to_be_visible()
+    wider = {}
+    for path in ADMINISTRATION:
+        path = path.format(**keys)
+        page.goto(f"{server.url}/admin/chatapp/{path}")
+        if told := page.evaluate(WIDER):
+            wider[path] = told[:6]
+    page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
+    page.get_by_role("button", name="tools").click()
+    expect(page.get_by_text("Offering them costs")).to_be_visible()
+    expect_to_fit(page)
+    assert wider == {}

@@ -69,7 +69,7 @@ async def start(turn: Turn, viewer: Viewer, at_branch: set[Viewer]) -> None:
             one.head = turn.reply.pk
         await show_to(showing & at_branch, following + around)
         await show_to(others, whole + around)
-        worker().start(turn.reply, turn.history, viewer)
+        worker().start(turn, viewer)
 
 
 async def _shown(turn: Turn) -> list[Message]:

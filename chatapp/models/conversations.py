@@ -9,6 +9,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
 from chatapp.models import branches
@@ -93,7 +94,11 @@ class Conversation(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("conversation", args=[self.pk])
+        return self._url
+
+    @cached_property
+    def _url(self) -> str:
+        return reverse("conversation", args=[self.pk])  # which takes longer than a row to draw
 
     @staticmethod
     def title_of(prompt: str) -> str:

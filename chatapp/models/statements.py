@@ -1,13 +1,14 @@
 """Statements that are made once, for what each turn asks and stores.
 
 The ORM takes ten times as long to build a statement as the database takes to run it. Here it builds
-each the first time, and after that only the values change. All of them are of the default database.
+each the first time, and after that only the values change. All are of the default database.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -24,7 +25,7 @@ class Slot(Expression):
     def as_sql(self, *_: object, **__: object) -> tuple[str, Any]:
         return "%s", (self,)
 
-    def filled(self, values: Sequence[object]) -> Any:
+    def filled(self, values: Sequence[object], connection: BaseDatabaseWrapper) -> Any:
         return self.output_field.get_db_prep_value(values[self.number], connection)
 
 
@@ -48,9 +49,11 @@ class Query(Generic[M]):
         self._made: _Made | None = None
 
     def all(self, *values: object) -> list[M]:
-        made = self._made = self._made or self._make_it()
+        connection = connections[DEFAULT_DB_ALIAS]
+        made = self._made = self._made or self._make_it(connection)
         parameters = [
-            one.filled(values) if isinstance(one, Slot) else one for one in made.parameters
+            one.filled(values, connection) if isinstance(one, Slot) else one
+            for one in made.parameters
         ]
         with connection.cursor() as cursor:
             cursor.execute(made.sql, parameters)
@@ -63,7 +66,7 @@ class Query(Generic[M]):
     def first(self, *values: object) -> M | None:
         return next(iter(self.all(*values)), None)
 
-    def _make_it(self) -> _Made:
+    def _make_it(self, connection: BaseDatabaseWrapper) -> _Made:
         query = self._make(*self._slots).query
         compiler = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
@@ -86,6 +89,7 @@ class Insert:
             self._sql += f" ON CONFLICT ({_column(model._meta.pk)}) DO UPDATE SET {sets}"
 
     def run(self, *objects: models.Model) -> None:
+        connection = connections[DEFAULT_DB_ALIAS]
         rows = [
             [
                 field.get_db_prep_save(field.pre_save(one, add=True), connection)
@@ -115,6 +119,7 @@ class Update:
 
     def run(self, *objects: models.Model) -> int:
         """How many of them have such a row."""
+        connection = connections[DEFAULT_DB_ALIAS]
         rows = [
             [
                 field.get_db_prep_save(getattr(one, field.attname), connection)

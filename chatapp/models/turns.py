@@ -4,7 +4,7 @@ A person is given by their `User`, and whatever is asked about is looked for in 
 `worker` is the process in which the reply will stream; without one nothing new is stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -15,6 +15,7 @@ from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
 from chatapp.models.refusals import Refused
 from chatapp.models.statements import Query
+from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 
@@ -26,6 +27,7 @@ class Turn:
     """A stored prompt and the reply to come, with as much of what they follow as is sent."""
 
     thread: list[Message]
+    tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
     is_repeated: bool = False
 
     @property
@@ -92,7 +94,7 @@ class Prompt:
                 streamed_by,
                 is_continuation=self.is_continuation,
             )
-        return Turn([*thread, prompt, reply])
+        return Turn([*thread, prompt, reply], _tool_servers(upstream))
 
     def _conversation_of(self, user: User) -> Conversation:
         if self.conversation:
@@ -141,7 +143,7 @@ class Retry:
         reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
         thread = conversation.thread(reply.pk)
         thread[-1].upstream = upstream  # whose key is read
-        return Turn(thread)
+        return Turn(thread, _tool_servers(upstream))
 
 
 def _admitted(user: User, worker: UUID | None) -> UUID:
@@ -155,6 +157,10 @@ def _admitted(user: User, worker: UUID | None) -> UUID:
             "Stop one, or wait for its end; your text is kept."
         )
     return worker
+
+
+def _tool_servers(upstream: Upstream) -> list[ToolServer]:
+    return ToolServer.all_enabled() if upstream.offers_tools else []
 
 
 _WRITTEN_FOR = Query(

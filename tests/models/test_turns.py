@@ -272,14 +272,14 @@ def test_a_model_that_is_not_offered_any_more_is_not_asked(
 def test_a_turn_takes_few_statements(
     carol: User, prompt: Prompt, model: ModelChoice, django_assert_num_queries: Queries
 ) -> None:
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         first = prompt.store(carol, HERE)
     with django_assert_num_queries(4):
         ended(first)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         second = follow_up(first).store(carol, HERE)
     ended(second)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         Retry(second.reply.pk, model).store(carol, HERE)
     with django_assert_num_queries(2):
         carol.conversations.named(first.conversation.pk).view()

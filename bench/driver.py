@@ -30,7 +30,7 @@ REPLY_SECONDS = 600.0
 _INPUT = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 _COMPOSER = re.compile(r'<form class="composer".*?</form>', re.S)
 _SOCKET = re.compile(r'hx-ws:connect="([^"]*)"')
-_MODEL = re.compile(r'<option value="([^"]*)" selected')
+_MODEL = re.compile(r'<option\b[^>]*? value="([^"]*)" selected')
 _STAMP = re.compile(rb"t(\d{%d})" % STAMP_DIGITS)
 _REPLY = re.compile(r'data-reply="([0-9a-f-]{36})"')
 _ENDING = re.compile(rb'data-ending="(?!streaming)(\w+)"')

@@ -20,6 +20,8 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from chatapp.access import sessions
+from chatapp.models import User
 from chatapp.models.connections import impatient
 
 USED_AT = "used_at"  # in the session: seconds since the epoch
@@ -41,21 +43,26 @@ class SessionMiddleware(middleware.SessionMiddleware):
 
 def use(session: SessionBase) -> bool:
     """Somebody uses the session now; returns whether it is to be saved for that."""
-    now = int(time.time())
-    used_at = session.get(USED_AT, 0)
-    if SESSION_KEY not in session or 0 <= now - used_at < settings.SESSION_COOKIE_AGE / 10:
+    if SESSION_KEY not in session or _was_just_used(session.get(USED_AT, 0)):
         return False
-    session[USED_AT] = now
+    session[USED_AT] = int(time.time())
     if not session.get_expire_at_browser_close():
         session.set_expiry(settings.SESSION_COOKIE_AGE)  # it may have been another at the sign-in
     return True
 
 
-def use_by_key(session_key: str) -> None:
-    """The same for a socket, which asks for no page while somebody chats."""
-    session = SessionStore(session_key)
-    if use(session):
-        session.save()
+def used_by(session_key: str) -> User:
+    """Who uses it now over a socket, which asks for no page; raises `NotSignedIn`."""
+    signed_in = sessions.signed_in(session_key)
+    if not _was_just_used(signed_in.data.get(USED_AT, 0)):
+        session = SessionStore(session_key)
+        if use(session):
+            session.save()
+    return signed_in.person
+
+
+def _was_just_used(used_at: int) -> bool:
+    return 0 <= int(time.time()) - used_at < settings.SESSION_COOKIE_AGE / 10
 
 
 def shorten() -> None:

@@ -6,6 +6,7 @@ that it looks at, which is a request's right and no socket's.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -15,6 +16,16 @@ from django.utils.crypto import constant_time_compare
 
 from chatapp.close_codes import CloseCode
 from chatapp.models import User
+from chatapp.models.statements import Query
+
+Data = Mapping[str, Any]  # what is in a session
+
+_LIVING = Query(
+    lambda key, now: Session.objects.filter(pk=key, expire_date__gt=now),
+    Session._meta.pk,
+    Session._meta.get_field("expire_date"),
+)
+_PERSON = Query(lambda pk: User.objects.filter(pk=pk), User._meta.pk)
 
 
 class NotSignedIn(Exception):
@@ -47,16 +58,30 @@ class Look:
         return CloseCode.SIGNED_OUT if session_key in self.ended else None
 
 
-def person_of(session_key: str) -> User:
+@dataclass(frozen=True)
+class SignedIn:
+    """Somebody, and what is in the session on which they are signed in."""
+
+    person: User
+    data: Data
+
+
+def signed_in(session_key: str) -> SignedIn:
     """Who is signed in on the session; raises `NotSignedIn`."""
-    session = _living([session_key]).get(session_key)
-    claimed = str(session.get_decoded().get(SESSION_KEY, "")) if session else ""
-    user = User.objects.filter(pk=claimed).first() if claimed.isdecimal() else None
+    session = _LIVING.first(session_key, timezone.now()) if session_key else None
+    data = session.get_decoded() if session else {}
+    claimed = str(data.get(SESSION_KEY, ""))
+    user = _PERSON.first(claimed) if claimed.isdecimal() else None
     if user and not user.is_active:
         raise NotSignedIn(CloseCode.DEACTIVATED)
-    if not user or not _is_signed_in(user, session):
+    if not user or not _is_signed_in(user, data):
         raise NotSignedIn(CloseCode.SIGNED_OUT)
-    return user
+    return SignedIn(user, data)
+
+
+def person_of(session_key: str) -> User:
+    """The same, of whom nothing else is asked."""
+    return signed_in(session_key).person
 
 
 def is_switched_off(claimed: object) -> bool:
@@ -68,25 +93,20 @@ def is_switched_off(claimed: object) -> bool:
 def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
     """Looks at these people, and at sessions by their keys, each with whose it should be."""
     active = User.objects.filter(is_active=True).in_bulk(list({*people, *sessions.values()}))
-    living = _living(sessions)
+    found = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
+        list(filter(None, sessions))
+    )
+    data = {key: session.get_decoded() for key, session in found.items()}
     ended = {
         key
         for key, user in sessions.items()
-        if user not in active or not _is_signed_in(active[user], living.get(key))
+        if user not in active or not _is_signed_in(active[user], data.get(key, {}))
     }
     return Look(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
 
 
-def _living(keys: Collection[str]) -> dict[str, Session]:
-    found: dict[str, Session] = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
-        [key for key in keys if key]
-    )
-    return found
-
-
-def _is_signed_in(user: User, session: Session | None) -> bool:
+def _is_signed_in(user: User, data: Data) -> bool:
     """As Django's `get_user` sees it: the hash in a session is of the password that was used."""
-    data = session.get_decoded() if session else {}
     if str(data.get(SESSION_KEY)) != str(user.pk):
         return False
     if data.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:

@@ -1,11 +1,12 @@
 """From what a person asks to a reply that streams: its model, its turn, the tabs that show it."""
 
+from channels.db import database_sync_to_async
+
 from chatapp import frames, rendering
-from chatapp.access import sessions
-from chatapp.access.idle_sessions import use_by_key
+from chatapp.access import idle_sessions
 from chatapp.chat.screen import drawn
 from chatapp.generation import stored
-from chatapp.models import Continuation, ModelChoice, Prompt, Refused, Retry, Turn
+from chatapp.models import Continuation, Message, ModelChoice, Prompt, Refused, Retry, Turn
 from chatapp.models.upstreams import NOT_OFFERED
 from chatapp.viewers import Viewer, show_to
 from chatapp.worker import worker
@@ -41,9 +42,8 @@ async def store(viewer: Viewer, asked: Prompt | Continuation | Retry) -> Turn:
         is_told = True
 
     def write() -> Turn:
-        use_by_key(viewer.session_key)
         here = None if worker().draining.has_begun else worker().id
-        return asked.store(sessions.person_of(viewer.session_key), here)
+        return asked.store(idle_sessions.used_by(viewer.session_key), here)
 
     turn = await stored(write, tell)
     if is_told:
@@ -58,7 +58,7 @@ async def start(turn: Turn, viewer: Viewer, at_branch: set[Viewer]) -> None:
     """
     showing = worker().viewers.showing(turn.conversation.pk)
     html_of = await rendering.arendered(frames.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
-    thread = await drawn(turn.thread) if showing - at_branch else None
+    thread = await drawn(await _shown(turn)) if showing - at_branch else None
     async with worker().one_prompt_at_a_time:
         around = frames.composer_frame(turn.conversation, turn.reply)
         around += frames.sidebar_frame(turn.conversation, running=True, first=True)
@@ -69,4 +69,10 @@ async def start(turn: Turn, viewer: Viewer, at_branch: set[Viewer]) -> None:
             one.head = turn.reply.pk
         await show_to(showing & at_branch, following + around)
         await show_to(others, whole + around)
-        worker().start(turn.reply, turn.history, viewer)
+        worker().start(turn, viewer)
+
+
+async def _shown(turn: Turn) -> list[Message]:
+    """The turn's branch as it is shown, of which the turn has only what is sent."""
+    shown: list[Message] = await database_sync_to_async(turn.conversation.thread)(turn.reply.pk)
+    return shown

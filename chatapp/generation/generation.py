@@ -17,9 +17,8 @@ from chatapp.generation.pace import Pace
 from chatapp.generation.storing import stored
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.journal import Segment
-from chatapp.models import Message, Upstream
+from chatapp.models import Message, Turn, Upstream
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.viewers import Audience, Showing
 
@@ -37,21 +36,20 @@ class Generation:
 
     def __init__(
         self,
-        message: Message,
-        history: list[ChatMessage],
+        turn: Turn,
         client: UpstreamClient,
         pace: Pace,
         toolless: Toolless,
         showing: Showing,
         journal: Segment,
     ) -> None:
-        self.message = message
-        self.live = LiveReply(message)
+        self.message = turn.reply
+        self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
         self.began_at = self.saved_at = time.monotonic()
         self._flushes = Flushes(self.live, self.audience, pace)
         self._journal = journal
-        self.writer = Writer(message, history, client, self.live, self._flushes, toolless, journal)
+        self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal)
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
         self._reading_on: asyncio.TimerHandle | None = None
@@ -171,8 +169,7 @@ class Generation:
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer
-        usage = writer.usage()
-        writer.update_message()
+        usage = writer.update_message()
         message.finish(writer.reply, ending)
         others = [
             message.other_choice(other, self._ending_of(other))

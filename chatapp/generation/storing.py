@@ -8,9 +8,10 @@ by Channels' own thread.
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar, cast
+from contextvars import copy_context
+from typing import TypeVar
 
-from channels.db import database_sync_to_async
+from django.db import close_old_connections
 
 NOTICE_SECONDS = 1.5  # until whoever waits is told that it takes long
 
@@ -24,10 +25,19 @@ async def stored(
     write: Callable[[], T], tell_of_delay: Callable[[], Awaitable[None]] | None = None
 ) -> T:
     """What `write` returns. Where it takes long, that is told once, and it goes on."""
-    in_thread = database_sync_to_async(write, thread_sensitive=False, executor=thread)
-    writing = asyncio.create_task(in_thread())
+    loop = asyncio.get_running_loop()
+    writing = loop.run_in_executor(thread, copy_context().run, _with_connection, write)
     if tell_of_delay:
         await asyncio.wait({writing}, timeout=NOTICE_SECONDS)
         if not writing.done():
             await tell_of_delay()
-    return cast(T, await writing)
+    return await writing
+
+
+def _with_connection(write: Callable[[], T]) -> T:
+    """As `channels.db` does it, whose way there and back takes as long as a short write."""
+    close_old_connections()
+    try:
+        return write()
+    finally:
+        close_old_connections()

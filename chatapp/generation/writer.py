@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
@@ -10,12 +11,12 @@ from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.tool_runs import ToolRuns
 from chatapp.journal import Segment
-from chatapp.models import Message, Usage
+from chatapp.models import ToolServer, Turn, Usage
 from chatapp.models.costs import Cost
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.tools import shared_toolbox
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
+from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import (
@@ -45,22 +46,22 @@ class Writer:
 
     def __init__(
         self,
-        message: Message,
-        history: list[ChatMessage],
+        turn: Turn,
         client: UpstreamClient,
         live: LiveReply,
         flushes: Flushes,
         toolless: Toolless,
         journal: Segment,
     ) -> None:
-        assert message.upstream
-        self.message = message
-        self.upstream = message.upstream
+        assert turn.reply.upstream
+        self.message = turn.reply
+        self.upstream = turn.reply.upstream
         self.reply = Reply()
         self.others: list[Reply] = []
         self.is_dirty = False
         self.refused_usage_option = False
-        self._messages = history
+        self._messages = turn.history
+        self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
         self._journal = journal
         self._rounds: list[Round] = []
@@ -97,19 +98,17 @@ class Writer:
         if self._tool_runs and round == len(self._rounds):
             self._tool_runs.decide(call, allowed)
 
-    def update_message(self) -> None:
-        """Makes the message say all that has arrived."""
+    def update_message(self) -> Usage:
+        """Makes the message say all that has arrived; returns what all rounds cost together."""
         self.is_dirty = False
         self.message.take(self.reply, self._runs())
-        self.message.usage_so_far = self.usage().as_record()
+        usage = self._cost.usage(self._choices)
+        self.message.usage_so_far = usage.as_record()
+        return usage
 
     def cancel_tools(self) -> None:
         for run in self._runs():
             run.cancel_unfinished()
-
-    def usage(self) -> Usage:
-        """What all rounds cost together, so far."""
-        return self._cost.usage(self._choices)
 
     def end_thinking(self) -> None:
         if self._thinking_since and self.message.reasoning_duration is None:
@@ -139,7 +138,9 @@ class Writer:
         tools = []
         refused = (self.upstream.pk, self.message.model) in self._toolless
         if self.upstream.offers_tools and not refused:
-            offered = await shared_toolbox().tools(has_clock=self.upstream.offers_clock)
+            # Later they may be others.
+            servers, self._tool_servers = self._tool_servers, None
+            offered = await shared_toolbox().tools(servers, has_clock=self.upstream.offers_clock)
             tools = [tool.as_request() for tool in offered]
         return RequestOptions(tools, self.upstream.parameters)
 

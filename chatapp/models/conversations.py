@@ -9,10 +9,13 @@ from django.db import IntegrityError, models, transaction
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
-from chatapp.models.messages import ONE_STREAMS, Message
+from chatapp.models import branches
+from chatapp.models.messages import ONE_STREAMS, STORED, Message
 from chatapp.models.refusals import NotHere, StillStreaming
+from chatapp.models.statements import Insert, Query, Update
 from chatapp.models.trees import Tree
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import AT_MOST, Usage
@@ -91,7 +94,11 @@ class Conversation(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("conversation", args=[self.pk])
+        return self._url
+
+    @cached_property
+    def _url(self) -> str:
+        return reverse("conversation", args=[self.pk])  # which takes longer than a row to draw
 
     @staticmethod
     def title_of(prompt: str) -> str:
@@ -174,9 +181,12 @@ class Conversation(models.Model):
         """Few statements, since while many prompts come each waits for its turn to run."""
         with transaction.atomic(savepoint=False):
             self.updated_at = self._moment_of_use()
-            self.save(update_fields=None if self._state.adding else ["updated_at"])
+            if self._state.adding:
+                _BEGUN.run(self)
+            elif not _USED.run(self):
+                raise NotHere
             try:
-                Message.objects.bulk_create([*before, reply])
+                STORED.run(*before, reply)
             except IntegrityError as error:
                 # PostgreSQL names the constraint, SQLite its columns.
                 if ONE_STREAMS in str(error) or "chatapp_message.conversation_id" in str(error):
@@ -186,9 +196,9 @@ class Conversation(models.Model):
 
     def _moment_of_use(self) -> datetime:
         """Now, or just after the person's last use where a clock of another time told that one."""
-        uses = Conversation.objects.filter(user=self.user_id).values_list("updated_at", flat=True)
-        last = uses.first()
-        return max(timezone.now(), last + timedelta(microseconds=1)) if last else timezone.now()
+        last = _USED_LAST.first(self.user_id)
+        now = timezone.now()
+        return max(now, last.updated_at + timedelta(microseconds=1)) if last else now
 
     @property
     def model_used_last(self) -> ModelChoice | None:
@@ -201,6 +211,10 @@ class Conversation(models.Model):
     def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
         """One branch, oldest message first: the newest that leads through the message named."""
         return self._tree().branch(through)
+
+    def said(self, through: "uuid.UUID | None") -> list["Message"]:
+        """The same branch with no more of each message than an upstream is sent."""
+        return branches.said(self.pk, through)
 
     def view(self, head: "uuid.UUID | None" = None) -> "View":
         """The branch through `head`, or through the reply that streams where one does."""
@@ -217,6 +231,26 @@ class Conversation(models.Model):
         for message in messages:
             message.conversation = self
         return Tree(messages)
+
+    @classmethod
+    def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
+        """This person's; raises `NotHere` where they have none of this id."""
+        conversation = _OWN.first(user.pk, pk)
+        if conversation is None:
+            raise NotHere
+        return conversation
+
+
+_BEGUN = Insert(Conversation)
+_USED = Update(Conversation, ["updated_at"])
+_USED_LAST = Query(
+    lambda user: Conversation.objects.filter(user=user).only("updated_at")[:1], User._meta.pk
+)
+_OWN = Query(
+    lambda user, pk: Conversation.objects.filter(user=user, pk=pk).order_by(),
+    User._meta.pk,
+    Conversation._meta.pk,
+)
 
 
 @dataclass(frozen=True)

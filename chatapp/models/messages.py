@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from django.db import connections, models, transaction
+from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
 from django.utils import timezone
 from django.utils.text import Truncator
@@ -13,6 +13,7 @@ from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.replies import StoredReply
 from chatapp.models.rounds import ToolRun
+from chatapp.models.statements import Insert, Update
 from chatapp.models.usage import Usage
 from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -50,31 +51,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.streaming().exclude(models.Exists(owner))
 
     def checkpoint(self, replies: Iterable["Message"]) -> None:
-        """Saves what has arrived of replies that still stream.
-
-        One statement for all of them, made by hand: the ORM takes longer to build an update than
-        the database takes to run it.
-        """
-        connection = connections[self.db]
-        meta = Message._meta
-        fields = [one for one in meta.concrete_fields if one.name in Message.GROWING]
-        sql = (
-            f"UPDATE {meta.db_table} SET {', '.join(f'{field.column} = %s' for field in fields)}"  # noqa: S608 - our own names
-            " WHERE id = %s AND ending = %s"
-        )
-        rows = [
-            (
-                *(
-                    field.get_db_prep_save(getattr(message, field.attname), connection)
-                    for field in fields
-                ),
-                meta.pk.get_db_prep_value(message.pk, connection),
-                Message.STREAMING,
-            )
-            for message in replies
-        ]
-        with transaction.atomic(self.db), connection.cursor() as cursor:
-            cursor.executemany(sql, rows)
+        """Saves what has arrived of replies, as far as they are stored as streaming."""
+        growing = [message for message in replies if message.is_streaming]
+        with transaction.atomic(self.db):
+            _GROWN.run(*growing)
 
 
 class Message(StoredReply):
@@ -84,6 +64,19 @@ class Message(StoredReply):
         USER = "user"
         ASSISTANT = "assistant"
 
+    SAID = (  # what an upstream is sent of it comes from these
+        "parent",
+        "role",
+        "is_continuation",
+        "reasoning",
+        "content",
+        "refusal",
+        "upstream",
+        "model",
+        "earlier_rounds",
+        "tool_runs",
+        "extras_record",
+    )
     OTHER_CHOICES = (  # what is stored of them again, where their reply is saved a second time
         "reasoning",
         "content",
@@ -203,17 +196,15 @@ class Message(StoredReply):
         """
         usage.message = self
         self.usage_so_far = None
+        images = [image for one in (self, *others) for image in one.image_rows()]
         with transaction.atomic():
-            self.save(force_update=True)
+            if not _ENDED.run(self):
+                raise DatabaseError("the reply is not stored any more")
             Usage.book([usage])
-            Message.objects.bulk_create(
-                others,
-                update_conflicts=True,
-                unique_fields=["id"],
-                update_fields=self.OTHER_CHOICES,
-            )
-            images = [image for one in (self, *others) for image in one.image_rows()]
-            ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
+            if others:
+                _OTHER_CHOICE.run(*others)
+            if images:
+                ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
 
     def image_rows(self) -> list[ReplyImage]:
         """Its new images as they are stored."""
@@ -237,3 +228,12 @@ class Message(StoredReply):
         other.take(reply, map(ToolRun.of, reply.tool_calls))
         other.finish(reply, ending)
         return other
+
+
+STORED = Insert(Message)
+_GROWN = Update(Message, Message.GROWING, where=("id", "ending"))
+_ENDED = Update(
+    Message,
+    [one.name for one in StoredReply._meta.local_fields if one.name not in Message.GIVEN],
+)
+_OTHER_CHOICE = Insert(Message, replacing=Message.OTHER_CHOICES)

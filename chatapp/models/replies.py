@@ -44,6 +44,7 @@ class StoredReply(models.Model):
         "reasoning_duration",
         "usage_so_far",
     )
+    GIVEN = ("streamed_by", "upstream", "model", "choice")  # as it begins, and never changed
 
     reasoning = models.TextField(blank=True)
     content = models.TextField(blank=True)

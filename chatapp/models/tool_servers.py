@@ -9,6 +9,7 @@ from django.db import models
 
 from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.secrets import SecretField, Unreadable
+from chatapp.models.statements import Query
 
 
 def validate_tool_url(value: str) -> None:
@@ -79,6 +80,10 @@ class ToolServer(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @staticmethod
+    def all_enabled() -> "list[ToolServer]":
+        return _ENABLED.all()
+
     @property
     def secret_problem(self) -> str:
         """Why what is stored for it is of no use; "" where there is nothing to say."""
@@ -117,3 +122,6 @@ class ToolServer(models.Model):
                 # The line itself stays out of the message: it may hold a password.
                 raise ValidationError(f"Line {number} does not read like {example}.")
         return pairs
+
+
+_ENABLED = Query(lambda: ToolServer.objects.filter(enabled=True))

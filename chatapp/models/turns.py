@@ -4,8 +4,7 @@ A person is given by their `User`, and whatever is asked about is looked for in 
 `worker` is the process in which the reply will stream; without one nothing new is stored.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -14,7 +13,9 @@ from django.db import IntegrityError, transaction
 
 from chatapp.models.conversations import Conversation
 from chatapp.models.messages import Message
-from chatapp.models.refusals import Refused, StillStreaming
+from chatapp.models.refusals import Refused
+from chatapp.models.statements import Query
+from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 
@@ -23,9 +24,10 @@ GONE = "That reply is not here any more. Reload the page."
 
 @dataclass(frozen=True)
 class Turn:
-    """A stored prompt and the reply to come."""
+    """A stored prompt and the reply to come, with as much of what they follow as is sent."""
 
     thread: list[Message]
+    tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
     is_repeated: bool = False
 
     @property
@@ -64,33 +66,24 @@ class Prompt:
         A tab that lost its socket sends its prompt again, and another worker may be storing it.
         Raises `Refused`.
         """
-        with suppress(StillStreaming, IntegrityError):
-            return self._store_once(user, worker)
-        return self._store_once(user, worker)
-
-    def _store_once(self, user: User, worker: UUID | None) -> Turn:
-        namesake = self._namesake()
-        if namesake is None:
+        try:
             return self._begin(user, worker, self.id or uuid4())
+        except (Refused, IntegrityError):  # looked for only now, since most prompts are new
+            if self.id is None:
+                raise
+            namesake = Message.objects.filter(pk=self.id).select_related("conversation").first()
+            if namesake is None:
+                raise
         if namesake.conversation.user_id == user.pk and namesake.content == self.text:
             return Turn(namesake.conversation.thread(namesake.pk), is_repeated=True)
         return self._begin(user, worker, uuid4())  # whoever made up that id takes no harm
 
-    def _namesake(self) -> Message | None:
-        """What is stored under its id: the same prompt, or a message that is none of its own."""
-        if self.id is None:
-            return None
-        stored = Message.objects.filter(pk=self.id)
-        if not stored.exists():  # as most often; asked alone, it takes half the time
-            return None
-        return stored.select_related("conversation").get()
-
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
         streamed_by = _admitted(user, worker)
-        upstream = Upstream.objects.offering(self.model)
+        upstream = Upstream.offering(self.model)
         with transaction.atomic():
             conversation = self._conversation_of(user)
-            thread = conversation.thread(self.parent) if self.conversation else []
+            thread = conversation.said(self.parent) if self.conversation else []
             parent = thread[-1] if thread else None
             prompt, reply = conversation.ask(
                 pk,
@@ -101,11 +94,11 @@ class Prompt:
                 streamed_by,
                 is_continuation=self.is_continuation,
             )
-        return Turn([*thread, prompt, reply])
+        return Turn([*thread, prompt, reply], _tool_servers(upstream))
 
     def _conversation_of(self, user: User) -> Conversation:
         if self.conversation:
-            return user.conversations.named(self.conversation)
+            return Conversation.own(user, self.conversation)
         return Conversation(user=user, title=Conversation.title_of(self.text))
 
 
@@ -145,12 +138,12 @@ class Retry:
         if prompt is None:
             raise Refused(GONE)
         streamed_by = _admitted(user, worker)
-        upstream = Upstream.objects.offering(self.model)
+        upstream = Upstream.offering(self.model)
         conversation = prompt.conversation
         reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
         thread = conversation.thread(reply.pk)
         thread[-1].upstream = upstream  # whose key is read
-        return Turn(thread)
+        return Turn(thread, _tool_servers(upstream))
 
 
 def _admitted(user: User, worker: UUID | None) -> UUID:
@@ -158,9 +151,19 @@ def _admitted(user: User, worker: UUID | None) -> UUID:
     if worker is None:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
     most = settings.CHATAPP_REPLIES_PER_PERSON
-    if Message.objects.streaming().filter(conversation__user=user).count() >= most:
+    if len(_WRITTEN_FOR.all(user.pk)) >= most:
         raise Refused(
             f"{most} replies are being written for you already. "
             "Stop one, or wait for its end; your text is kept."
         )
     return worker
+
+
+def _tool_servers(upstream: Upstream) -> list[ToolServer]:
+    return ToolServer.all_enabled() if upstream.offers_tools else []
+
+
+_WRITTEN_FOR = Query(
+    lambda user: Message.objects.streaming().filter(conversation__user=user).only("pk").order_by(),
+    User._meta.pk,
+)

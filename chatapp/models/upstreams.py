@@ -12,6 +12,7 @@ from django.db import models
 from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.refusals import Refused
 from chatapp.models.secrets import SecretField, Unreadable
+from chatapp.models.statements import Query
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
@@ -54,18 +55,6 @@ class ModelChoice:
 
     upstream: int  # its primary key
     name: str
-
-
-class UpstreamQuerySet(models.QuerySet["Upstream"]):
-    def offering(self, choice: ModelChoice) -> "Upstream":
-        """The upstream of the model, as far as its administrator says; raises `Refused`."""
-        upstream = self.filter(pk=choice.upstream, enabled=True).first()
-        named = upstream.named_models if upstream else ()
-        if upstream is None or (named and choice.name not in named):
-            raise Refused(NOT_OFFERED)
-        if upstream.secret_problem:
-            raise Refused(upstream.secret_problem)
-        return upstream
 
 
 class Upstream(models.Model):
@@ -129,13 +118,22 @@ class Upstream(models.Model):
     # False once it has refused `stream_options`.
     takes_usage_option = models.BooleanField(default=True, editable=False)
 
-    objects = models.Manager.from_queryset(UpstreamQuerySet)()
-
     class Meta:
         ordering = ["-from_environment", "name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @staticmethod
+    def offering(choice: ModelChoice) -> "Upstream":
+        """The upstream of the model, as far as its administrator says; raises `Refused`."""
+        upstream = _ENABLED.first(choice.upstream)
+        named = upstream.named_models if upstream else ()
+        if upstream is None or (named and choice.name not in named):
+            raise Refused(NOT_OFFERED)
+        if upstream.secret_problem:
+            raise Refused(upstream.secret_problem)
+        return upstream
 
     @property
     def named_models(self) -> Mapping[str, str]:
@@ -167,6 +165,11 @@ class Upstream(models.Model):
             name=name,
             defaults={"base_url": base_url, "api_key": api_key, "enabled": True},
         )
+
+
+_ENABLED = Query(
+    lambda pk: Upstream.objects.filter(pk=pk, enabled=True).order_by(), Upstream._meta.pk
+)
 
 
 @lru_cache(maxsize=64)  # a thread asks once for each of its replies

@@ -7,6 +7,7 @@ from typing import Any, Self
 from django.db import models
 from django.db.models.functions import Coalesce
 
+from chatapp.models.statements import Insert
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 
@@ -76,10 +77,7 @@ class Usage(models.Model):
     def book(cls, usages: Iterable[Self]) -> None:
         """Stores each as the one row of its message, in place of one that may stand there: another
         process may have ended a reply of which its own has more."""
-        counts = ["provenance", *COUNTS, *UPPER]
-        cls.objects.bulk_create(
-            usages, update_conflicts=True, unique_fields=["message"], update_fields=counts
-        )
+        _BOOKED.run(*usages)
 
     @classmethod
     def of_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
@@ -115,3 +113,6 @@ class Usage(models.Model):
 def _at_most(record: Mapping[str, Any], upper: str) -> int:
     count = record.get(upper)
     return (record[UPPER[upper]] or 0) if count is None else int(count)
+
+
+_BOOKED = Insert(Usage, replacing=("provenance", *COUNTS, *UPPER))

@@ -1,7 +1,10 @@
 """All tools of the process: what is offered, and calls that always give a result."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
+
+from channels.db import database_sync_to_async
 
 from chatapp.models import ToolServer
 from chatapp.tools.clock import CLOCK, read_clock
@@ -27,14 +30,17 @@ class Toolbox:
         self._shelves: dict[int, Shelf] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def tools(self, *, has_clock: bool = True) -> list[Tool]:
+    async def tools(
+        self, servers: Sequence[ToolServer] | None = None, *, has_clock: bool = True
+    ) -> list[Tool]:
         """The built-in tool, unless it is unwanted, and those of every enabled server that has
-        told its own.
+        told its own: of `servers`, where who asks has just read which are enabled.
 
         A server's first listing is waited for, three seconds at most; what it tells later is
         offered from then on, and `problems` says why a server offers nothing.
         """
-        servers = [server async for server in ToolServer.objects.filter(enabled=True)]
+        if servers is None:
+            servers = await database_sync_to_async(ToolServer.all_enabled)()
         await self._stock(servers)
         tools = {CLOCK.name: CLOCK} if has_clock else {}
         for server in servers:
@@ -44,7 +50,7 @@ class Toolbox:
 
     async def problems(self) -> list[str]:
         """A sentence for each enabled server that offers nothing at the moment."""
-        servers = [server async for server in ToolServer.objects.filter(enabled=True)]
+        servers = await database_sync_to_async(ToolServer.all_enabled)()
         await self._stock(servers)
         return [problem for server in servers if (problem := self._listing(server).problem)]
 
@@ -73,7 +79,7 @@ class Toolbox:
         if self._closing:
             await asyncio.wait(self._closing)
 
-    async def _stock(self, servers: list[ToolServer]) -> None:
+    async def _stock(self, servers: Sequence[ToolServer]) -> None:
         """Makes the shelves those of `servers`, and waits a little for first listings."""
         usable = [server for server in servers if not server.secret_problem]
         wanted = {server.pk: ServerSettings.of(server) for server in usable}

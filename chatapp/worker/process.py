@@ -17,10 +17,9 @@ from chatapp.fairness.allowance import Allowances
 from chatapp.fairness.turns import OneAtATime
 from chatapp.generation import Generation, Toolless
 from chatapp.journal import Journal, Segment
-from chatapp.models import Message
+from chatapp.models import Message, Turn
 from chatapp.tools import close_shared_toolbox
 from chatapp.upstream.client import UpstreamClient
-from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.viewers import Viewer, Viewers
 from chatapp.worker.changes import Changes
 from chatapp.worker.draining import Draining
@@ -76,23 +75,22 @@ class Worker:
         """Whether the database could be reached about a second ago."""
         return self._heartbeat.database_answers
 
-    def start(self, message: Message, history: list[ChatMessage], viewer: Viewer) -> Generation:
-        """Streams what `message` is to become; `viewer` and those that show it wait for it."""
-        showing = self.viewers.showing(message.conversation_id)
+    def start(self, turn: Turn, viewer: Viewer) -> Generation:
+        """Streams its reply; `viewer` and those that show it wait for it."""
+        showing = self.viewers.showing(turn.conversation.pk)
         generation = Generation(
-            message,
-            history,
+            turn,
             self.client,
             self.replies.pace,
             self._toolless,
             showing,
-            self._journal.open(message.pk) if self._journal else Segment.off(),
+            self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
         )
         for one in {viewer, *showing}:
             generation.audience.join(one)
         self.replies.add(generation)
         self._writing.start(self._run(generation))
-        self._tell_of_turn(message)
+        self._tell_of_turn(turn.reply)
         return generation
 
     async def until_saved(self) -> None:

@@ -1,16 +1,22 @@
 """What is asked of a model: stored once, sent with what came before, only where it is offered."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import SyncToAsync
 from django.test import Client
 
 from chatapp import catalogue
+from chatapp.generation import storing
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.worker import worker
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role, usage
 from tests.stored import saved
 from tests.tab import Tab
+
+READING = SyncToAsync.single_thread_executor
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,6 +36,26 @@ async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeU
     assert message.conversation.title == "Why is the sky blue?"
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.usage.total_tokens == 30
+
+
+async def test_a_turn_goes_to_the_database_twice(
+    tab: Tab, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is stored and as it has ended; each way there and back costs as much as it writes."""
+    upstream = f"{connected.pk}/any"
+    await tab.ask("One", model=upstream)
+    await tab.until_ended()
+    conversation = str((await Conversation.objects.aget()).pk)
+    submit, ways = ThreadPoolExecutor.submit, []
+
+    def counted(thread: ThreadPoolExecutor, *work: Any) -> Future[Any]:
+        ways.append("there") if thread in (storing.thread, READING) else None
+        return submit(thread, *work)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
+    await tab.ask("Two", conversation=conversation, model=upstream)
+    await tab.until_ended()
+    assert len(ways) == 2
 
 
 async def test_the_upstream_gets_the_key_the_model_and_the_thread(

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 
 from chatapp.generation import Generation, Pace, Toolless
 from chatapp.journal import Segment
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
 from chatapp.upstream.client import UpstreamClient
 from chatapp.viewers import Showing
 from tests.viewers.doubles import Recorder
@@ -25,9 +25,10 @@ class Desk:
     toolless: Toolless = field(default_factory=set)
     showing: Showing = field(default_factory=Showing)
 
-    async def ask(self) -> Message:
-        reply: Message = await database_sync_to_async(self._asked)()
-        return reply
+    async def ask(self) -> Turn:
+        prompt = Prompt("Why?", ModelChoice(self.upstream.pk, "m"))
+        turn: Turn = await database_sync_to_async(prompt.store)(self.alice, uuid4())
+        return turn
 
     async def generation(self) -> tuple[Generation, Recorder]:
         """One that is to be run, and a viewer that shows it and waits for it."""
@@ -35,7 +36,6 @@ class Desk:
         self.showing.add(viewer)
         generation = Generation(
             await self.ask(),
-            [{"role": "user", "content": "Why?"}],
             self.client,
             Pace(),
             self.toolless,
@@ -44,10 +44,6 @@ class Desk:
         )
         generation.audience.join(viewer)
         return generation, viewer
-
-    def _asked(self) -> Message:
-        conversation = Conversation(user=self.alice, title="Sky")
-        return conversation.ask(uuid4(), "Why?", None, self.upstream, "m", uuid4())[1]
 
 
 @pytest.fixture

@@ -37,12 +37,12 @@ def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstre
 
 
 def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstream) -> None:
-    assert Upstream.objects.offering(ModelChoice(gateway.pk, "any")) == gateway
+    assert Upstream.offering(ModelChoice(gateway.pk, "any")) == gateway
     Upstream.objects.update(offered_models="one\ntwo")
-    assert Upstream.objects.offering(ModelChoice(gateway.pk, "two")) == gateway
+    assert Upstream.offering(ModelChoice(gateway.pk, "two")) == gateway
     for other in ("any", "tw", "one two", "TWO"):
         with pytest.raises(Refused, match="not offered any more"):
-            Upstream.objects.offering(ModelChoice(gateway.pk, other))
+            Upstream.offering(ModelChoice(gateway.pk, other))
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -55,11 +55,11 @@ def test_an_upstream_that_is_disabled_or_gone_offers_nothing(
     else:
         gateway.delete()
     with pytest.raises(Refused, match="not offered any more"):
-        Upstream.objects.offering(choice)
+        Upstream.offering(choice)
 
 
 def test_an_upstream_whose_key_cannot_be_read_says_so(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
     with pytest.raises(Refused, match="SECRET_KEY is another"):
-        Upstream.objects.offering(ModelChoice(gateway.pk, "any"))
+        Upstream.offering(ModelChoice(gateway.pk, "any"))

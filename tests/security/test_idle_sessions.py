@@ -73,7 +73,7 @@ def test_chatting_is_use(alices: Client, clock: Clock) -> None:
     key = alices.session.session_key
     assert key
     Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
-    idle_sessions.use_by_key(key)
+    idle_sessions.used_by(key)
     assert ends_in() > 13 * DAY
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from chatapp.cluster import Beating, Sighting
 from chatapp.cluster.heartbeat import Shown
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models import Message, ModelChoice, Prompt, Turn, Upstream, User
 from chatapp.worker import Worker
 from tests.cluster.network import Network
 from tests.viewers.doubles import Recorder
@@ -62,16 +62,15 @@ class Company:
         self.workers = [Worker(self.network.bus(), heart) for heart in self.hearts]
 
     async def ask(self, worker: Worker) -> Message:
-        """A prompt of Alice's, and the reply that is to stream in this worker."""
-        reply: Message = await database_sync_to_async(self._asked)(worker.id)
-        return reply
+        """The reply to a prompt of Alice's, which is to stream in this worker."""
+        return (await self._turn(worker)).reply
 
     async def begin(self, worker: Worker) -> tuple[Message, Reader]:
         """A reply that streams in this worker, and the tab that asked for it."""
-        reply = await self.ask(worker)
-        reader = await self.open(worker, reply.conversation_id)
-        worker.start(reply, [{"role": "user", "content": "Why?"}], reader)
-        return reply, reader
+        turn = await self._turn(worker)
+        reader = await self.open(worker, turn.conversation.pk)
+        worker.start(turn, reader)
+        return turn.reply, reader
 
     async def open(self, worker: Worker, conversation: UUID) -> Reader:
         reader = Reader(self.alice, worker)
@@ -88,9 +87,10 @@ class Company:
                     async for event in events:
                         await worker.hearing.act(event)
 
-    def _asked(self, owner: UUID) -> Message:
-        conversation = Conversation(user=self.alice, title="Sky")
-        return conversation.ask(uuid4(), "Why?", None, self.upstream, "m", owner)[1]
+    async def _turn(self, worker: Worker) -> Turn:
+        prompt = Prompt("Why?", ModelChoice(self.upstream.pk, "m"))
+        turn: Turn = await database_sync_to_async(prompt.store)(self.alice, worker.id)
+        return turn
 
 
 @pytest.fixture

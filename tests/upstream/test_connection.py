@@ -85,8 +85,13 @@ async def test_what_came_before_is_to_be_read(stream: Stream) -> None:
 async def test_who_takes_does_so_where_it_was_offered(stream: Stream) -> None:
     """Or its log lines would name whatever reply opened the connection."""
     names = []
+
+    def take(_data: bytes) -> bool:
+        names.append(reply.get())
+        return True
+
     reply.set("mine")
-    offered = asyncio.create_task(stream.offer(lambda _: names.append(reply.get()) is None, None))
+    offered = asyncio.create_task(stream.offer(take, None))
     await asyncio.sleep(0)
     reply.set("another")
     stream.data_received(b"one")

@@ -27,6 +27,7 @@ from chatapp.chat.screen import Screen
 from chatapp.close_codes import CloseCode
 from chatapp.fairness.allowance import Allowance
 from chatapp.models import Refused, User
+from chatapp.viewers import WRITE, Write
 from chatapp.worker import worker
 
 logger = logging.getLogger(__name__)
@@ -108,6 +109,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
         self._is_closed = True
         await super().close(None if code is None else int(code), reason)  # autobahn wants no enum
+
+    @property
+    def write(self) -> Write | None:
+        """The way straight to the socket, which a server may offer."""
+        write: Write | None = self.scope.get("extensions", {}).get(WRITE)
+        return write
 
     async def show(self, frame: str) -> None:
         # Daphne raises where the socket is gone and `disconnect` not here yet.

@@ -18,6 +18,8 @@ LEASE_SECONDS = 5.0
 class Follower(Watcher):
     """Another worker on one reply."""
 
+    write = None
+
     def __init__(self, worker: UUID, reply: UUID, audience: Audience, bus: Bus) -> None:
         self.worker = worker
         self.reply = reply

@@ -33,16 +33,16 @@ class Flushes:
         self._task: asyncio.Task[None] | None = None
         self._drawing: asyncio.Task[None] | None = None
 
-    async def soon(self, read_at: float) -> None:
+    def soon(self, read_at: float) -> None:
         """Flushes what was read then, now or as soon as the last flush is old enough."""
         if not self._audience.is_watching:
             return
         self._unshown_since = self._unshown_since or read_at
-        if self._next:
+        if self._next or self._task:
             return
-        early = self._flushed_at + self._interval - time.monotonic()
+        early = self._flushed_at + self._interval - read_at
         if early <= 0:
-            await self.now()
+            self._at_once()
         else:
             self._later(early)
 
@@ -75,17 +75,38 @@ class Flushes:
         async with self._pace.one_at_a_time, self._showing:
             await self._flush()
 
+    def _at_once(self) -> None:
+        """Flushes in this turn of the event loop, where nothing is to be waited for."""
+        self._next = None
+        if self._showing.locked() or not self._audience.takes_at_once:
+            self._start(self.now)
+            return
+        read_at = self._unshown_since
+        if frame := self._changes():
+            self._audience.show_at_once(frame)
+            self._observe(read_at)
+        self._draw()
+        self._go_on_with_rest()
+
     async def _flush(self) -> None:
+        read_at = self._unshown_since
+        if frame := self._changes():
+            await self._audience.show(frame)
+            self._observe(read_at)
+        self._draw()
+
+    def _changes(self) -> str:
         self._flushed_at = time.monotonic()
-        read_at, self._unshown_since = self._unshown_since, None
+        self._unshown_since = None
         frame = self._live.changes()
         self._rendering += 0.2 * (time.monotonic() - self._flushed_at - self._rendering)
         self._interval = self._pace.interval(self._rendering)
-        if frame:
-            await self._audience.show(frame)
-            if read_at:
-                metrics.added_latency.observe(time.monotonic() - read_at)
-        self._draw()
+        return frame
+
+    @staticmethod
+    def _observe(read_at: float | None) -> None:
+        if read_at:
+            metrics.added_latency.observe(time.monotonic() - read_at)
 
     def _draw(self) -> None:
         if self._live.has_jobs and (self._drawing is None or self._drawing.done()):
@@ -101,17 +122,21 @@ class Flushes:
                     await self._audience.show(frame)
 
     def _later(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._next = loop.call_later(seconds, self._start, self.now)
+        self._next = asyncio.get_running_loop().call_later(seconds, self._at_once)
 
     def _go_on_with_rest(self) -> None:
         if self._live.is_behind and not self._next:
-            loop = asyncio.get_running_loop()
-            self._next = loop.call_soon(self._start, self._rest)
+            self._next = asyncio.get_running_loop().call_soon(self._start, self._rest)
 
     def _start(self, flush: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._next = None
         self._task = asyncio.create_task(flush())
+        self._task.add_done_callback(self._started)
+
+    def _started(self, _task: asyncio.Task[None]) -> None:
+        self._task = None
+        if self._unshown_since and not self._next:  # it came while the task was showing
+            self._later(self._interval)
 
     async def _rest(self) -> None:
         await self._turn()

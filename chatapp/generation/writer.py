@@ -150,22 +150,33 @@ class Writer:
         asked = Asked.of(self._messages, options.tools)
         self._cost.ask(asked)
         self._journal.ask(asked, options.choices)
-        async with self._client.stream(endpoint, model, self._messages, options) as batches:
+        opened = self._client.stream(endpoint, model, self._messages, options, self._take_at_once)
+        async with opened as batches:
             self._is_streaming = True
             async for events in batches:
-                read_at = time.monotonic()
                 if self._reads_for_usage_only:
                     events = [event for event in events if isinstance(event, UsageReported)]
-                self._journal.append(events)
-                for event in events:
-                    self._apply(event)
-                self.is_dirty = True
-                await self._flushes.soon(read_at)
+                self._take(events)
                 if len(events) > MANY_EVENTS:  # as many as a model never writes at once
                     await asyncio.sleep(len(events) * SECONDS_AN_EVENT)
                 if self._reads_for_usage_only and self.reply.usage:
                     break
         self._is_streaming = False
+
+    def _take_at_once(self, events: list[Event]) -> bool:
+        if self._reads_for_usage_only or len(events) > MANY_EVENTS:
+            return False
+        self._take(events)
+        return True
+
+    def _take(self, events: list[Event]) -> None:
+        """What one read brought: kept, folded and shown."""
+        read_at = time.monotonic()
+        self._journal.append(events)
+        for event in events:
+            self._apply(event)
+        self.is_dirty = True
+        self._flushes.soon(read_at)
 
     def _apply(self, event: Event) -> None:
         self.reply.apply(event)

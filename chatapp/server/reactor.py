@@ -26,6 +26,10 @@ class WriteFirstReactor(AsyncioSelectorReactor):
         self._to_write: set[Any] = set()
         super().__init__(loop)
 
+    def is_writing(self, writer: Any) -> bool:
+        """Whether something of it waits to be written."""
+        return writer in self._to_write or writer in self._writers
+
     def addWriter(self, writer: Any) -> None:
         if writer not in self._to_write:
             self._to_write.add(writer)

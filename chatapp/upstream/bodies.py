@@ -21,9 +21,18 @@ def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
 
     Iterating raises `UpstreamFailed` for what can't or must not be unpacked.
     """
-    raw = cast(AsyncGenerator[bytes], response.aiter_raw())
-    coding = response.headers.get("content-encoding", "identity").strip().lower()
-    return raw if coding in ("", "identity") else _unpacked(raw, coding)
+    # Not httpx's own way to it, which leaves out that an empty part came.
+    raw = cast(AsyncGenerator[bytes], aiter(cast(httpx.AsyncByteStream, response.stream)))
+    return raw if is_plain(response) else _unpacked(raw, _coding(response))
+
+
+def is_plain(response: httpx.Response) -> bool:
+    """Whether the bytes of the body are what is meant."""
+    return _coding(response) in ("", "identity")
+
+
+def _coding(response: httpx.Response) -> str:
+    return str(response.headers.get("content-encoding", "")).strip().lower()
 
 
 async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[bytes]:

@@ -24,7 +24,7 @@ from chatapp.upstream.bodies import read_at_most
 from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
 from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
-from chatapp.upstream.streams import ReplyBody
+from chatapp.upstream.streams import AtOnce, ReplyBody
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.dialects import NO_OPTIONS, ChatMessage, RequestOptions
 from chatapp.upstream.wire.endpoint import Endpoint
@@ -88,8 +88,12 @@ class UpstreamClient:
         model: str,
         messages: Sequence[ChatMessage],
         options: RequestOptions = NO_OPTIONS,
+        at_once: AtOnce | None = None,
     ) -> AsyncIterator[AsyncIterator[list[Event]]]:
         """Ask for a reply; iterate over what is given for the events, a list for each read.
+
+        Where it can be, `at_once` is offered them before, in the turn of the event loop in which
+        they came; what it takes, by returning True, is not iterated over.
 
         The block is entered when the response's headers are there or the request has failed.
         Leaving it, in whatever way, closes the upstream connection at once, unless the response
@@ -114,7 +118,8 @@ class UpstreamClient:
         try:
             decoder = EventDecoder(endpoint.secret, options.choices)
             silence = self._longest_silence(endpoint)
-            batches = ReplyBody(response, decoder, silence, self._usage_seconds).events()
+            body = ReplyBody(response, decoder, silence, self._usage_seconds, at_once)
+            batches = body.events()
             async with aclosing(_after(refused, batches) if refused else batches) as events:
                 yield events
         finally:

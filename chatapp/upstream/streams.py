@@ -6,9 +6,9 @@ and closed by the client.
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -16,14 +16,16 @@ from chatapp.upstream.bodies import (
     WHOLE_BODY_SECONDS,
     after_start,
     beginning_of,
+    is_plain,
     joined,
     media_type,
     reads,
 )
 from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
+from chatapp.upstream.network import BODY, Body
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed
-from chatapp.upstream.wire.events import Event, Failed, TimedOut, UsageReported
+from chatapp.upstream.wire.events import Event, Failed, TimedOut
 from chatapp.upstream.wire.sse import is_stream
 
 TAIL_SECONDS = 5.0  # for [DONE] and the like, where the usage is known
@@ -32,7 +34,12 @@ MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stre
 _END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
 
 
-@dataclass(frozen=True, slots=True)
+# Is given a read's events in the turn of the event loop in which it came; returns whether it took
+# them. Those it did not take come by the iteration.
+AtOnce = Callable[[list[Event]], bool]
+
+
+@dataclass(slots=True)
 class ReplyBody:
     """A response whose headers are there."""
 
@@ -40,6 +47,8 @@ class ReplyBody:
     decoder: EventDecoder
     silence_seconds: float  # without a byte, until it is given up
     usage_seconds: float  # once the model has finished, for the usage that may follow
+    at_once: AtOnce | None = None
+    _not_taken: list[Event] = field(default_factory=list, init=False)
 
     def events(self) -> AsyncGenerator[list[Event]]:
         """Iterate over what is given for the events, a list for each read."""
@@ -66,22 +75,26 @@ class ReplyBody:
         """Yield the events of an event stream."""
         decoder = self.decoder
         last: list[Event] = [Failed(UpstreamError(ErrorKind.EMPTY))]
-        was_cut = has_usage = False
+        was_cut = False
+        takes_at_once = self.at_once is not None and is_plain(self.response)
+        direct: Body | None = self.response.extensions.get(BODY) if takes_at_once else None
         async with aclosing(body):
             try:
                 async for data in body:
                     last = []
-                    if events := decoder.receive_data(data):
-                        has_usage = has_usage or _has_usage(events)
+                    events = self._not_taken + decoder.receive_data(data)
+                    self._not_taken = []
+                    if events:
                         yield events
+                    if decoder.has_finished or decoder.is_over:
+                        seconds = TAIL_SECONDS if decoder.has_usage else self.usage_seconds
+                        async with aclosing(_tail(body, decoder, seconds)) as tail:
+                            async for events in tail:
+                                yield events
                         if decoder.has_finished or decoder.is_over:
-                            seconds = TAIL_SECONDS if has_usage else self.usage_seconds
-                            async with aclosing(_tail(body, decoder, seconds)) as tail:
-                                async for events in tail:
-                                    has_usage = has_usage or _has_usage(events)
-                                    yield events
-                            if decoder.has_finished or decoder.is_over:
-                                break
+                            break
+                    if direct:
+                        direct.at_once = self._take
             except httpx.ReadTimeout:
                 last = [TimedOut(self.silence_seconds)]
                 was_cut = True
@@ -93,6 +106,15 @@ class ReplyBody:
                 was_cut = True
         if events := [*decoder.close(was_cut), *last]:
             yield events
+
+    def _take(self, data: bytes) -> bool:
+        """Take a part of an event stream at once; returns whether the next may come so, too."""
+        assert self.at_once
+        events = self.decoder.receive_data(data)
+        if events and not self.at_once(events):
+            self._not_taken = events
+            return False
+        return not (self.decoder.has_finished or self.decoder.is_over)
 
     async def _whole(
         self, start: bytes, body: AsyncGenerator[bytes]
@@ -128,7 +150,7 @@ async def _tail(
             if not data:
                 return
             if events := decoder.receive_data(data):
-                if _has_usage(events):
+                if decoder.has_usage:
                     deadline = min(deadline, loop.time() + TAIL_SECONDS)
                 yield events
             if not (decoder.has_finished or decoder.is_over):
@@ -136,7 +158,3 @@ async def _tail(
         async with asyncio.timeout(_END_OF_BODY_SECONDS):
             async for _ in body:
                 pass
-
-
-def _has_usage(events: list[Event]) -> bool:
-    return any(isinstance(event, UsageReported) for event in events)

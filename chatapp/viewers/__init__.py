@@ -5,7 +5,7 @@ reply that began while it showed its conversation, wherever it has moved since. 
 writes a reply nor where else it is watched: an audience takes any `Watcher`.
 """
 
-from chatapp.viewers.audience import Audience, Viewer, Watcher, show_to
+from chatapp.viewers.audience import WRITE, Audience, Viewer, Watcher, Write, show_to
 from chatapp.viewers.viewers import Showing, Viewers
 
-__all__ = ["Audience", "Showing", "Viewer", "Viewers", "Watcher", "show_to"]
+__all__ = ["WRITE", "Audience", "Showing", "Viewer", "Viewers", "Watcher", "Write", "show_to"]

@@ -2,15 +2,24 @@
 
 import asyncio
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 from uuid import UUID
 
 from chatapp.fairness.turns import Share
 
+FEW = 4  # tabs, which can be shown a frame in one turn of the event loop
+
+WRITE = "chatapp.write"  # the extension of a socket's ASGI scope that is such a `Write`
+Write = Callable[[str], None]
+
 
 class Watcher(Protocol):
     """Whoever takes a reply's frames."""
+
+    @property
+    def write(self) -> Write | None:
+        """Shows a frame before it returns; None where that can't be."""
 
     async def show(self, frame: str) -> None: ...
 
@@ -54,6 +63,19 @@ class Audience:
     @property
     def is_watching(self) -> bool:
         return bool(self._showing or self._following)
+
+    @property
+    def takes_at_once(self) -> bool:
+        """Whether a frame can be shown in this turn of the event loop: to a tab or two, mostly."""
+        if self._following or len(self._showing) > FEW:
+            return False
+        return all(watcher.write for watcher in self._showing)
+
+    def show_at_once(self, frame: str) -> None:
+        self.sequence += 1
+        for watcher in self._showing:
+            assert watcher.write
+            watcher.write(frame)
 
     def join(self, watcher: Watcher) -> None:
         """`watcher` waits for this reply: the upstream stays open for it."""

@@ -29,7 +29,7 @@ class Writing:
 
     async def write(self, text: str) -> None:
         self.live.append("answer", text)
-        await self.flushes.soon(time.monotonic())
+        self.flushes.soon(time.monotonic())
 
     @property
     def shown(self) -> str:
@@ -84,3 +84,40 @@ async def test_the_last_shows_all_there_is(writing: Writing) -> None:
     assert "two" in writing.shown
     assert not writing.live.is_behind
     assert not writing.live.has_jobs
+
+
+class Far(Recorder):
+    """A tab that takes its frames when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_take = asyncio.Event()
+
+    write = None  # type: ignore[assignment]
+
+    async def show(self, frame: str) -> None:
+        await self.may_take.wait()
+        self.frames.append(frame)
+
+
+async def test_what_comes_while_a_frame_is_on_its_way_is_shown_after_it(writing: Writing) -> None:
+    far = Far()
+    writing.showing.add(far)
+    await writing.write("One ")
+    await asyncio.sleep(0)
+    await writing.write("two ")
+    await writing.write("three")  # and nothing more comes
+    far.may_take.set()
+    async with asyncio.timeout(10):
+        while "three" not in "".join(far.frames):  # noqa: ASYNC110 - time passes
+            await asyncio.sleep(0.001)
+    assert writing.viewer.frames == far.frames
+
+
+async def test_a_few_tabs_are_shown_it_before_the_loop_turns(writing: Writing) -> None:
+    others = [Recorder() for _ in range(3)]
+    writing.showing.update(others)
+    writing.live.append("answer", "One")
+    writing.flushes.soon(time.monotonic())
+    for viewer in (writing.viewer, *others):
+        assert "One" in "".join(viewer.frames)

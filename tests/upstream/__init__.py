@@ -33,9 +33,22 @@ def reply_of(*reads: bytes, choice: int = 0) -> Reply:
     return folded(events_of(*reads), choice)
 
 
+class EagerClient(UpstreamClient):
+    """One that `ask` asks to give the events at once."""
+
+
 async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:
-    async with client.stream(endpoint, "m", MESSAGES) as reads:
-        return [event async for events in reads for event in events]
+    seen: list[Event] = []
+
+    def take(events: list[Event]) -> bool:
+        seen.extend(events)
+        return True
+
+    at_once = take if isinstance(client, EagerClient) else None
+    async with client.stream(endpoint, "m", MESSAGES, at_once=at_once) as reads:
+        async for events in reads:
+            seen += events
+    return seen
 
 
 async def reply_to(client: UpstreamClient, endpoint: Endpoint) -> Reply:

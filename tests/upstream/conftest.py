@@ -26,8 +26,16 @@ def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
 
 
 @pytest.fixture
-async def client(transports: list[Transport]) -> AsyncIterator[UpstreamClient]:
-    client = UpstreamClient()
+def client_kind() -> type[UpstreamClient]:
+    """Of clients; modules whose tests are of all kinds say so."""
+    return UpstreamClient
+
+
+@pytest.fixture
+async def client(
+    transports: list[Transport], client_kind: type[UpstreamClient]
+) -> AsyncIterator[UpstreamClient]:
+    client = client_kind()
     yield client
     await client.aclose()
 

@@ -33,7 +33,13 @@ from tests.fake_upstream import (
     paced,
     usage,
 )
-from tests.upstream import MESSAGES, WHOLE, ask, failure, folded, reply_to
+from tests.upstream import MESSAGES, WHOLE, EagerClient, ask, failure, folded, reply_to
+
+
+@pytest.fixture(params=[UpstreamClient, EagerClient], ids=["iterated", "at once"])
+def client_kind(request: pytest.FixtureRequest) -> type[UpstreamClient]:
+    kind: type[UpstreamClient] = request.param
+    return kind
 
 
 async def test_an_answer_that_is_json_is_taken_as_the_whole_reply(
@@ -195,9 +201,12 @@ async def test_an_empty_body_fails_as_empty(
 
 @pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
 async def test_a_stream_that_stalls_times_out(
-    endpoint: Endpoint, upstream: FakeUpstream, beginning: list[bytes]
+    client_kind: type[UpstreamClient],
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    beginning: list[bytes],
 ) -> None:
-    client = UpstreamClient(idle_seconds=0.05)
+    client = client_kind(idle_seconds=0.05)
     upstream.script(*beginning, Stall())
     events = await ask(client, endpoint)
     assert events[-1] == TimedOut(0.05)
@@ -223,9 +232,9 @@ async def test_usage_is_waited_for_as_long_as_the_stream_is_open(
 
 
 async def test_usage_that_does_not_come_is_not_waited_for_without_end(
-    endpoint: Endpoint, upstream: FakeUpstream
+    client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
-    client = UpstreamClient(usage_seconds=0.05)
+    client = client_kind(usage_seconds=0.05)
     upstream.script(delta("x"), finish(), Stall())
     reply = await reply_to(client, endpoint)
     assert (reply.ending, reply.usage) == (Ending.COMPLETE, None)
@@ -233,10 +242,13 @@ async def test_usage_that_does_not_come_is_not_waited_for_without_end(
 
 
 async def test_where_the_usage_is_known_the_rest_is_not_waited_for_long(
-    endpoint: Endpoint, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+    client_kind: type[UpstreamClient],
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streams, "TAIL_SECONDS", 0.05)
-    client = UpstreamClient(usage_seconds=math.inf)
+    client = client_kind(usage_seconds=math.inf)
     for steps in ([finish(), usage()], [usage(), finish()]):
         upstream.script(delta("x"), *steps, Stall())
         assert (await reply_to(client, endpoint)).usage
@@ -244,9 +256,9 @@ async def test_where_the_usage_is_known_the_rest_is_not_waited_for_long(
 
 
 async def test_pings_after_the_finish_hold_nothing_up(
-    endpoint: Endpoint, upstream: FakeUpstream
+    client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
-    client = UpstreamClient(usage_seconds=0.05)
+    client = client_kind(usage_seconds=0.05)
     upstream.script(delta("x"), finish(), *paced([b": ping\n\n"] * 1000, 0.01), Stall())
     assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
     assert (await (await upstream.until_requested()).until_closed()).was_streaming
@@ -272,4 +284,45 @@ async def test_an_upstream_that_leaves_the_body_open_after_done_is_closed(
 ) -> None:
     upstream.script(delta("x"), finish(), done(), Stall())
     assert (await reply_to(client, endpoint)).ending is Ending.COMPLETE
+    await (await upstream.until_requested()).until_closed()
+
+
+async def test_what_is_not_taken_at_once_comes_by_the_iteration_and_in_order(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    words = [f"w{number} " for number in range(40)]
+    steps = [step for word in words for step in (delta(word), Delay(0.002))]
+    upstream.script(*steps, finish(), usage(), done())
+    seen: list[Event] = []
+    ways: list[str] = []
+
+    def take(events: list[Event]) -> bool:
+        is_taken = len(ways) % 3 > 0
+        if is_taken:
+            ways.append("at once")
+            seen.extend(events)
+        return is_taken
+
+    async with client.stream(endpoint, "m", MESSAGES, at_once=take) as reads:
+        async for events in reads:
+            ways.append("iterated")
+            seen += events
+    reply = folded(seen)
+    assert (reply.answer, reply.ending) == ("".join(words), Ending.COMPLETE)
+    assert set(ways) == {"at once", "iterated"}
+    again = await reply_to(client, endpoint)
+    assert again.ending is Ending.COMPLETE
+    assert len({request.connection for request in upstream.requests}) == 1
+
+
+async def test_an_error_in_taking_at_once_is_raised_to_who_iterates(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> None:
+    pause = Pause()
+    upstream.script(delta("a"), pause, delta("b"), Stall())
+    async with client.stream(endpoint, "m", MESSAGES, at_once=lambda _: bool(1 / 0)) as reads:
+        assert AnswerDelta("a") in await anext(aiter(reads))
+        pause.release()
+        with pytest.raises(ZeroDivisionError):
+            await anext(aiter(reads))
     await (await upstream.until_requested()).until_closed()

@@ -16,8 +16,11 @@ class Recorder:
         self.caught_up: list[UUID] = []
         self.closed: int | None = None
 
-    async def show(self, frame: str) -> None:
+    def write(self, frame: str) -> None:
         self.frames.append(frame)
+
+    async def show(self, frame: str) -> None:
+        self.write(frame)
 
     async def catch_up(self, conversation: UUID) -> None:
         self.caught_up.append(conversation)
@@ -33,6 +36,6 @@ class Reader(Recorder):
         super().__init__()
         self.page = Page(html)
 
-    async def show(self, frame: str) -> None:
-        await super().show(frame)
+    def write(self, frame: str) -> None:
+        super().write(frame)
         self.page.swap(frame)

@@ -75,7 +75,7 @@ class Command(BaseCommand):
         from daphne.ws_protocol import WebSocketFactory
 
         from chatapp.server.http_protocol import BoundedFactory
-        from chatapp.server.socket_protocol import SocketProtocol
+        from chatapp.server.socket_protocol import Server, SocketProtocol
 
         WebSocketFactory.protocol = SocketProtocol
         # Daphne has no other way to say which one it takes.
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         endpoints = build_endpoint_description_strings(host=settings.HOST, port=settings.PORT)
         if self.demo_key:
             endpoints += build_endpoint_description_strings(host="127.0.0.1", port=0)
-        return daphne.server.Server(
+        return Server(
             self._application(),
             endpoints=endpoints,
             signal_handlers=False,

@@ -53,12 +53,13 @@ class EventDecoder:
     asked_choices: int = 1  # the request's `n`
     has_finished: bool = field(default=False, init=False)  # all choices have a finish_reason
     is_over: bool = field(default=False, init=False)  # [DONE] or a failure has come
+    has_usage: bool = field(default=False, init=False)  # that was reported
     _sse: sse.Decoder = field(default_factory=sse.Decoder, init=False)
     _choices: dict[int, ChoiceDecoder] = field(default_factory=dict, init=False)
     _has_started: bool = field(default=False, init=False)
     _service: ServiceNamed = field(default=ServiceNamed("", ""), init=False)
     _received: int = field(default=0, init=False)
-    _has_usage: bool = field(default=False, init=False)
+    _has_counted: bool = field(default=False, init=False)  # more than zeros
     _source_lists: dict[str, SourceReader] = field(default_factory=dict, init=False)
     _left_out: list[str] = field(default_factory=list, init=False)  # not told yet
     _broken: int = field(default=0, init=False)
@@ -252,8 +253,8 @@ class EventDecoder:
         if usage is None:
             return
         counted = usage.counted()
-        if counted and (counted.total_tokens or not self._has_usage):
-            self._has_usage = bool(counted.total_tokens)
+        if counted and (counted.total_tokens or not self._has_counted):
+            self.has_usage, self._has_counted = True, bool(counted.total_tokens)
             events.append(UsageReported(counted))
         if number := usage.sources():
             events.append(SourcesCounted(number))

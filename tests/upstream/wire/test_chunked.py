@@ -1,0 +1,61 @@
+"""Chunked bodies, cut anywhere: what they hold, and what is left to whoever knows the rest."""
+
+import pytest
+
+from chatapp.upstream.wire.chunked import BrokenCoding, Decoder
+
+PARTS = [b"data: 1\n\n", b"\r\n", b"0\r\n\r\n", b"x" * 300]
+CHUNKS = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in PARTS)
+
+
+def decoded(*reads: bytes) -> tuple[bytes, bytes]:
+    """The part of the body that is taken, and what is left."""
+    decoder, body, left = Decoder(), b"", b""
+    for data in reads:
+        if decoder.is_over:
+            left += data
+        elif data:
+            body += decoder.receive_data(data)
+    return body, decoder.rest + left
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"0\r\n\r\n",
+        b"0\r\nServer-Timing: x\r\n\r\n",
+        b"5;name=value\r\nHello\r\n0\r\n\r\n",
+        b"05\r\nHello\r\n",
+        b"5\nHello\n",
+        b"+5\r\nHello\r\n",
+        b"no chunk",
+        b"\r\n",
+        b"f" * 16 + b"\r\n",
+    ],
+)
+def test_what_is_no_plain_chunk_is_left_however_it_is_cut(rest: bytes) -> None:
+    data = CHUNKS + rest
+    expected = (b"".join(PARTS), rest)
+    assert decoded(data) == expected
+    assert decoded(*(bytes([one]) for one in data)) == expected
+    for cut in range(len(data)):
+        assert decoded(data[:cut], data[cut:]) == expected
+
+
+def test_a_part_is_given_as_soon_as_it_came() -> None:
+    decoder = Decoder()
+    came = [decoder.receive_data(data) for data in (b"5\r", b"\nHe", b"llo", b"\r", b"\n3\r\na")]
+    assert came == [b"", b"He", b"llo", b"", b"a"]
+
+
+@pytest.mark.parametrize("end", [b"xx", b"\n\n", b"\rx", b"0\r\n"])
+def test_a_chunk_that_does_not_end_where_it_says_is_broken_however_it_is_cut(end: bytes) -> None:
+    data = b"5\r\nHello" + end
+    for cut in range(len(data)):
+        with pytest.raises(BrokenCoding):
+            decoded(data[:cut], data[cut:])
+
+
+def test_a_cut_inside_a_chunk_leaves_nothing() -> None:
+    assert decoded(b"5\r\nHel") == (b"Hel", b"")
+    assert decoded(b"5\r\nHello\r") == (b"Hello", b"")

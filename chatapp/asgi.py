@@ -6,20 +6,20 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-pages = get_asgi_application()
+django.setup(set_prefix=False)
 
-# The models load with the pages' application.
+# They import the models.
 from chatapp.chat.consumer import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
-from chatapp.server.page_threads import PageThreads  # noqa: E402
+from chatapp.server.pages import Pages  # noqa: E402
 from chatapp.server.response_headers import ResponseHeaders  # noqa: E402
 
 
@@ -31,7 +31,7 @@ async def refuse(scope: Any, receive: Any, send: Any) -> None:
 
 routes = ProtocolTypeRouter(
     {
-        "http": PageThreads(pages),
+        "http": Pages(),
         "websocket": CookieMiddleware(
             URLRouter(
                 [

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import aget_object_or_404, get_object_or_404, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -25,31 +25,21 @@ from chatapp.worker import worker
 @require_GET
 @never_cache
 @login_required
-async def chat(request: HttpRequest) -> HttpResponse:
-    offers = await worker().catalogue.offers()
-    return await sync_to_async(_chat_page)(request, offers)
+def chat(request: HttpRequest) -> HttpResponse:
+    return _chat_page(request)
 
 
 @require_GET
 @never_cache
 @login_required
-async def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    user = await request.auser()
-    assert isinstance(user, User)
-    found = await aget_object_or_404(user.conversations, pk=pk)
-    offers = await worker().catalogue.offers()
-    running = worker().replies.get(found.pk)
-    live = running.live.view() if running else None
-    return await sync_to_async(_chat_page)(request, offers, found, live)
-
-
-def _chat_page(
-    request: HttpRequest,
-    offers: list[Offer],
-    conversation: Conversation | None = None,
-    live: frames.ReplyView | None = None,
-) -> HttpResponse:
+def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert isinstance(request.user, User)
+    return _chat_page(request, get_object_or_404(request.user.conversations, pk=pk))
+
+
+def _chat_page(request: HttpRequest, conversation: Conversation | None = None) -> HttpResponse:
+    assert isinstance(request.user, User)
+    offers, live = async_to_sync(_known_to_worker)(conversation)
     thread = conversation.thread(uuid_of(request.GET.get("reply", ""))) if conversation else []
     head = thread[-1] if thread else None
     used = _models_of(thread) if conversation else _models_used_last(request)
@@ -69,22 +59,25 @@ def _chat_page(
     return render(request, "chat/page.html", context)
 
 
+async def _known_to_worker(
+    conversation: Conversation | None,
+) -> tuple[list[Offer], frames.ReplyView | None]:
+    """What is offered, and the reply that runs there as far as it has come, which only the event
+    loop may tell."""
+    offers = await worker().catalogue.offers()
+    running = worker().replies.get(conversation.pk) if conversation else None
+    return offers, running.live.view() if running else None
+
+
 @require_GET
 @never_cache
 @login_required
-async def models(request: HttpRequest) -> HttpResponse:
+def models(request: HttpRequest) -> HttpResponse:
     """The picker and what there is to say of it, for a page that waited for no slow upstream."""
-    user = await request.auser()
-    assert isinstance(user, User)
+    assert isinstance(request.user, User)
     pk = uuid_of(request.GET.get("conversation", ""))
-    found = await user.conversations.filter(pk=pk).afirst() if pk else None
-    offers = await worker().catalogue.offers(wait_for_all=True)
-    return await sync_to_async(_models_part)(request, offers, found)
-
-
-def _models_part(
-    request: HttpRequest, offers: list[Offer], conversation: Conversation | None
-) -> HttpResponse:
+    conversation = request.user.conversations.filter(pk=pk).first() if pk else None
+    offers = async_to_sync(_all_offers)()
     shown = request.GET.get("model", "")
     used = _models_of(conversation.thread()) if conversation else []
     chosen = _chosen_model(
@@ -92,6 +85,10 @@ def _models_part(
     )
     context = {"conversation": conversation, **_models(offers, chosen)}
     return render(request, "chat/_models.html", context)
+
+
+async def _all_offers() -> list[Offer]:
+    return await worker().catalogue.offers(wait_for_all=True)
 
 
 def _models(offers: list[Offer], chosen: str) -> dict[str, object]:

@@ -5,6 +5,7 @@ of nothing. Django's engine stays for the admin (`templates/django/`), which is 
 """
 
 from collections.abc import Mapping, MutableMapping
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -50,7 +51,7 @@ def environment(**options: Any) -> Environment:
         foreign_attributes=foreign_attributes(),
         messages_of=get_messages,
         most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
-        static=static,
+        static=cache(static),  # a page names some sixty files, whose hashes stay for good
         url=url,
     )
     # An `import` in each template that calls them would cost more than what they draw.

@@ -1,0 +1,70 @@
+"""Django, which answers each request as a whole in one thread.
+
+Its own way under ASGI is a hop to a thread and back for each part that is synchronous: the signals,
+most of the middleware, the view, the close. They cost more than the page does, and each waits for
+its turn of the event loop.
+"""
+
+import asyncio
+from contextlib import closing
+from functools import partial
+from typing import IO, Any
+
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.signals import request_started
+from django.http.response import HttpResponseBase
+from django.urls import set_script_prefix
+
+from chatapp.server.lanes import Lane
+
+# Two, so that one goes on where the other waits for the event loop or the database. In all no more
+# than the pool of PostgreSQL has connections for, with those of the sockets.
+PAGES_AT_ONCE, PAGE_THREADS = 2, 8
+# Who asks these asks for the process, and not for how many others wait.
+PROBES, PROBE_THREADS = ("/healthz", "/readyz", "/metrics"), 4
+
+
+class Pages(ASGIHandler):
+    """The ASGI application of all that is no socket."""
+
+    def __init__(self) -> None:
+        # Not its own: that one makes the middleware ready for the event loop.
+        self.load_middleware(is_async=False)
+        self._pages = Lane(PAGE_THREADS, PAGES_AT_ONCE, "page")
+        self._probes = Lane(PROBE_THREADS, 1, "probe")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        answering = asyncio.create_task(self._answer(scope, body, send))
+        leaving = asyncio.create_task(self.listen_for_disconnect(receive))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            answering.cancel()
+            leaving.cancel()
+        outcome, _ = await asyncio.gather(answering, leaving, return_exceptions=True)
+        if isinstance(outcome, Exception):
+            raise outcome
+
+    async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
+        lane = self._probes if scope["path"] in PROBES else self._pages
+        response = await lane.run(partial(self._response, scope, body))
+        await self.send_response(response, send)
+        if response.streaming:
+            await lane.run(response.close)
+
+    def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+        """Blocks until it is whole, but for what it streams."""
+        with closing(body):
+            set_script_prefix(get_script_prefix(scope))
+            request_started.send(sender=type(self), scope=scope)
+            request, refusal = self.create_request(scope, body)
+            response: HttpResponseBase | None = self.get_response(request) if request else refusal
+            assert response
+            if not response.streaming:
+                response.close()
+            return response

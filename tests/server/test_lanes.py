@@ -1,0 +1,81 @@
+"""Threads that are kept: who comes first has its turn first, and long work holds up nobody."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from chatapp.server.lanes import Lane
+
+WAIT_SECONDS = 20.0
+
+
+@pytest.fixture
+async def held() -> AsyncIterator[threading.Event]:
+    """What work waits for; it is let go in the end."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+async def test_one_after_the_other_has_the_same_thread() -> None:
+    lane = Lane(threads=3, at_once=1, name="test")
+    assert len({await lane.run(threading.get_ident) for _ in range(5)}) == 1
+
+
+async def test_hundreds_at_once_wait_and_come_in_order() -> None:
+    lane = Lane(threads=3, at_once=1, name="test")
+    done: list[int] = []
+    await asyncio.gather(*(lane.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
+    assert done == list(range(500))
+
+
+async def test_what_waits_for_something_holds_up_nobody(held: threading.Event) -> None:
+    lane = Lane(threads=2, at_once=1, name="test")
+    waiting = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert await lane.run(lambda: "done") == "done"
+    assert not waiting.done()
+    held.set()
+    assert await waiting
+
+
+async def test_whoever_leaves_before_its_turn_is_forgotten(held: threading.Event) -> None:
+    lane = Lane(threads=1, at_once=1, name="test")
+    begun: list[str] = []
+    first = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
+    second = asyncio.create_task(lane.run(lambda: begun.append("second")))
+    await asyncio.sleep(0)
+    second.cancel()
+    held.set()
+    await first
+    await lane.run(lambda: begun.append("third"))
+    assert begun == ["third"]
+
+
+async def test_whoever_leaves_later_keeps_its_turn_until_its_work_is_done(
+    held: threading.Event,
+) -> None:
+    lane = Lane(threads=2, at_once=1, name="test")
+    started = threading.Event()
+
+    def work() -> None:
+        started.set()
+        held.wait(WAIT_SECONDS)
+
+    first = asyncio.create_task(lane.run(work))
+    second = asyncio.create_task(lane.run(lambda: held.is_set()))
+    await asyncio.to_thread(started.wait, WAIT_SECONDS)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    held.set()
+    assert await second
+
+
+async def test_what_it_raises_is_raised() -> None:
+    lane = Lane(threads=1, at_once=1, name="test")
+    with pytest.raises(ZeroDivisionError):
+        await lane.run(lambda: 1 / 0)
+    assert await lane.run(lambda: 1) == 1

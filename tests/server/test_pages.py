@@ -1,0 +1,138 @@
+"""Django's pages: each in one thread, from the first signal to the last."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import SyncToAsync
+from asgiref.testing import ApplicationCommunicator
+from django.core.signals import request_finished, request_started
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import path
+
+from chatapp.server import pages
+from chatapp.server.pages import Pages
+
+held = threading.Event()
+entered = threading.Semaphore(0)
+
+
+def thread(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(str(threading.get_ident()))
+
+
+def waits(request: HttpRequest) -> HttpResponse:
+    entered.release()
+    held.wait(20)
+    return HttpResponse("done")
+
+
+async def trickle(request: HttpRequest) -> StreamingHttpResponse:
+    async def lines() -> Any:
+        yield b"one "
+        await asyncio.sleep(0)
+        yield b"two"
+
+    return StreamingHttpResponse(lines())
+
+
+def echo(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(request.body)
+
+
+urlpatterns = [
+    path("thread", thread),
+    path("waits", waits),
+    path("trickle", trickle),
+    path("echo", echo),
+    path("healthz", thread),
+]
+
+
+@pytest.fixture
+def application(settings: Any) -> Iterator[Pages]:
+    settings.ROOT_URLCONF = __name__
+    settings.MIDDLEWARE = []
+    held.clear()
+    yield Pages()
+    held.set()
+
+
+async def test_signals_and_view_run_in_one_thread(application: Pages) -> None:
+    seen: list[int] = []
+
+    def note(**_: object) -> None:
+        seen.append(threading.get_ident())
+
+    for signal in (request_started, request_finished):
+        signal.connect(note)
+    try:
+        status, body = await answer(application, "/thread")
+    finally:
+        for signal in (request_started, request_finished):
+            signal.disconnect(note)
+    assert (status, seen) == (200, [int(body)] * 2)
+    assert int(body) != threading.get_ident()
+
+
+async def test_a_page_is_one_hop(application: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    hops: list[object] = []
+    call = SyncToAsync.__call__
+
+    async def counted(self: Any, *args: Any, **options: Any) -> Any:
+        hops.append(self.func)
+        return await call(self, *args, **options)
+
+    monkeypatch.setattr(SyncToAsync, "__call__", counted)
+    await answer(application, "/thread")
+    assert len(hops) == 1
+
+
+async def test_a_body_is_read_and_a_stream_is_streamed(application: Pages) -> None:
+    assert await answer(application, "/echo", b"hello") == (200, b"hello")
+    assert await answer(application, "/trickle") == (200, b"one two")
+
+
+async def test_what_waits_takes_no_probes_turn(application: Pages) -> None:
+    waiting = [
+        asyncio.create_task(answer(application, "/waits")) for _ in range(2 * pages.PAGE_THREADS)
+    ]
+    for _ in range(pages.PAGE_THREADS):
+        await asyncio.to_thread(entered.acquire)
+    async with asyncio.timeout(20):
+        assert (await answer(application, "/healthz"))[0] == 200
+    held.set()
+    assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
+
+
+async def test_who_left_before_its_turn_is_not_answered(application: Pages) -> None:
+    waiting = [
+        asyncio.create_task(answer(application, "/waits")) for _ in range(pages.PAGES_AT_ONCE)
+    ]
+    gone = asked(application, "/waits")
+    await gone.send_input({"type": "http.request"})
+    await gone.send_input({"type": "http.disconnect"})
+    await gone.wait()
+    held.set()
+    await asyncio.gather(*waiting)
+    assert await gone.receive_nothing()
+
+
+async def answer(application: Pages, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    communicator = asked(application, path)
+    await communicator.send_input({"type": "http.request", "body": body})
+    started = await communicator.receive_output(20)
+    whole, is_more = b"", True
+    while is_more:
+        part = await communicator.receive_output(20)
+        whole += part.get("body", b"")
+        is_more = part.get("more_body", False)
+    await communicator.wait()
+    return started["status"], whole
+
+
+def asked(application: Pages, path: str) -> ApplicationCommunicator:
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
+    return ApplicationCommunicator(application, scope | {"headers": [(b"host", b"localhost")]})

@@ -9,12 +9,16 @@ from pathlib import Path
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
+def children(pid: int) -> list[int]:
+    lists = Path(f"/proc/{pid}/task").glob("*/children")  # a thread's each
+    return sorted(int(child) for one in lists for child in one.read_text().split())
+
+
 def family(pid: int) -> Iterator[int]:
     """The process, its children, theirs and so on."""
     yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in children.read_text().split():
-            yield from family(int(child))
+    for child in children(pid):
+        yield from family(child)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -28,10 +32,11 @@ def resident_mib(pid: int) -> float:
 
 
 def pin(pid: int, cores: set[int]) -> None:
-    """Keeps all threads of one process to these cores, and what they start from now on."""
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(ProcessLookupError):  # it has ended meanwhile
-            os.sched_setaffinity(int(thread.name), cores)
+    """Keeps the process and all that it started, and will start, to these cores."""
+    for one in family(pid):
+        for thread in Path(f"/proc/{one}/task").iterdir():
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.sched_setaffinity(int(thread.name), cores)
 
 
 def _own_seconds(pid: int) -> float:

@@ -41,6 +41,10 @@ class Server:
     upstream: str  # host with port
     seconds_to_first_page: float
 
+    def workers(self, count: int) -> list[int]:
+        """Those that serve: children of one that does not, where there are several."""
+        return processes.children(self.pid)[:count] if count > 1 else [self.pid]
+
     def cpu_seconds(self) -> float:
         return processes.cpu_seconds(self.pid)
 

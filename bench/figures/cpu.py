@@ -53,7 +53,7 @@ async def page(quick: bool) -> list[Row]:
 
 
 async def _token(browser: Browser, seconds: float) -> Mapping[str, float]:
-    async with streaming([browser], REPLIES) as tabs:
+    async with streaming(browser, REPLIES) as tabs:
         cpu, frames, tokens = browser.server.cpu_seconds(), _frames(tabs), _tokens(tabs)
         await asyncio.sleep(seconds)
         cpu = browser.server.cpu_seconds() - cpu

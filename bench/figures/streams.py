@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import chain
@@ -58,17 +58,17 @@ async def storm(quick: bool) -> list[Row]:
 
 
 @asynccontextmanager
-async def streaming(browsers: Sequence[Browser], replies: int) -> AsyncIterator[list[Tab]]:
+async def streaming(browser: Browser, replies: int) -> AsyncIterator[list[Tab]]:
     """That many replies, begun over a second, all of which stream; stopped at the end.
 
     Raises `TimeoutError` where one does not begin.
     """
-    tabs = [await browsers[n % len(browsers)].open_tab() for n in range(replies)]
+    tabs = await browser.open_tabs(replies)
     try:
         began_at = time.monotonic()
         for number, tab in enumerate(tabs):
             await asyncio.sleep(began_at + number / replies - time.monotonic())
-            tab.ask(Order(number, LONG, PACE))
+            tab.ask(Order(browser.next_number(), LONG, PACE))
         await asyncio.gather(*(tab.reply_began() for tab in tabs))
         await asyncio.sleep(1)
         yield tabs
@@ -76,8 +76,7 @@ async def streaming(browsers: Sequence[Browser], replies: int) -> AsyncIterator[
         for tab in tabs:
             tab.stop()
         await asyncio.gather(*(tab.reply_ended() for tab in tabs))
-        for browser in browsers:
-            await browser.close_tabs()
+        await browser.close_tabs()
 
 
 async def stream_at_once(browser: Browser, replies: int, tokens: int) -> tuple[list[Tab], int]:
@@ -91,7 +90,7 @@ async def stream_at_once(browser: Browser, replies: int, tokens: int) -> tuple[l
 
 
 async def _steady(browser: Browser, replies: int, seconds: float) -> Mapping[str, float]:
-    async with streaming([browser], replies) as tabs:
+    async with streaming(browser, replies) as tabs:
         before = [len(tab.latencies) for tab in tabs]
         await asyncio.sleep(seconds)
         all_of = [tab.latencies.copy() for tab in tabs]

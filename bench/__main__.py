@@ -16,7 +16,7 @@ NOTEWORTHY_CORES = 0.15
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter, under 2 minutes")
+    parser.add_argument("--quick", action="store_true", help="once, fewer and shorter")
     arguments = parser.parse_args()
     names = [name for asked in arguments.names for name in _parts_of(asked)]
     if unknown := set(names) - set(FIGURES):

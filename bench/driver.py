@@ -92,7 +92,8 @@ class Browser:
         if replies := _REPLY.findall(page):
             shown = {"conversation": fields["conversation"], "head": replies[-1]}
             url += "?" + urlencode(shown | {"ending": "streaming"})
-        cookie = "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
+        cookies = {cookie.name: cookie.value for cookie in self.client.cookies.jar}  # the newest
+        cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
         tab.socket = await open_websocket(
             self.client.base_url.netloc.decode(),
             url,
@@ -141,7 +142,7 @@ class Tab:
     def __init__(self, fields: dict[str, str]) -> None:
         self._fields = fields
         self._ended: asyncio.Future[str] | None = None
-        self._first_token: asyncio.Future[None] | None = None
+        self._first_token: asyncio.Future[float] | None = None
         self._began: asyncio.Event | None = None
         self._last_stamp = b""
         self.payload_bytes = 0
@@ -172,9 +173,10 @@ class Tab:
         """Presses Stop; returns when."""
         return self._send(self._fields | {"action": "stop", "message": ""})
 
-    async def reply_began(self) -> None:
+    async def reply_began(self) -> float:
+        """When its first token was read, once it was."""
         assert self._first_token
-        await asyncio.wait_for(self._first_token, WAIT_SECONDS)
+        return await asyncio.wait_for(self._first_token, WAIT_SECONDS)
 
     async def has_conversation(self) -> None:
         """Returns once the prompt is stored, and so `path` is its conversation's."""
@@ -193,8 +195,8 @@ class Tab:
             if stamp > self._last_stamp:  # a block shown again holds stamps that were counted
                 self._last_stamp = stamp
                 self.latencies.append(now - int(stamp) / 1e6)
-        if self._first_token and not self._first_token.done() and self.latencies:
-            self._first_token.set_result(None)
+                if self._first_token and not self._first_token.done():
+                    self._first_token.set_result(now)
         if b"<input" in frame:
             self._fields |= _hidden_fields(frame.decode())
             if self._began and self._fields.get("conversation"):

@@ -17,6 +17,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from bench import processes
 
 ROOT = Path(__file__).resolve().parent.parent
 USERNAME, PASSWORD = "bench", "correct-horse-battery"
@@ -27,26 +30,26 @@ ONE_FOR_ALL = {
     "CHATAPP_REPLIES_PER_PERSON": "1000000",
     "CHATAPP_ACTIONS_PER_SECOND": "1000000",
 }
-_TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running app: where it is, and what its process has used."""
+    """A running app, or the limit: where it is, and what all its processes have used."""
 
-    pid: int
+    pid: int  # of the one that started the others
     host: str  # with the port
     upstream: str  # host with port
     seconds_to_first_page: float
 
+    def workers(self, count: int) -> list[int]:
+        """Those that serve: children of one that does not, where there are several."""
+        return processes.children(self.pid)[:count] if count > 1 else [self.pid]
+
     def cpu_seconds(self) -> float:
-        """User and system time of all its threads so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICK
+        return processes.cpu_seconds(self.pid)
 
     def resident_mib(self) -> float:
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        return processes.resident_mib(self.pid)
 
 
 @contextmanager
@@ -84,18 +87,33 @@ def serving(*, upstream: str = "", **settings: str) -> Iterator[Server]:
 
 
 @contextmanager
+def limiting() -> Iterator[Server]:
+    """Runs `bench.limit`, with a scripted upstream of its own."""
+    with scripted_upstream() as upstream:
+        started_at = time.monotonic()
+        with _listening("bench.limit", upstream) as (process, host):
+            _wait_for_first_page(host, process)
+            yield Server(process.pid, host, upstream, time.monotonic() - started_at)
+
+
+@contextmanager
 def scripted_upstream() -> Iterator[str]:
     """Runs `bench.upstream`; its host with the port."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bench.upstream"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    with _listening("bench.upstream") as (_, host):
+        yield host
+
+
+@contextmanager
+def _listening(module: str, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Runs a module that prints its port."""
+    command = [sys.executable, "-m", module, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
-        yield f"127.0.0.1:{int(process.stdout.readline())}"
+        yield process, f"127.0.0.1:{int(process.stdout.readline())}"
     finally:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        process.communicate()
 
 
 @cache
@@ -131,7 +149,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for_first_page(host: str, process: subprocess.Popen[bytes]) -> None:
+def _wait_for_first_page(host: str, process: subprocess.Popen[Any]) -> None:
     give_up_at = time.monotonic() + START_SECONDS
     while time.monotonic() < give_up_at and process.poll() is None:
         connection = http.client.HTTPConnection(host, timeout=START_SECONDS)

@@ -6,8 +6,18 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Figure: TypeAlias = "Callable[[bool], Coroutine[Any, Any, list[Row]]]"  # given whether to be quick
-HEADINGS = ("figure", "measured", "bar", "")
-WIDTHS = (50, 34, 28, 6)
+HEADINGS = ("figure", "measured", "limit", "ratio", "bar", "")
+WIDTHS = (54, 34, 9, 8, 24, 6)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in the picture: milliseconds at so many replies."""
+
+    load: str
+    replies: int
+    app: float
+    limit: float
 
 
 @dataclass(frozen=True)
@@ -16,10 +26,22 @@ class Row:
     measured: str
     bar: str
     ok: bool
+    limit: str = ""  # what it is at bench/limit.py
+    ratio: float | None = None  # of the app's to that
+    point: Point | None = None
 
     @property
     def verdict(self) -> str:
         return "ok" if self.ok else "MISSED"
+
+    @property
+    def times(self) -> str:
+        return "" if self.ratio is None else f"{self.ratio:.{1 if self.ratio < 10 else 0}f} ×"
+
+    @property
+    def cells(self) -> Sequence[str]:
+        """In the order of `HEADINGS`."""
+        return self.figure, self.measured, self.limit, self.times, self.bar, self.verdict
 
 
 def at_most(figure: str, value: float, bar: float, unit: str, digits: int = 0) -> Row:
@@ -45,4 +67,4 @@ def heading() -> str:
 
 
 def formatted(row: Row) -> str:
-    return line((row.figure, row.measured, row.bar, row.verdict))
+    return line(row.cells)

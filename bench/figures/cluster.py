@@ -18,7 +18,7 @@ from bench.answers import STAMP_DIGITS, Order
 from bench.cluster import Cluster, cluster, site_on_postgres
 from bench.driver import Browser, Tab
 from bench.server import Server
-from bench.table import Figure, Row, percentile
+from bench.table import Figure, Row
 from tests.deployment.reconnects import reconnect_at_random
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
@@ -26,7 +26,7 @@ from tests.fake_upstream import FakeUpstream
 
 LOSS_SECONDS, INTERRUPTED_SECONDS = 0.1, 10.0
 FAR_CLOSE_MS = 100.0
-PACE, P99_MS = 50.0, 100.0
+PACE = 50.0
 PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
 
 _STAMP = re.compile(rf"t(\d{{{STAMP_DIGITS}}})")
@@ -193,51 +193,9 @@ async def _cpu_a_token(processes: list[Server], tabs: list[Tab], seconds: float)
     return [one / tokens * 1000 for one in used]
 
 
-async def scaling(quick: bool) -> list[Row]:
-    """Tokens a second at which each still comes within 100 ms, by one process and by two."""
-    rows = []
-    for processes in (1, 2):
-        with cluster(processes, **PATIENCE) as here:
-            steps = [await _step(here, 20, 1.0)]  # so that nothing is done for the first time
-            for replies in range(50, 601, 50 if quick else 25):
-                steps.append(await _step(here, replies, 3.0 if quick else 6.0))
-                if steps[-1][1] > P99_MS:
-                    break
-        within = [step for step in steps[1:] if step[1] <= P99_MS] or [(0.0, 0.0)]
-        rate, p99 = within[-1]
-        rows.append(
-            Row(
-                f"tokens/s at p99 ≤ {P99_MS:g} ms, {processes} of processes",
-                f"{rate:.0f}/s (p99 {p99:.0f} ms), then {steps[-1][1]:.0f} ms",
-                "",
-                True,
-            )
-        )
-    return rows
-
-
-async def _step(here: Cluster, replies: int, seconds: float) -> tuple[float, float]:
-    """Tokens a second that tabs got, and the p99 of their latency, in milliseconds."""
-    count = len(here.stack.servers)
-    async with AsyncExitStack() as opened:
-        browsers = [await opened.enter_async_context(here.browser(n)) for n in range(count)]
-        tabs = [await browsers[n % count].open_tab() for n in range(replies)]
-        for number, tab in enumerate(tabs):
-            tab.ask(Order(number, tokens=int((seconds + 3) * PACE), pace=PACE))
-        await asyncio.gather(*(tab.reply_began() for tab in tabs))
-        await asyncio.sleep(1)
-        for tab in tabs:
-            tab.latencies.clear()
-        await asyncio.sleep(seconds)
-        latencies = [one * 1000 for tab in tabs for one in tab.latencies]
-        await asyncio.gather(*(tab.reply_ended() for tab in tabs))
-    return len(latencies) / seconds, percentile(latencies, 99)
-
-
 PARTS: dict[str, Figure] = {
     "reconnects": reconnects,
     "kills": kills,
     "far": far,
     "remote": remote,
-    "scaling": scaling,
 }

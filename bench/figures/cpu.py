@@ -1,46 +1,64 @@
-"""CPU time of the server's process: for a token while many stream, and for a turn."""
+"""CPU time of the app's processes, beside the limit's: for a token, for a turn, for a page."""
 
 import asyncio
+from collections.abc import Mapping
+from functools import partial
 
 from bench.answers import Order
+from bench.beside import in_turns, rounds
 from bench.driver import Browser, Tab
-from bench.server import Server, serving
+from bench.figures.streams import PACE, streaming
+from bench.server import serving
 from bench.table import Row, at_most
 
-TOKEN_MS, TURN_MS = 0.13, 12.0
+TOKEN_TIMES, TURN_MS, PAGE_MS = 4.0, 3.0, 8.0
 REPLIES = 100
-CONVERSATIONS, TURNS = 20, 10
+CONVERSATIONS, TURNS = 10, 10
+PAGES = 100
 
 
-async def measure(quick: bool) -> list[Row]:
-    with serving() as server:
-        async with Browser.signed_in(server) as browser:
-            turn = await _per_turn(browser, server, CONVERSATIONS // 4 if quick else CONVERSATIONS)
-            token, frames = await _per_token(browser, server, seconds=4 if quick else 15)
+async def token(quick: bool) -> list[Row]:
+    """While 100 replies stream at 50 tokens/s; prompts and endings are not included."""
+    measure = partial(_token, seconds=4 if quick else 10)
+    taken = await in_turns(measure, rounds(quick))
+    figure = f"{REPLIES} replies at {PACE:g} tokens/s"
     return [
-        Row(
-            f"CPU a token, {REPLIES} replies at 50 tokens/s",
-            f"{token:.3f} ms, {frames:.2f} frames a token",  # fewer where the app sees a lag
-            f"≤ {TOKEN_MS:g} ms",
-            token <= TOKEN_MS,
-        ),
-        at_most(f"CPU a turn, {TURNS} in a conversation, one token each", turn, TURN_MS, "ms", 1),
+        taken["cpu"].at_most(f"CPU a token, {figure}", "µs", 1, times=TOKEN_TIMES),
+        taken["frames"].at_most(f"frames a token, {figure}", ""),  # fewer where the app sees a lag
     ]
 
 
-async def _per_token(browser: Browser, server: Server, seconds: float) -> tuple[float, float]:
-    """Milliseconds and frames a token while all stream, prompts and endings not included."""
-    tabs = await browser.open_tabs(REPLIES)
-    for tab in tabs:
-        tab.ask(Order(browser.next_number(), tokens=int((seconds + 5) * 50)))
-    await asyncio.gather(*(tab.reply_began() for tab in tabs))
-    await asyncio.sleep(1)
-    cpu, frames, tokens = server.cpu_seconds(), _frames(tabs), _tokens(tabs)
-    await asyncio.sleep(seconds)
-    cpu = server.cpu_seconds() - cpu
-    frames, tokens = _frames(tabs) - frames, _tokens(tabs) - tokens
-    await asyncio.gather(*(tab.reply_ended() for tab in tabs))
-    return cpu / tokens * 1000, frames / tokens
+async def turn(quick: bool) -> list[Row]:
+    """From prompt to saved reply of one token, one after another, ten in each conversation; the
+    page is not included.
+    """
+    measure = partial(_turn, conversations=CONVERSATIONS // 2 if quick else CONVERSATIONS)
+    taken = await in_turns(measure, rounds(quick))
+    return [taken["cpu"].at_most("CPU a turn, page apart", "ms", bar=TURN_MS)]
+
+
+async def page(quick: bool) -> list[Row]:
+    """Of a page that somebody who is signed in opens, one after another: a new chat, and a
+    conversation of ten turns.
+    """
+    with serving() as server:
+        async with Browser.signed_in(server) as browser:
+            [tab] = await browser.open_tabs(1)
+            await _turns(browser, tab, tokens=50)
+            costs = {path: await _page(browser, path, quick) for path in ("/", tab.path)}
+    return [
+        at_most(f"CPU of page {path[:3]}{'…' * (path != '/')}", cost, PAGE_MS, "ms", 1)
+        for path, cost in costs.items()
+    ]
+
+
+async def _token(browser: Browser, seconds: float) -> Mapping[str, float]:
+    async with streaming(browser, REPLIES) as tabs:
+        cpu, frames, tokens = browser.server.cpu_seconds(), _frames(tabs), _tokens(tabs)
+        await asyncio.sleep(seconds)
+        cpu = browser.server.cpu_seconds() - cpu
+        frames, tokens = _frames(tabs) - frames, _tokens(tabs) - tokens
+    return {"cpu": cpu / tokens * 1e6, "frames": frames / tokens}
 
 
 def _frames(tabs: list[Tab]) -> int:
@@ -51,15 +69,31 @@ def _tokens(tabs: list[Tab]) -> int:
     return sum(len(tab.latencies) for tab in tabs)
 
 
-async def _per_turn(browser: Browser, server: Server, conversations: int) -> float:
-    """Milliseconds from prompt to saved reply, one after another, pages not included."""
+async def _turn(browser: Browser, conversations: int) -> Mapping[str, float]:
     tabs = await browser.open_tabs(conversations)
-    cpu = server.cpu_seconds()
+    cpu = browser.server.cpu_seconds()
     for tab in tabs:
-        for _ in range(TURNS):
-            tab.ask(Order(browser.next_number(), tokens=1))
-            if (ending := await tab.reply_ended()) != "complete":
-                raise RuntimeError(f"a turn ended as {ending}")
-    cpu = server.cpu_seconds() - cpu
+        await _turns(browser, tab, tokens=1)
+    cpu = browser.server.cpu_seconds() - cpu
     await browser.close_tabs()
-    return cpu / (conversations * TURNS) * 1000
+    return {"cpu": cpu / (conversations * TURNS) * 1000}
+
+
+async def _turns(browser: Browser, tab: Tab, tokens: int) -> None:
+    for _ in range(TURNS):
+        tab.ask(Order(browser.next_number(), tokens, pace=1000))
+        if (ending := await tab.reply_ended()) != "complete":
+            raise RuntimeError(f"a turn ended as {ending}")
+
+
+async def _page(browser: Browser, path: str, quick: bool) -> float:
+    """Milliseconds; the first few are not counted."""
+    count = PAGES // 5 if quick else PAGES
+    for number in range(-5, count):
+        if number == 0:
+            cpu = browser.server.cpu_seconds()
+        (await browser.client.get(path)).raise_for_status()
+    return (browser.server.cpu_seconds() - cpu) / count * 1000
+
+
+PARTS = {"token": token, "turn": turn, "page": page}

@@ -1,40 +1,50 @@
-"""Resident memory of the server's process: idle, under load, and after much use."""
+"""Memory of all processes, what they share counted once (PSS): idle, under load, after much use."""
 
 import asyncio
 
+from bench.beside import Pair
 from bench.driver import Browser
 from bench.figures.streams import stream_at_once
-from bench.server import Server, serving
-from bench.table import Row, at_most
+from bench.server import Server, limiting, serving
+from bench.table import Row
 
-IDLE_MIB, STREAMING_MIB, GROWTH = 110.0, 220.0, 0.15
+IDLE_MIB, STREAMING_MIB, GROWTH = 170.0, 220.0, 0.15
 REPLIES = 200
 
 
 async def measure(quick: bool) -> list[Row]:
     batches, tokens = (3, 100) if quick else (10, 300)
-    with serving() as server:
-        async with Browser.signed_in(server) as browser:
-            await (await browser.open_tab()).socket.is_open
-            idle = server.resident_mib()
-            peak = _Peak(server)
-            await stream_at_once(browser, REPLIES, tokens)
-            streaming = peak.stop()
-            after_first = await _settled(server)
-            for _ in range(batches - 1):
-                await stream_at_once(browser, REPLIES, tokens)
-            after_all = await _settled(server)
-    growth = after_all / after_first - 1
+    with serving() as app:
+        idle, peak, *after = await _taken(app, batches, tokens)
+    with limiting() as limit:
+        limit_idle, limit_peak, _ = await _taken(limit, 1, tokens)
+    growth = after[-1] / after[0] - 1
     return [
-        at_most("resident memory, idle, one page open", idle, IDLE_MIB, "MiB"),
-        at_most(f"resident memory, peak of {REPLIES} replies", streaming, STREAMING_MIB, "MiB"),
+        Pair([idle], [limit_idle]).at_most("memory idle, one page open", "MiB", 0, bar=IDLE_MIB),
+        Pair([peak], [limit_peak]).at_most(
+            f"memory, peak of {REPLIES} replies", "MiB", 0, bar=STREAMING_MIB
+        ),
         Row(
-            f"after {batches * REPLIES:,} replies against after {REPLIES}",
-            f"{after_all:.0f} MiB against {after_first:.0f}: {growth:+.0%}",
+            f"memory after {batches * REPLIES:,} replies against after {REPLIES}",
+            f"{after[-1]:.0f} MiB against {after[0]:.0f}: {growth:+.0%}",
             f"within {GROWTH:.0%}",
             growth <= GROWTH,
         ),
     ]
+
+
+async def _taken(server: Server, batches: int, tokens: int) -> list[float]:
+    """MiB idle, at the peak of the first replies, and after each of the batches."""
+    async with Browser.signed_in(server) as browser:
+        await (await browser.open_tab()).socket.is_open
+        mib = [server.resident_mib()]
+        peak = _Peak(server)
+        await stream_at_once(browser, REPLIES, tokens)
+        mib += [peak.stop(), await _settled(server)]
+        for _ in range(batches - 1):
+            await stream_at_once(browser, REPLIES, tokens)
+            mib.append(await _settled(server))
+        return mib
 
 
 class _Peak:

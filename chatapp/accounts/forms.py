@@ -34,9 +34,9 @@ class SetupForm(BaseUserCreationForm):  # type: ignore[type-arg]
     def full_clean(self) -> None:
         """Also puts the cursor where something is wrong, so that this is in view."""
         super().full_clean()
-        if self.errors:
+        if wrong := [name for name in self.fields if name in self.errors]:
             self.fields["username"].widget.attrs.pop("autofocus", None)
-            self.fields[next(iter(self.errors))].widget.attrs["autofocus"] = True
+            self.fields[wrong[0]].widget.attrs["autofocus"] = True
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit=False)

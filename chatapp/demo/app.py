@@ -96,10 +96,17 @@ def allowed_route(scope: Scope) -> str:
 
 
 def model_list(names: Iterable[str]) -> bytes:
-    models = [
-        {"id": name, "object": "model", "created": STARTED, "owned_by": "chatapp"} for name in names
-    ]
+    about = {"object": "model", "created": STARTED, "owned_by": "chatapp"}
+    models = [{"id": name, **about, "capabilities": capabilities_of(name)} for name in names]
     return msgspec.json.encode({"object": "list", "data": models})
+
+
+def capabilities_of(name: str) -> list[str]:
+    """As the picker shows them; of a replay none is known."""
+    model = MODELS.get(name)
+    if model is None:
+        return []
+    return ["tools", "reasoning"] if model.reasons else ["tools"]
 
 
 async def complete(

@@ -71,6 +71,7 @@ def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) ->
     link = f"/setup/{setup_token()}/"
     assert focused(stranger.get(link).text) == ["username"]
     assert focused(stranger.post(link, fields(password="short")).text) == ["password2"]
+    assert focused(stranger.post(link, fields("no name", password="short")).text) == ["username"]
 
 
 @pytest.mark.parametrize("page", ["login", "signup", "inactive"])

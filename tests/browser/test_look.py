@@ -29,6 +29,7 @@ def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstr
     composer = tab.page.locator(".composer-card")
     expect(tab.page.locator(".welcome .mark")).to_be_visible()
     assert height * 0.3 < top(composer) < height * 0.6
+    expect(tab.page.locator(".composer")).to_have_attribute("data-empty", "")  # Send waits
     expect(tab.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
     tab.ask("Hello")
     tab.expect_ending("complete")

@@ -26,6 +26,9 @@ async def test_the_first_model_is_the_one_that_reasons() -> None:
     assert [model["id"] for model in client.json["data"]] == list(MODELS)
     assert list(MODELS)[:2] == ["demo-reasoner", "demo-plain"]
     assert {model["object"] for model in client.json["data"]} == {"model"}
+    able = {model["id"]: model["capabilities"] for model in client.json["data"]}
+    assert able["demo-reasoner"] == ["tools", "reasoning"]
+    assert able["demo-plain"] == ["tools"]
 
 
 async def test_an_unknown_path_is_not_found() -> None:

@@ -210,6 +210,7 @@ def _code_block(found: re.Match[str], dress: Dress) -> str:
 
 def _unescape(html: str) -> str:
     text = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\xa0")
+    text = text.replace("&quot;", '"')
     return text.replace("&amp;", "&")
 
 

@@ -98,8 +98,8 @@ class LiveMarkdown:
         while self._arriving.is_waiting and work.left > 0:
             text = self._arriving.take()
             is_all = not has_read and not self._arriving.is_waiting
-            if is_all and (added := self._add_words(text)) is not None:
-                return added
+            if is_all and (added := self._add_words(text, work)) is not None:
+                return _merged(added)
             has_read = True
             self._read(text, changes, work)
         if self._arriving.has_ended and not self._arriving.is_waiting and not self._is_closed:
@@ -136,12 +136,28 @@ class LiveMarkdown:
             html += TOO_LONG
         return mark_safe(html)  # noqa: S308 — each block comes out of nh3 or is escaped
 
-    def _add_words(self, text: str) -> list[Change] | None:
+    def _add_words(self, text: str, work: Work) -> list[Change] | None:
         """The short way, where the text goes on in the middle of a line as it may."""
-        if not self._open.takes_words or (added := self._open.add_words(text)) is None:
+        if not self._open.takes_words:
             return None
-        self._line.add(text)
+        ends_line = text[-1:] == "\n" and isinstance(self._open, Prose)
+        words = text[:-1] if ends_line else text
+        added = self._open.add_words(words) if words else []
+        if added is None:
+            return None
+        self._line.add(words)
+        if ends_line:
+            self._end_shown_line(added, work)
         return added
+
+    def _end_shown_line(self, changes: list[Change], work: Work) -> None:
+        """End a line that is shown whole: only a table's row has something to add then."""
+        open_block = self._open
+        self._end_line(changes, work)
+        if self._open is open_block:
+            open_block.takes_words = False
+            if self._blocks.open and self._blocks.open.columns:
+                self._show_open(changes)
 
     def _read(self, text: str, changes: list[Change], work: Work) -> None:
         """Take a slice line by line, and leave what is too much for now."""

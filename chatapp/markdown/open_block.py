@@ -38,6 +38,10 @@ _WORDS = re.compile(
     r"(?:[^\W_]|[ ,.:?'\"()%/=+\u2013\u2014\u2018\u2019\u201c\u201d\u2026"
     r"\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1f-])+"
 )
+# These alone show nothing by themselves: what they open or close is known by what follows.
+_MARKERS = re.compile(r" ?(?:\*{1,3}|_{1,3}|`|~~)")
+_ENDS_MARKUP = frozenset("*_`~)")
+_INLINE_END = re.compile(r"(?:</(?:strong|em|code|del|a)>)+(?!</pre>)")
 _ADDRESS = re.compile(r"://|www\.|@|http")
 _LETTER = re.compile(r"[^\W\d_]")
 _MAY_CLOSE_FENCE = re.compile(r" {0,3}[`~]*[ \t]*\Z")
@@ -85,24 +89,43 @@ class Prose(OpenBlock):
         self._size = self._rendered_size = 0
         self._end = ""  # the last characters shown and the space after them
         self._space = ""
+        self._inline_end = ""  # of markup that has ended there, outside of which words follow
 
     def add_words(self, text: str) -> list[Change] | None:
         """The change when plain words follow plain words; None if it takes a rendering."""
         end = self._end + text
         if not _WORDS.fullmatch(text) or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
-            return None
+            return self._hold_markers(text)
         self._size += len(text)
         self._end = end[-4:]
-        words = (self._space + text).rstrip(" ")
-        self._space = (self._space + text)[len(words) :]
+        text = self._space + text
+        if self._inline_end:
+            if not text.startswith(" "):
+                return None
+            self._leave_markup()
+        words = text.rstrip(" ")
+        self._space = text[len(words) :]
         if not words:
             return []
         self.body += words
         return [Append(self.closing.count("<"), words)]
 
+    def _hold_markers(self, text: str) -> list[Change] | None:
+        is_code = "</code>" in self.closing  # in which they are text, but for the end of it
+        if not _MARKERS.fullmatch(text) or (is_code and text != "`"):
+            return None
+        self.takes_words = False
+        return []
+
+    def _leave_markup(self) -> None:
+        """What follows stands behind the element that has ended."""
+        self.body += self._inline_end
+        self.closing = self.closing.removeprefix(self._inline_end)
+        self._inline_end = ""
+
     def show(self, block: Block, line: Line, definitions: Definitions) -> list[Change]:
         """Render the block with its incomplete last line, unless it can wait."""
-        self.takes_words = False
+        self.takes_words, self._inline_end = False, ""
         self._size = block.size + line.size
         if self._size > _LARGE and self._size - self._rendered_size < self._size // _GROWTH:
             return []
@@ -117,21 +140,26 @@ class Prose(OpenBlock):
         html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas), block.level)
         html = OPENING + (plain_block(block) if html is None else html) + CLOSING
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
-        if shown.exact:
-            self._expect_words(last)
+        self._expect_words(last, shown.exact, shown.markdown == source.rstrip(" \t\n"))
         return changes
 
-    def _expect_words(self, line: str) -> None:
-        """Take the short way from here if letters after this line's end could only be text."""
+    def _expect_words(self, line: str, is_open: bool, is_whole: bool) -> None:
+        """Take the short way from here if words after this line's end could only be text.
+
+        They are of the element that the line ends in where it `is_open`; where all was shown as it
+        was written, they may also follow one that has ended.
+        """
         text = line.rstrip(" ")
         word = text[text.rfind(" ") + 1 :]
-        self.takes_words = (
-            word[-1:].isalnum()
-            and self.body.endswith(word[-1])
-            and _LETTER.search(line) is not None
-            and _ADDRESS.search(word) is None
-        )
         self._end, self._space = line[-4:], line[len(text) :]
+        if not _LETTER.search(line) or _ADDRESS.search(word):
+            return
+        inline_end = _INLINE_END.match(self.closing)
+        if is_open and _WORDS.fullmatch(word[-1]) and self.body.endswith(word[-1]):
+            self.takes_words = not self.closing.startswith("</a>")
+        if is_whole and inline_end and not self.takes_words and word[-1] in _ENDS_MARKUP:
+            self._inline_end = inline_end[0]
+            self.takes_words = True
 
 
 def _dress_at_once(formulas: list[str]) -> Dress:

@@ -55,6 +55,11 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
             '<div class="code"><pre dir="ltr" tabindex="0"><code>c</code></pre></div></li></ul>',
         ),
         (
+            '- ```\n  a "b"\n  ```',
+            '<ul><li><div class="code"><pre dir="ltr" tabindex="0"><code>a "b"</code></pre></div>'
+            "</li></ul>",
+        ),
+        (
             "    a < b",
             '<div class="code"><pre dir="ltr" tabindex="0"><code>a &lt; b</code></pre></div>',
         ),

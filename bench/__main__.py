@@ -1,16 +1,19 @@
-"""`python -m bench [NAME…] [--quick]`: takes the figures and prints them against their bars."""
+"""`python -m bench [NAME…] [--quick]`: takes the figures and prints them against their bars.
+
+All of them, and not quickly, are also written to docs/performance.md.
+"""
 
 import argparse
 import gc
 import sys
 import time
+import traceback
 
 import uvloop
 
-from bench import machine, table
+from bench import machine, page, table
 from bench.figures import FIGURES
-
-NOTEWORTHY_CORES = 0.15
+from bench.table import Row
 
 
 def main() -> None:
@@ -22,9 +25,12 @@ def main() -> None:
     if unknown := set(names) - set(FIGURES):
         parser.error(f"no figure {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}")
     started_at = time.monotonic()
-    print(machine.description())
-    print(table.heading(), flush=True)
-    missed = sum(_take(name, arguments.quick) for name in names or FIGURES)
+    on = machine.description()
+    print(f"{on}\n{table.heading()}", flush=True)
+    figures = [_take(name, arguments.quick) for name in names or FIGURES]
+    if not names and not arguments.quick:
+        page.write(on, figures)
+    missed = sum(not row.ok for taken in figures for row in taken.rows)
     print(f"{missed} missed, in {time.monotonic() - started_at:.0f} s", flush=True)
     sys.exit(1 if missed else 0)
 
@@ -34,18 +40,23 @@ def _parts_of(name: str) -> list[str]:
     return [known for known in FIGURES if known.startswith(f"{name}.")] or [name]
 
 
-def _take(name: str, quick: bool) -> int:
-    """Prints one figure's rows; returns how many missed their bars."""
+def _take(name: str, quick: bool) -> page.Taken:
+    """Takes one figure and prints its rows."""
     gc.collect()
     gc.disable()  # the driver's own pauses would count as the app's
     others = machine.OthersCPU()
-    rows = uvloop.run(FIGURES[name](quick))
+    try:
+        rows = uvloop.run(FIGURES[name](quick))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the others are still to be taken
+        traceback.print_exc()
+        rows = [Row(name, f"failed: {type(error).__name__}", "", False)]
     gc.enable()
     for row in rows:
         print(table.formatted(row), flush=True)
-    if (cores := others.cores()) > NOTEWORTHY_CORES:
-        print(f"    other processes kept {cores:.2f} cores busy during {name}", flush=True)
-    return sum(not row.ok for row in rows)
+    taken = page.Taken(name, page.about(FIGURES[name]), rows, others.cores())
+    if taken.was_disturbed:
+        print(f"    other processes kept {taken.others:.2f} cores busy during {name}", flush=True)
+    return taken
 
 
 if __name__ == "__main__":

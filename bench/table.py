@@ -32,7 +32,9 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        return "ok" if self.ok else "MISSED"
+        if not self.ok:
+            return "MISSED"
+        return "ok" if self.bar else ""
 
     @property
     def times(self) -> str:

@@ -8,19 +8,19 @@ const TICK = 1000; // ms
 const seconds = () => performance.now() / 1000;
 const silentSince = new WeakMap(); // by the element that says what is waited for
 const heardAt = new WeakMap(); // by the reply
+const lengths = new WeakMap(); // of the reply's text
 
 const app = document.getElementById("app"); // outlives every page that is shown in it
 
 new MutationObserver((changes) => {
   let isRedrawn = false;
   for (const { target } of changes) {
-    const element = target.nodeType === Node.ELEMENT_NODE ? target : target.parentElement;
-    const reply = element?.closest(".regions")?.parentElement;
+    const reply = target.closest?.(".regions")?.parentElement;
     if (reply) heardAt.set(reply, seconds());
     else isRedrawn = true;
   }
   if (isRedrawn) begin();
-}).observe(app, { childList: true, characterData: true, subtree: true });
+}).observe(app, { childList: true, subtree: true });
 
 const waits = () => app.querySelectorAll('[data-ending="streaming"] .waiting[data-silent-for]');
 
@@ -36,7 +36,15 @@ function count() {
   for (const waiting of waits()) draw(waiting, waiting.closest("[data-reply]"));
 }
 
+// Words that join others in their node: to be told of each would cost as much as to write it.
+function hear(reply) {
+  const { length } = reply.querySelector(".regions").textContent;
+  if (lengths.has(reply) && lengths.get(reply) !== length) heardAt.set(reply, seconds());
+  lengths.set(reply, length);
+}
+
 function draw(waiting, reply) {
+  hear(reply);
   countDown(waiting.querySelector(".countdown"), silentSince.get(waiting));
   const since = Math.max(silentSince.get(waiting), heardAt.get(reply) ?? 0);
   const silence = Math.floor(seconds() - since);

@@ -87,12 +87,20 @@ def test_the_prompt_is_seen_at_once_and_the_box_is_free(tab: Tab, upstream: Fake
     assert len(upstream.chat_requests) == 1
 
 
-def test_streamed_text_is_one_node_to_lay_out(tab: Tab, upstream: FakeUpstream) -> None:
+def test_streamed_text_is_one_node_to_lay_out_and_swaps_nothing(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     pause = Pause()
     upstream.script(role(), *paced(map(delta, WORDS), 0.02), pause, finish(), done())
+    tab.page.evaluate("""() => {
+      window.came = window.swaps = 0;
+      document.addEventListener("htmx:ws:before:message:incoming", () => came++);
+      document.addEventListener("htmx:before:swap", () => swaps++);
+    }""")
     tab.ask("Count")
     expect(tab.answer).to_have_text(TEXT)
     assert tab.answer.locator("p").evaluate("p => p.childNodes.length") == 1
+    assert tab.page.evaluate("swaps") < tab.page.evaluate("came") / 2
     pause.release()
     tab.expect_ending("complete")
     expect(tab.answer).to_have_text(TEXT)

@@ -19,6 +19,7 @@ SALT_KEY = "chatapp.upstream.api_key"
 
 HOST = environment.text("HOST", "127.0.0.1")
 PORT = environment.port("PORT", 8000)
+WORKERS = environment.number("WORKERS", 1)  # processes behind the port
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]", HOST]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 SERVED_OVER_TLS = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)

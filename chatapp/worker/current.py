@@ -51,9 +51,9 @@ def _is_in_event_loop() -> bool:
     return False
 
 
-async def shut_down(seconds: float) -> None:
-    """Drains and forgets the process's worker."""
+async def shut_down(seconds: float, *, alone: bool = True) -> None:
+    """Drains and forgets the process's worker; not `alone` where the others stop, too."""
     global _worker
     if _worker is not None:
-        await _worker.drain(seconds)
+        await _worker.drain(seconds, alone=alone)
         _worker = None

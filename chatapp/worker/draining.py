@@ -20,10 +20,11 @@ MOST_JITTER_SECONDS = 3.0
 
 
 class Draining:
-    """Where there are other workers, the viewers are sent to them at once, not all together."""
+    """Where other workers go on, the viewers are sent to them at once, not all together."""
 
     def __init__(self, viewers: Viewers, replies: Replies, bus: Bus) -> None:
         self.has_begun = False
+        self._is_alone = True  # in this
         self._viewers = viewers
         self._replies = replies
         self._bus = bus
@@ -32,12 +33,13 @@ class Draining:
     @property
     def sends_viewers_away(self) -> bool:
         """Whether they are better off in another worker, since this one stops."""
-        return self.has_begun and self._bus.has_others
+        return self.has_begun and self._do_others_go_on
 
-    async def run(self, seconds: float, writing: Tasks) -> None:
+    async def run(self, seconds: float, writing: Tasks, *, alone: bool = True) -> None:
         """Returns when every reply of the tasks `writing` is saved, or can't be."""
         self.has_begun = True
-        if self._bus.has_others:
+        self._is_alone = alone
+        if self._do_others_go_on:
             self._send_all_away(within=min(MOST_JITTER_SECONDS, seconds / 4))
         give_up_at = time.monotonic() + seconds
         while self._is_busy(writing) and time.monotonic() < give_up_at:  # noqa: ASYNC110 - of three things
@@ -53,6 +55,10 @@ class Draining:
     def send_away(self, viewer: Viewer) -> None:
         self._tasks.start(viewer.close(CloseCode.RESTARTING))
 
+    @property
+    def _do_others_go_on(self) -> bool:
+        return self._is_alone and self._bus.has_others
+
     def _send_all_away(self, within: float) -> None:
         loop = asyncio.get_running_loop()
         for viewer in self._viewers:
@@ -61,5 +67,5 @@ class Draining:
 
     def _is_busy(self, writing: Tasks) -> bool:
         """Whether replies run or begin, or viewers are still being sent away."""
-        has_to_send = self._bus.has_others and len(self._viewers) > 0
+        has_to_send = self._do_others_go_on and len(self._viewers) > 0
         return self._replies.is_taking_prompts or len(writing) > 0 or has_to_send

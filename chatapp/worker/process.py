@@ -141,9 +141,12 @@ class Worker:
                 # Not in the context of a request, whose thread works for that one alone.
                 self._loop.call_soon_threadsafe(tell, context=Context())
 
-    async def drain(self, seconds: float) -> None:
-        """Takes no more prompts, gives what runs this long to end, saves the rest, and closes."""
-        await self.draining.run(seconds, self._writing)
+    async def drain(self, seconds: float, *, alone: bool = True) -> None:
+        """Takes no more prompts, gives what runs this long to end, saves the rest, and closes.
+
+        Not `alone` where the other workers stop, too.
+        """
+        await self.draining.run(seconds, self._writing, alone=alone)
         self.revocation.close()
         await self.cluster.bus.until_sent()
         await self._upkeep.end()

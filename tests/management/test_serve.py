@@ -484,6 +484,19 @@ def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstrea
     assert "Traceback" not in failed.stdout + failed.stderr
 
 
+@pytest.mark.parametrize("how", [["--workers", "2"], []])
+def test_workers_that_could_not_hear_each_other_are_refused(tmp_path: Path, how: list[str]) -> None:
+    environment = {"DATA_DIR": str(tmp_path), "REDIS_URL": "", "WORKERS": "2"}
+    failed = run(environment, "manage.py", "serve", *how, check=False)
+    assert failed.returncode == 1
+    assert "2 workers hear each other by Redis. Set REDIS_URL" in failed.stderr
+
+
+def test_no_workers_are_refused(tmp_path: Path) -> None:
+    failed = run({"DATA_DIR": str(tmp_path)}, "manage.py", "serve", "--workers=0", check=False)
+    assert (failed.returncode, "give 1 or more" in failed.stderr) == (1, True)
+
+
 def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (

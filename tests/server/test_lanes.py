@@ -19,9 +19,9 @@ async def held() -> AsyncIterator[threading.Event]:
     event.set()
 
 
-async def test_one_after_the_other_has_the_same_thread() -> None:
+async def test_threads_are_kept_from_one_to_the_next() -> None:
     lane = Lane(threads=3, at_once=1, name="test")
-    assert len({await lane.run(threading.get_ident) for _ in range(5)}) == 1
+    assert len({await lane.run(threading.get_ident) for _ in range(20)}) <= 3
 
 
 async def test_hundreds_at_once_wait_and_come_in_order() -> None:

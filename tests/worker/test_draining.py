@@ -38,10 +38,10 @@ class Ender:
         self.writing.start(self.replies.run(running))
         return running
 
-    async def drain(self, seconds: float) -> float:
+    async def drain(self, seconds: float, *, alone: bool = True) -> float:
         """Returns how long it took."""
         began_at = time.monotonic()
-        await self.draining.run(seconds, self.writing)
+        await self.draining.run(seconds, self.writing, alone=alone)
         return time.monotonic() - began_at
 
 
@@ -112,6 +112,17 @@ async def test_where_there_are_others_viewers_are_sent_to_them_before_replies_en
     assert not draining.done()
     running.ended.set()
     await draining
+
+
+async def test_where_the_others_end_too_viewers_read_along(among_others: Ender) -> None:
+    running, viewer = among_others.begin(), among_others.open()
+    draining = asyncio.create_task(among_others.drain(60, alone=False))
+    await asyncio.sleep(0.1)
+    assert viewer.closed is None
+    assert not among_others.draining.sends_viewers_away
+    running.ended.set()
+    await draining
+    assert viewer.closed == CloseCode.RESTARTING
 
 
 async def test_one_that_is_alone_sends_nobody_away(alone: Ender) -> None:

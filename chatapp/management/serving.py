@@ -1,0 +1,220 @@
+"""One process that serves: Daphne on uvloop, from its sign-on until it has drained."""
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from socket import socket
+from typing import Any
+
+import uvloop
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
+from django.db import connection
+from twisted.internet.main import installReactor
+
+from chatapp import frames, metrics, rendering
+from chatapp.access import idle_sessions
+from chatapp.accounts.setup_link import setup_link
+from chatapp.cluster import Heartbeat
+from chatapp.management import stored_secrets
+from chatapp.management.sentences import in_sentences
+from chatapp.management.supervisor import Post
+from chatapp.models import Message, Process, Upstream
+from chatapp.models.locks import only_one_process
+from chatapp.models.processes import EXPIRY_SECONDS
+from chatapp.models.upstreams import DEMO
+from chatapp.server.reactor import WriteFirstReactor
+from chatapp.worker import begin_as, shut_down
+
+logger = logging.getLogger(__name__)
+
+SWITCH_SECONDS = 0.001  # Python's own is 0.005
+SETTLE_SECONDS = 0.2  # between looks at whether another process lives
+
+
+class Serving:
+    """`run` it once; it returns when the process is to end."""
+
+    def __init__(self, post: Post, demo_key: str, say: Callable[[str], None]) -> None:
+        """The demo upstream answers whoever has its key, where that is not empty."""
+        self._post = post
+        self._demo_key = demo_key
+        self._say = say
+        self._stopping: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        """Raises `CommandError`, whose sentence says why it can't serve."""
+        with in_sentences():
+            self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+        # Daphne takes the reactor that is there when it is first imported.
+        installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
+        from twisted.internet import reactor
+
+        self._reactor: Any = reactor
+        try:
+            self._server = self._made_server()
+        except ImproperlyConfigured:
+            self._heartbeat.stop()
+            raise
+        self._server.run()
+
+    def _made_server(self) -> Any:
+        import daphne.server
+        from daphne.ws_protocol import WebSocketFactory
+
+        from chatapp.server.http_protocol import BoundedFactory
+        from chatapp.server.socket_protocol import Server, SocketProtocol
+
+        WebSocketFactory.protocol = SocketProtocol
+        # Daphne has no other way to say which one it takes.
+        daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
+
+        return Server(
+            self._application(),
+            endpoints=[f"fd:fileno={one}" for one in self._post.doors.open()],
+            signal_handlers=False,
+            ready_callable=self._ready,
+            server_name="chatapp",
+            websocket_timeout=-1,  # a tab may stay open for as long as it likes
+        )
+
+    def _sign_on(self, process: Process) -> None:
+        with only_one_process("serve"):  # of two that start at once, one sees the other
+            Process.objects.forget_those_that_died_here()
+            self._refuse_deaf_company()
+            process.save()
+        connection.close()
+        self._heartbeat = Heartbeat(process)
+        self._heartbeat.start()
+
+    def _refuse_deaf_company(self) -> None:
+        """Raises `CommandError` where another process lives and one would not hear the other."""
+        others = (
+            Process.objects.filter(is_alone=True) if settings.REDIS_URL else Process.objects.all()
+        )
+        before = {process.pk: process for process in others}
+        give_up_at = time.monotonic() + EXPIRY_SECONDS
+        while before and time.monotonic() < give_up_at:
+            for process in Process.objects.filter(pk__in=before):
+                if process.seen_at != before[process.pk].seen_at:
+                    raise CommandError(
+                        f"{process} serves the same database. For more than one process set "
+                        "REDIS_URL for each of them, for example redis://localhost:6379/0; or "
+                        "stop the other one first."
+                    )
+            time.sleep(SETTLE_SECONDS)
+        Process.objects.filter(pk__in=before).delete()
+
+    def _application(self) -> Any:
+        """The app, and the demo upstream on a port of its own that only this machine reaches."""
+        from chatapp.asgi import application
+        from chatapp.demo.app import demo_application
+
+        if not self._demo_key:
+            return application
+        demo = demo_application(self._demo_key, recordings=settings.DATA_DIR / "recordings")
+
+        async def by_port(scope: Any, receive: Any, send: Any) -> None:
+            at_demo = scope["server"][1] == self._demo_port
+            await (demo if at_demo else application)(scope, receive, send)
+
+        return by_port
+
+    def _body_limit(self, port: int, path: bytes) -> int:
+        """The most bytes that the body of a request to this path may have; the demo is asked with
+        whole conversations."""
+        from chatapp.demo.http import MAX_BODY
+
+        at_demo = self._demo_key and port == self._demo_port
+        return MAX_BODY if at_demo else settings.CHATAPP_MAX_BODY_BYTES
+
+    @property
+    def _demo_port(self) -> int:
+        return int(self._server.listening_addresses[-1][1])
+
+    def _ready(self) -> None:
+        self._heartbeat.complete_lost_replies()
+        if interrupted := Message.objects.interrupt_orphans():
+            metrics.orphans.inc(interrupted)
+            logger.info("%d replies were streaming when their server died", interrupted)
+        with only_one_process("connect"):
+            self._connect_upstream()
+        idle_sessions.shorten()
+        for problem in stored_secrets.problems():
+            logger.error("%s", problem)
+        greeting = self._greeting() if self._post.is_first else ""
+        connection.close()
+        gc.collect()
+        gc.freeze()
+        # Rarer than Python's own, for what is young; often enough for replies that have ended,
+        # whose parts name each other and lived long enough to have become old.
+        gc.set_threshold(10_000, 5, 2)
+        # While a thread works, the loop waits this long each time that it wants the interpreter.
+        sys.setswitchinterval(SWITCH_SECONDS)
+        # In the loop, since uvloop takes signals only while it runs.
+        self._reactor.callLater(0, self._begin, greeting)
+
+    def _connect_upstream(self) -> None:
+        if self._demo_key:
+            url = f"http://127.0.0.1:{self._demo_port}/v1"
+            Upstream.connect_environment(DEMO, url, self._demo_key)
+        else:
+            Upstream.connect_environment(
+                "Default", settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY
+            )
+
+    def _greeting(self) -> str:
+        host, port = self._server.listening_addresses[0]
+        host = f"[{host}]" if ":" in host else host
+        address = f"http://{host}:{port}"
+        lines = [f"chatapp is at {address}"]
+        if link := setup_link(address):
+            lines.append(f"Create the first account, an administrator, once: {link}")
+        if self._demo_key:
+            lines.append("The built-in demo answers; OPENAI_BASE_URL connects a real gateway.")
+        return "\n".join(lines)
+
+    def _begin(self, greeting: str) -> None:
+        loop = asyncio.get_running_loop()
+        begin_as(self._heartbeat)
+        loop.add_signal_handler(signal.SIGTERM, self._stop)
+        if supervisor := self._post.supervisor:
+            loop.add_reader(supervisor, self._stop_without, supervisor)
+        else:
+            loop.add_signal_handler(signal.SIGINT, self._stop)
+        rendering.warm_up()
+        loop.run_in_executor(None, frames.warm_up)
+        self._post.serves()
+        if greeting:
+            self._say(greeting)
+
+    def _stop_without(self, supervisor: socket) -> None:
+        """Nobody would start this process again, or stop it."""
+        asyncio.get_running_loop().remove_reader(supervisor)
+        self._stop()
+
+    def _stop(self) -> None:
+        """The first signal drains, a second one does not wait."""
+        if self._stopping:
+            self._reactor.stop()
+        else:
+            self._stopping = asyncio.get_running_loop().create_task(self._drain_and_stop())
+
+    async def _drain_and_stop(self) -> None:
+        drain = settings.CHATAPP_DRAIN_SECONDS
+        if self._post.is_first:
+            self._say(f"Stopping: running replies get {drain:g} s, then they are saved.")
+        try:
+            # A supervisor stops all of them, so that no tab is better off with another.
+            await shut_down(drain, alone=not self._post.supervisor)
+        except Exception:  # whatever it was, the process ends
+            logger.exception("The process could not stop as it should")
+        rendering.shut_down()
+        self._reactor.stop()

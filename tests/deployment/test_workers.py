@@ -1,0 +1,146 @@
+"""`serve --workers`: several processes behind one port, any of which may die, with one end."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from tests.deployment.services import Redis
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.live import Person, Server, Site, free_port
+from tests.program import WAIT_SECONDS
+from tests.viewer import Viewer
+
+WORKERS = 2
+PROCESS_OF = """
+    SELECT p.pid FROM chatapp_message m JOIN chatapp_process p ON p.id = m.streamed_by
+    WHERE m.id = %s
+"""
+
+
+@pytest.fixture
+def server(team: Site, redis: Redis, team_upstream: FakeUpstream) -> Iterator[Server]:
+    settings = {
+        "REDIS_URL": redis.url,
+        "OPENAI_BASE_URL": team_upstream.base_url,
+        "CHATAPP_CLOSE_GRACE": "3600",
+        "CHATAPP_DRAIN_SECONDS": "1",
+        "PORT": str(free_port()),
+    }
+    with Server(team.copy() | settings, "--workers", str(WORKERS)) as server:
+        yield server
+
+
+def workers_of(server: Server) -> set[int]:
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
+    return {int(pid) for pid in children.split()}
+
+
+def are_there(pids: Iterable[int]) -> bool:
+    return any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def process_of(server: Server, tab: Viewer) -> int:
+    """The worker that writes the tab's reply."""
+    with psycopg.connect(server.environment["DATABASE_URL"]) as connection:
+        row = connection.execute(PROCESS_OF, [tab.replies[-1]]).fetchone()
+    assert row
+    return int(row[0])
+
+
+@asynccontextmanager
+async def a_reply_in_each(
+    server: Server, upstream: FakeUpstream, team: Site, *rest: object
+) -> AsyncIterator[dict[int, Viewer]]:
+    """Tabs by the worker that writes their half reply; the kernel chooses who accepts them."""
+    tabs: dict[int, Viewer] = {}
+    async with AsyncExitStack() as opened, asyncio.timeout(WAIT_SECONDS):
+        while len(tabs) < WORKERS:
+            upstream.script(role(), delta("Half of "), *(rest or [Stall()]))
+            tab = await opened.enter_async_context(Viewer.opened(server, team.person()))
+            await tab.send("Go on")
+            await upstream.until_requested()
+            await tab.until_says("Half of")
+            tabs[process_of(server, tab)] = tab
+        assert tabs.keys() == workers_of(server)
+        yield tabs
+
+
+async def test_one_that_is_killed_takes_no_other_with_it_and_is_there_again(
+    server: Server, team_upstream: FakeUpstream, team: Site
+) -> None:
+    pause = Pause()
+    rest = (pause, delta("it"), finish(), done())
+    async with a_reply_in_each(server, team_upstream, team, *rest) as tabs:
+        (killed, lost), (_, kept) = tabs.items()
+        os.kill(killed, signal.SIGKILL)
+        assert await lost.until_ended() == "interrupted"
+        pause.release()
+        assert await kept.until_ended() == "complete"
+        assert (kept.connections, kept.text) == (1, "Half of it")
+        await asyncio.to_thread(server.wait_for, f"Process {killed} ended with -9")
+        async with a_reply_in_each(server, team_upstream, team) as tabs:
+            assert killed not in tabs
+
+
+async def test_one_sigterm_ends_all_and_their_tabs_see_the_end_of_their_replies(
+    server: Server, team_upstream: FakeUpstream, team: Site
+) -> None:
+    async with a_reply_in_each(server, team_upstream, team) as tabs:
+        server.begin_stop()
+        for tab in tabs.values():
+            assert await tab.until_ended() == "interrupted"
+        assert await asyncio.to_thread(server.wait) == 0
+    assert not are_there(tabs)
+
+
+async def test_workers_end_where_their_supervisor_was_killed_and_leave_the_port(
+    server: Server, team_upstream: FakeUpstream, team: Site
+) -> None:
+    async with a_reply_in_each(server, team_upstream, team) as tabs:
+        server.process.kill()
+        for tab in tabs.values():
+            assert await tab.until_ended() == "interrupted"
+        async with asyncio.timeout(WAIT_SECONDS):
+            while are_there(tabs):  # noqa: ASYNC110 - processes
+                await asyncio.sleep(0.01)
+    await asyncio.to_thread(server.wait)
+    await asyncio.to_thread(server.start)
+
+
+async def test_whoever_comes_in_elsewhere_reads_along(
+    server: Server, team_upstream: FakeUpstream, team: Site
+) -> None:
+    pause = Pause()
+    rest = (pause, delta("it"), finish(), done())
+    async with (
+        a_reply_in_each(server, team_upstream, team, *rest) as tabs,
+        AsyncExitStack() as opened,
+    ):
+        others = [
+            await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
+            for tab in tabs.values()
+            for _ in range(4)  # of which one is in another process, but once in 16
+        ]
+        pause.release()
+        for other in others:
+            assert await other.until_ended() == "complete"
+            assert other.text == "Half of it"
+
+
+def test_hundreds_of_pages_at_once_are_all_answered(server: Server, alice: Person) -> None:
+    async def ask_all() -> list[int]:
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(
+            base_url=server.url, cookies=alice.cookies, limits=limits, timeout=60, trust_env=False
+        ) as client:
+            answers = await asyncio.gather(*(client.get("/") for _ in range(500)))
+        return [answer.status_code for answer in answers]
+
+    assert asyncio.run(ask_all()) == [200] * 500

@@ -1,0 +1,104 @@
+"""A supervisor of small processes: each says its number, and ends when it is told to."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live import ROOT
+from tests.program import Program
+
+PROGRAM = """
+import os, select, signal, sys
+from chatapp.management.supervisor import Supervisor
+from chatapp.server.listening import doors_of
+
+def say(line):
+    os.write(1, (line + "\\n").encode())  # in one piece, beside those of the others
+
+supervisor = Supervisor(doors_of("127.0.0.1", 0, 2, has_demo=False))
+if post := supervisor.post():
+    SERVE_HERE
+else:
+    say(f"All have ended {supervisor.has_failed}")
+"""
+PATIENTLY = """
+    signal.signal(signal.SIGTERM, lambda *_: (say("stopped"), sys.exit()))
+    post.serves()
+    say(f"{'first' if post.is_first else 'another'} {os.getpid()} serves")
+    select.select([post.supervisor], [], [])
+    say(f"{os.getpid()} is left alone")
+"""
+
+
+class Supervised(Program):
+    ready = r"first \d+ serves"
+
+    def __init__(self, serve: str) -> None:
+        super().__init__()
+        self._serve = serve
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-c", PROGRAM.replace("SERVE_HERE", self._serve.strip())]
+
+    def directory(self) -> str:
+        return str(ROOT)
+
+    def pid_of(self, which: str, since: int = 0) -> int:
+        return int(self.wait_for(rf"{which} (\d+) serves", since)[1])
+
+
+@pytest.fixture
+def supervised() -> Iterator[Supervised]:
+    with Supervised(PATIENTLY) as program:
+        yield program
+
+
+def test_one_that_dies_is_started_again_and_the_others_go_on(supervised: Supervised) -> None:
+    killed, other = supervised.pid_of("first"), supervised.pid_of("another")
+    before = len(supervised.lines)
+    os.kill(killed, signal.SIGKILL)
+    successor = supervised.pid_of("another", before)
+    assert successor not in (killed, other)
+    supervised.wait_for(f"Process {killed} ended with -9; another one takes its place")
+    assert Path(f"/proc/{other}").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_them_all(number: signal.Signals) -> None:
+    program = Supervised(PATIENTLY)
+    program.polite = number
+    with program:
+        pids = [program.pid_of("first"), program.pid_of("another")]
+        assert program.stop() == 0
+    assert program.log.count("stopped") == 2
+    assert "All have ended False" in program.log
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_ctrl_c_is_passed_on_once(supervised: Supervised) -> None:
+    supervised.pid_of("another")
+    os.killpg(supervised.pid, signal.SIGINT)  # as a terminal sends it
+    assert supervised.wait() == 0
+    assert supervised.log.count("stopped") == 2
+
+
+def test_processes_whose_supervisor_dies_see_it() -> None:
+    program = Supervised(PATIENTLY)
+    program.start()
+    pids = [program.pid_of("first"), program.pid_of("another")]
+    program.process.kill()
+    for pid in pids:
+        program.wait_for(f"{pid} is left alone")
+    program.kill()
+
+
+def test_where_the_first_can_not_start_none_is_started_again() -> None:
+    program = Supervised("say('there is no database'), sys.exit(1)")
+    program.ready = "All have ended True"
+    with program:
+        program.wait()
+    assert program.log.count("there is no database") <= 2

@@ -20,9 +20,11 @@ from chatapp.server.lanes import Lane
 
 # Two, so that one goes on where the other waits for the event loop or the database. In all no more
 # than the pool of PostgreSQL has connections for, with those of the sockets.
-PAGES_AT_ONCE, PAGE_THREADS = 2, 8
+PAGES_AT_ONCE, PAGE_THREADS = 2, 6
 # Who asks these asks for the process, and not for how many others wait.
 PROBES, PROBE_THREADS = ("/healthz", "/readyz", "/metrics"), 4
+# This one waits for upstreams that are slow to list their models, and no page behind it does.
+WAITING, WAITING_THREADS = "/models/", 2
 
 
 class Pages(ASGIHandler):
@@ -33,6 +35,7 @@ class Pages(ASGIHandler):
         self.load_middleware(is_async=False)
         self._pages = Lane(PAGE_THREADS, PAGES_AT_ONCE, "page")
         self._probes = Lane(PROBE_THREADS, 1, "probe")
+        self._waiting = Lane(WAITING_THREADS, 1, "waiting")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -51,11 +54,16 @@ class Pages(ASGIHandler):
             raise outcome
 
     async def _answer(self, scope: Any, body: IO[bytes], send: Any) -> None:
-        lane = self._probes if scope["path"] in PROBES else self._pages
+        lane = self._lane(scope["path"])
         response = await lane.run(partial(self._response, scope, body))
         await self.send_response(response, send)
         if response.streaming:
             await lane.run(response.close)
+
+    def _lane(self, path: str) -> Lane:
+        if path in PROBES:
+            return self._probes
+        return self._waiting if path == WAITING else self._pages
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Blocks until it is whole, but for what it streams."""

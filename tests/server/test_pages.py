@@ -45,6 +45,7 @@ def echo(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("thread", thread),
     path("waits", waits),
+    path("models/", waits),
     path("trickle", trickle),
     path("echo", echo),
     path("healthz", thread),
@@ -103,6 +104,18 @@ async def test_what_waits_takes_no_probes_turn(application: Pages) -> None:
         await asyncio.to_thread(entered.acquire)
     async with asyncio.timeout(20):
         assert (await answer(application, "/healthz"))[0] == 200
+    held.set()
+    assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
+
+
+async def test_what_waits_for_slow_upstreams_takes_no_pages_turn(application: Pages) -> None:
+    waiting = [
+        asyncio.create_task(answer(application, pages.WAITING))
+        for _ in range(2 * pages.WAITING_THREADS)
+    ]
+    await asyncio.to_thread(entered.acquire)
+    async with asyncio.timeout(20):
+        assert (await answer(application, "/thread"))[0] == 200
     held.set()
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
 

@@ -18,6 +18,10 @@ from chatapp.upstream.check import check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 from chatapp.upstream.wire.parameters import doubts_about
 
+DEMO_WENT = (
+    "The built-in demo is switched off now. Who wants it beside this can switch it on again."
+)
+
 
 class UpstreamForm(SecretForm):
     secret_name = "api_key"  # noqa: S105 - a field's name
@@ -83,6 +87,15 @@ class UpstreamAdmin(InquiringAdmin):
             },
         ),
     ]
+
+    def save_model(
+        self, request: HttpRequest, obj: Upstream, form: UpstreamForm, change: bool
+    ) -> None:
+        """The demo answers until a gateway is connected, or where it is switched on again."""
+        super().save_model(request, obj, form, change)
+        is_new = obj.enabled and (not change or "enabled" in form.changed_data)
+        if is_new and not obj.is_demo and Upstream.switch_demo_off():
+            self.message_user(request, DEMO_WENT)
 
     @admin.display(description="API key")
     def key(self, upstream: Upstream) -> str:

@@ -157,14 +157,27 @@ class Upstream(models.Model):
 
     @classmethod
     def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:
-        """Makes the environment's upstream of this name the one that is offered of its kind."""
+        """Makes the environment's upstream of this name the one that is offered of its kind: the
+        demo only where nothing else is, or an administrator said so."""
         mine = cls.objects.filter(from_environment=True)
         mine.exclude(name=name).update(enabled=False)
+        answering = cls.objects.filter(enabled=True)
+        is_on = answering.filter(from_environment=True, name=name).exists()
         mine.update_or_create(
             from_environment=True,
             name=name,
-            defaults={"base_url": base_url, "api_key": api_key, "enabled": True},
+            defaults={
+                "base_url": base_url,
+                "api_key": api_key,
+                "enabled": is_on or name != DEMO or not answering.exists(),
+            },
         )
+
+    @classmethod
+    def switch_demo_off(cls) -> bool:
+        """Where it was on; something better is connected."""
+        demo = cls.objects.filter(from_environment=True, name=DEMO, enabled=True)
+        return bool(demo.update(enabled=False))
 
 
 _ENABLED = Query(

@@ -110,3 +110,16 @@ def test_a_model_that_is_named_without_its_id_or_name_is_refused(
     page = posted(olives, connected, offered_models=models)
     assert "is no model with its name, for example: gpt-4o = The quick one" in page
     assert connected.offered_models == ""
+
+
+def test_the_demo_goes_when_a_gateway_is_connected_and_may_come_back(olives: Client) -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+    demo = Upstream.objects.get()
+    gateway = {"name": "Ours", "base_url": "http://gw/v1", "enabled": "on", **REQUESTS}
+    told = olives.post(f"{UPSTREAMS}add/", gateway, follow=True).text
+    assert "The built-in demo is switched off now" in told
+    assert [one.name for one in Upstream.objects.filter(enabled=True)] == ["Ours"]
+    olives.post(f"{UPSTREAMS}{demo.pk}/change/", {"enabled": "on", **REQUESTS})
+    ours = Upstream.objects.get(name="Ours")
+    olives.post(f"{UPSTREAMS}{ours.pk}/change/", gateway | {"name": "Still ours"})
+    assert Upstream.objects.filter(enabled=True).count() == 2

@@ -36,6 +36,23 @@ def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstre
     assert gateway.base_url == "http://gw/v1"
 
 
+def test_the_demo_answers_where_nothing_else_does_or_where_it_was_switched_on(
+    gateway: Upstream,
+) -> None:
+    demo = Upstream.objects.filter(name="Demo")
+    for others_answer, before, after in (
+        (True, None, False),
+        (True, True, True),
+        (True, False, False),
+        (False, False, True),
+    ):
+        Upstream.objects.filter(pk=gateway.pk).update(enabled=others_answer)
+        if before is not None:
+            demo.update(enabled=before)
+        Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
+        assert demo.get().enabled is after
+
+
 def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstream) -> None:
     assert Upstream.offering(ModelChoice(gateway.pk, "any")) == gateway
     Upstream.objects.update(offered_models="one\ntwo")

@@ -20,7 +20,7 @@ from chatapp.frames.replies import (
     region_id,
     waiting_frame,
 )
-from chatapp.frames.swaps import replace, swap
+from chatapp.frames.swaps import ENDING, beginning, replace, swap
 from chatapp.markdown import (
     Append,
     Change,
@@ -59,12 +59,20 @@ class LiveReply:
         self._next_try: tuple[str, int] | None = None  # what is told of it until something comes
         self._thinking_is_shown = True
         self._must_redraw = False
+        # The one region that text was added to since the last `changes`, where it was shown before
+        # and nothing else has happened, as with nearly every token.
+        self._goes_on: Key | None = None
+        self._is_more = True  # than that
+        self._beginnings: dict[tuple[Key, int], str] = {}  # of frames that append, by their depth
         # When something last came, or the next try begins.
         self._heard_at = time.monotonic()
 
     def append(self, region: str, text: str) -> None:
         self._heard_at = time.monotonic()
         key = (self._round, region)
+        if key != self._goes_on:
+            self._is_more = self._is_more or self._goes_on is not None or key not in self._shown
+            self._goes_on = key
         if key not in self._texts:
             self._texts[key] = LiveMarkdown()
             self._order.append(key)
@@ -72,19 +80,22 @@ class LiveReply:
 
     def answer_was_reasoning(self, reasoning: str) -> None:
         """What was shown as the round's answer moves to its reasoning, all of which is given."""
+        self._is_more = True
         answer = self._texts.pop((self._round, "answer"), None)
         key = (self._round, "reasoning")
         if answer is None or key in self._texts:
             answer = LiveMarkdown()
             answer.append(reasoning)
         self._texts[key] = answer  # which is the same text, where no other reasoning came before it
-        self._order = [one for one in self._order if one[0] != self._round]
-        self._order.append(key)
+        before = [one for one in self._order if one[0] != self._round]
+        beside = [one for one in self._order[len(before) :] if one[1] not in ("answer", key[1])]
+        self._order = [*before, key, *beside]
         self._must_redraw = True
 
     def write_call(self, index: int, identity: str, name: str, arguments: str) -> None:
         """A fragment of a tool call: the name where it is known, arguments to append."""
         self._heard_at = time.monotonic()
+        self._is_more = True
         key = (self._round, str(index))
         element_id = call_id(self.message, self._round, index)
         if key not in self._calls:
@@ -107,6 +118,7 @@ class LiveReply:
     def show_run(self, index: int, run: ToolRun) -> None:
         """What has become of the round's call number `index`, in the order of their indexes."""
         self._heard_at = time.monotonic()
+        self._is_more = True
         keys = [key for key in self._order if key[0] == self._round and key in self._calls]
         key = sorted(keys, key=lambda one: int(one[1]))[index]
         before = self._calls[key]
@@ -115,6 +127,7 @@ class LiveReply:
         self._stale.add(key)
 
     def tell_of_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+        self._is_more = True
         self._next_try = retry_text(error), number
         self._heard_at = time.monotonic() + seconds
         self._say_waiting()
@@ -127,8 +140,18 @@ class LiveReply:
 
         No more of it than fits into a turn of the event loop: more is to come where it `is_behind`.
         """
+        key, self._goes_on = self._goes_on, None
+        if key and not self._is_more:
+            changes = self._texts[key].changes(Work())
+            return "".join([self._change_frame(key, change) for change in changes])
+        self._is_more = self._next_try is not None
         work = Work()
         return self._frames_of({key: text.changes(work) for key, text in self._texts.items()})
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it is behind, or has jobs."""
+        return any(text.is_behind or text.has_jobs for text in self._texts.values())
 
     @property
     def is_behind(self) -> bool:
@@ -152,11 +175,11 @@ class LiveReply:
         key = next((key for key, one in self._texts.items() if one is text), None)
         if self._must_redraw or key not in self._shown or key is None:
             return ""  # it is drawn as a whole yet
-        target = region_id(self.message, *key)
-        return "".join(_change_frame(target, step) for step in changes)
+        return "".join(self._change_frame(key, step) for step in changes)
 
     def finish(self) -> None:
         """Nothing is appended after this: the next changes complete every region."""
+        self._is_more = True
         for key, region in self._calls.items():
             if region.run.state is RunState.CANCELLED or region.unshown:
                 self._stale.add(key)
@@ -212,8 +235,7 @@ class LiveReply:
             if added := self._arguments.get(key):
                 yield self._arguments_frame(call, added)
         else:
-            target = region_id(self.message, *key)
-            yield from (_change_frame(target, step) for step in changes[key])
+            yield from (self._change_frame(key, step) for step in changes[key])
 
     def _arguments_frame(self, call: CallRegion, added: str) -> str:
         """What was added to a call's arguments; with all that is around them where they begin."""
@@ -246,14 +268,19 @@ class LiveReply:
     def _region(self, key: Key) -> Region:
         return Region(key[1], region_id(self.message, *key), self._texts[key].html(), key[0])
 
+    def _change_frame(self, key: Key, change: Change) -> str:
+        match change:
+            case Append(depth, html):
+                return f"{self._beginning(key, depth)}{html}{ENDING}"
+            case ReplaceLast(html):
+                return replace(f"#{region_id(self.message, *key)}>:last-child", html)
+            case ReplaceBlock(index, html):
+                return replace(f"#{region_id(self.message, *key)}>:nth-child({index + 1})", html)
+            case _:
+                assert_never(change)
 
-def _change_frame(target: str, change: Change) -> str:
-    match change:
-        case Append(depth, html):
-            return swap("append", f"#{target}{'>:last-child' * depth}", html)
-        case ReplaceLast(html):
-            return replace(f"#{target}>:last-child", html)
-        case ReplaceBlock(index, html):
-            return replace(f"#{target}>:nth-child({index + 1})", html)
-        case _:
-            assert_never(change)
+    def _beginning(self, key: Key, depth: int) -> str:
+        if not (known := self._beginnings.get((key, depth))):
+            target = f"#{region_id(self.message, *key)}{'>:last-child' * depth}"
+            known = self._beginnings[key, depth] = beginning("append", target)
+        return known

@@ -132,7 +132,7 @@ def key_of_reply(reply: UUID) -> str:
 
 
 def region_id(message: Message, round: int, name: str) -> str:
-    return f"{name[:2]}{key_of(message)}{round or ''}"
+    return f"{name[:3]}{key_of(message)}{round or ''}"
 
 
 def call_id(message: Message, round: int, index: int) -> str:

@@ -6,10 +6,17 @@ What is swapped stands in a `template`: htmx looks for swaps anywhere in a frame
 so that none can be hidden in the text that is swapped.
 """
 
+ENDING = "</template>"
+
 
 def swap(style: str, target: str, html: str = "") -> str:
     """A swap of `html` at the elements that the CSS selector `target` finds."""
-    return f'<template hx-swap-oob="{style} target:{target}">{html}</template>'
+    return f"{beginning(style, target)}{html}{ENDING}"
+
+
+def beginning(style: str, target: str) -> str:
+    """What stands before the HTML of such a swap."""
+    return f'<template hx-swap-oob="{style} target:{target}">'
 
 
 def replace(target: str, html: str) -> str:

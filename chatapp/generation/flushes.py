@@ -85,8 +85,9 @@ class Flushes:
         if frame := self._changes():
             self._audience.show_at_once(frame)
             self._observe(read_at)
-        self._draw()
-        self._go_on_with_rest()
+        if self._live.has_more:
+            self._draw()
+            self._go_on_with_rest()
 
     async def _flush(self) -> None:
         read_at = self._unshown_since

@@ -187,12 +187,12 @@ class Writer:
 
     def _show(self, event: Event) -> None:
         match event:
-            case ReasoningDelta(text):
-                self._thinking_since = self._thinking_since or time.monotonic()
-                self._show_text("reasoning", text)
             case AnswerDelta(text):
                 self.end_thinking()
                 self._show_text("answer", text)
+            case ReasoningDelta(text):
+                self._thinking_since = self._thinking_since or time.monotonic()
+                self._show_text("reasoning", text)
             case RefusalDelta(text):
                 self.end_thinking()
                 self._show_text("refusal", text)

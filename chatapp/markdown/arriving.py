@@ -20,12 +20,16 @@ class Arriving:
     @property
     def is_waiting(self) -> bool:
         """Whether `take` has something."""
-        return bool(self._pieces) and (self.has_ended or self._pieces != deque("\r"))
+        pieces = self._pieces
+        return bool(pieces) and (self.has_ended or len(pieces) > 1 or pieces[0] != "\r")
 
     def append(self, text: str) -> None:
         if len(text) > self._left:
             text, self.is_cut, self.has_ended = text[: self._left], True, True
         self._left -= len(text)
+        if 0 < len(text) <= _SLICE:
+            self._pieces.append(text)
+            return
         for start in range(0, len(text), _SLICE):
             self._pieces.append(text[start : start + _SLICE])
 

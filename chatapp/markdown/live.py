@@ -237,6 +237,8 @@ class LiveMarkdown:
 
 def _merged(changes: list[Change]) -> list[Change]:
     """The changes with the new blocks at the end as one."""
+    if len(changes) < 2:
+        return changes
     new = [change for change in changes if isinstance(change, Append) and change.depth == 0]
     if len(new) < 2:
         return changes

@@ -1,0 +1,77 @@
+"""A viewer who takes every frame has the page that a snapshot would draw."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatapp.frames import LiveReply, snapshot_frame
+from chatapp.models import Message
+from chatapp.models.rounds import RunState, ToolRun
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from tests.page import Page
+
+WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
+
+Step = Callable[[LiveReply], object]
+
+
+def text(region: str, word: str) -> Step:
+    return lambda live: live.append(region, word)
+
+
+def runs(live: LiveReply) -> None:
+    live.write_call(0, "call_0", "now", "")
+    live.show_run(0, ToolRun("call_0", "now", "{}", RunState.RUNNING))
+
+
+def think(live: LiveReply) -> None:
+    live.append("reasoning", "So")
+    live.message.reasoning_duration = 2.0
+    live.append("answer", "Well")
+
+
+STEPS = st.one_of(
+    st.builds(text, st.just("answer"), st.sampled_from(WORDS)),
+    st.builds(text, st.sampled_from(["reasoning", "answer", "refusal"]), st.sampled_from(WORDS)),
+    st.sampled_from(
+        [
+            lambda live: live.write_call(0, "call_0", "now", '{"a"'),
+            runs,
+            lambda live: live.tell_of_retry(UpstreamError(ErrorKind.SERVER_ERROR), 1.0, 2),
+            lambda live: live.begin_round(),
+            lambda live: live.answer_was_reasoning("All of it."),
+        ]
+    ),
+)
+FLUSHED = st.tuples(STEPS, st.booleans())
+
+
+def regions(page: Page) -> list[tuple[str, str]]:
+    """What those say that say anything."""
+    return [
+        (element.attributes["data-region"], element.text)
+        for element in page.reply().walk()
+        if "data-region" in element.attributes and element.text not in ("", "Thinking…")
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from([think, text("answer", "Well")]), st.lists(FLUSHED, max_size=16))
+def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, bool]]) -> None:
+    """Each step perhaps with a flush after it."""
+    message = Message(pk=UUID(int=7), role="assistant", ending=Message.STREAMING, model="m")
+    live = LiveReply(message)
+    template = f'<article data-reply="x" id="reply-{message.pk}"></article>'
+    page = Page(template)
+    page.swap(snapshot_frame(live.view()))
+    for step, is_flushed in [(first, True), *steps, (LiveReply.finish, True)]:
+        step(live)
+        if is_flushed:
+            page.swap(live.changes())
+            while live.is_behind:
+                page.swap(live.changes())
+            drawn = Page(template)
+            drawn.swap(snapshot_frame(live.view()))
+            assert regions(page) == regions(drawn)

@@ -24,6 +24,11 @@ SECTION = (
     f"1. {PARAGRAPH}\n2. {PARAGRAPH}\n   - {PARAGRAPH}\n\n> {PARAGRAPH}\n\n"
     "```python\ndef move(words):\n    return sorted(words, key=len)  # or not\n```\n\n"
 )
+TABLE = (
+    "| Name | Value | What it is |\n|---|---|---|\n"
+    "| one | 1 | a first row that is rather long, if not as wide as the column of text |\n"
+    "| two | 2 | a second |\n\n"
+)
 MEASURE = """() => {
   window.shift = 0;
   window.moved = [];
@@ -78,6 +83,14 @@ def test_no_word_moves_while_a_reply_streams_or_at_its_end(
     shift, moved = measured(tab)
     assert moved == []
     assert shift <= MOST_SHIFT
+
+
+def test_no_column_moves_while_cells_are_written(tab: Tab, upstream: FakeUpstream) -> None:
+    stream(upstream, TABLE * 2, 0.02)
+    tab.ask("What is there?")
+    shift, moved = measured(tab)
+    assert moved == []
+    assert shift == 0
 
 
 def measured(tab: Tab) -> tuple[float, list[str]]:

@@ -21,6 +21,7 @@ from jinja2 import Environment, StrictUndefined
 
 from chatapp.close_codes import CloseCode
 from chatapp.frames import words
+from chatapp.frames.includes import WithIncludes
 from chatapp.frames.layout import WithoutLayout
 from chatapp.markdown.allowed import ALLOWED
 
@@ -42,7 +43,7 @@ FILTERS = (
 
 def environment(**options: Any) -> Environment:
     """As the settings name it; the options are the backend's, autoescape among them."""
-    options |= {"undefined": StrictUndefined, "extensions": [WithoutLayout]}
+    options |= {"undefined": StrictUndefined, "extensions": [WithIncludes, WithoutLayout]}
     made = _Environment(**options)
     made.filters.update({one.__name__: one for one in FILTERS})
     made.globals.update(
@@ -55,8 +56,9 @@ def environment(**options: Any) -> Environment:
         url=url,
     )
     # An `import` in each template that calls them would cost more than what they draw.
-    macros = vars(made.get_template("chat/_macros.html").module)
+    macros: dict[str, Any] = vars(made.get_template("chat/_macros.html").module)
     made.globals.update({name: one for name, one in macros.items() if not name.startswith("_")})
+    made.globals["icon"] = cache(macros["icon"])  # every reply has three, of few
     return made
 
 

@@ -35,6 +35,21 @@ async def ask_patiently(request: Request, tell: Tell) -> None:
     `tell` hears before each wait of the error, the seconds to wait and the number of the next try.
     What the last try raises is swallowed: its error is in the reply.
     """
+    try:
+        await request()
+    except MayPass as failure:
+        await _ask_again(failure, request, tell)  # made only now: it takes as long as a request
+
+
+async def _ask_again(failure: MayPass, request: Request, tell: Tell) -> None:
+    first: MayPass | None = failure
+
+    async def attempt() -> None:
+        nonlocal first
+        if first:
+            failed, first = first, None
+            raise failed
+        await request()
 
     async def told(state: RetryCallState) -> None:
         assert state.next_action
@@ -47,7 +62,7 @@ async def ask_patiently(request: Request, tell: Tell) -> None:
         before_sleep=told,
         retry_error_callback=lambda _state: None,
     )
-    await retrying(request)
+    await retrying(attempt)
 
 
 def is_worth_waiting(error: UpstreamError) -> bool:

@@ -49,6 +49,20 @@ class Query(Generic[M]):
         self._made: _Made | None = None
 
     def all(self, *values: object) -> list[M]:
+        made, rows = self._run("{}", values)
+        return [
+            made.model.from_db(DEFAULT_DB_ALIAS, made.attributes, row)
+            for row in made.compiler.apply_converters(rows, made.converters)
+        ]
+
+    def first(self, *values: object) -> M | None:
+        return next(iter(self.all(*values)), None)
+
+    def count(self, *values: object) -> int:
+        _, [(count,)] = self._run("SELECT COUNT(*) FROM ({}) AS counted", values)
+        return int(count)
+
+    def _run(self, frame: str, values: Sequence[object]) -> tuple[_Made, list[Any]]:
         connection = connections[DEFAULT_DB_ALIAS]
         made = self._made = self._made or self._make_it(connection)
         parameters = [
@@ -56,15 +70,8 @@ class Query(Generic[M]):
             for one in made.parameters
         ]
         with connection.cursor() as cursor:
-            cursor.execute(made.sql, parameters)
-            rows = cursor.fetchall()
-        return [
-            made.model.from_db(connection.alias, made.attributes, row)
-            for row in made.compiler.apply_converters(rows, made.converters)
-        ]
-
-    def first(self, *values: object) -> M | None:
-        return next(iter(self.all(*values)), None)
+            cursor.execute(frame.format(made.sql), parameters)
+            return made, cursor.fetchall()
 
     def _make_it(self, connection: BaseDatabaseWrapper) -> _Made:
         query = self._make(*self._slots).query

@@ -151,7 +151,7 @@ def _admitted(user: User, worker: UUID | None) -> UUID:
     if worker is None:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
     most = settings.CHATAPP_REPLIES_PER_PERSON
-    if len(_WRITTEN_FOR.all(user.pk)) >= most:
+    if _WRITTEN_FOR.count(user.pk) >= most:
         raise Refused(
             f"{most} replies are being written for you already. "
             "Stop one, or wait for its end; your text is kept."

@@ -1,0 +1,40 @@
+"""What a template includes is drawn as a part of it, and looked up no more."""
+
+import pytest
+from jinja2 import DictLoader, Environment
+from jinja2.ext import Extension
+
+from chatapp.frames.includes import WithIncludes
+from chatapp.frames.layout import WithoutLayout
+
+PARTS = {
+    "row": '{# One of them. #}\n<li>\n  {% include "name" %}\n</li>\n',
+    "name": "{# Whose. #}\n{{ name }}\n",
+    "greeting": "Hello\n",
+}
+PAGES = [
+    '<ul>\n  {% for name in names %}\n    {% include "row" %}\n  {% endfor %}\n</ul>',
+    '{% with name = 1 %}\n<p>\n {% include "greeting" %}\n {% include "name" %}\n</p>{% endwith %}',
+    '<p>\n  {% include "greeting" %}\n  <b>you</b>\n</p>',
+    '{% if not names %}{% include "row" %}{% endif %}\n<p></p>\n',
+]
+
+
+def drawn(page: str, *extensions: type[Extension]) -> str:
+    return made_of(PARTS, *extensions, WithoutLayout).from_string(page).render(names=["A", "B"])
+
+
+def made_of(parts: dict[str, str], *extensions: type[Extension]) -> Environment:
+    return Environment(loader=DictLoader(parts), extensions=extensions, autoescape=True)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_it_is_drawn_as_if_it_were_included(page: str) -> None:
+    assert drawn(page, WithIncludes) == drawn(page)
+
+
+def test_nothing_is_looked_up_when_it_is_drawn() -> None:
+    parts = dict(PARTS)
+    page = made_of(parts, WithIncludes).from_string(PAGES[0])
+    parts.clear()
+    assert "Alice" in page.render(names=["Alice"])

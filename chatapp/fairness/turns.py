@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 SLICE_SECONDS = 0.004  # of long work
 
@@ -45,3 +47,42 @@ class OneAtATime:
                 await asyncio.sleep(self._taken)
         finally:
             self._lock.release()
+
+
+class FewAtATime:
+    """Around what takes many turns of the event loop, where hundreds of it may come at once.
+
+    The others wait in the order in which they came. One that takes long counts no more: it waits
+    for something itself, and nobody shall wait along.
+    """
+
+    def __init__(self, number: int, long_seconds: float) -> None:
+        self._places = asyncio.Semaphore(number)
+        self._long_seconds = long_seconds
+
+    async def begin(self) -> "Place":
+        """Waits for a place; to be given back, whatever happens."""
+        await self._places.acquire()
+        place = Place(self._places)
+        asyncio.get_running_loop().call_later(self._long_seconds, place.give_back)
+        return place
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        place = await self.begin()
+        try:
+            yield
+        finally:
+            place.give_back()
+
+
+class Place:
+    """One of a few; it can be given back once, and more often in vain."""
+
+    def __init__(self, places: asyncio.Semaphore) -> None:
+        self._places: asyncio.Semaphore | None = places
+
+    def give_back(self) -> None:
+        if self._places:
+            self._places.release()
+            self._places = None

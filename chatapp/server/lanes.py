@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from asgiref.sync import sync_to_async
 
-from chatapp.worker.tasks import Tasks
+from chatapp.fairness.turns import FewAtATime
 
 LONG_SECONDS = 0.1  # after which work is taken to wait for something, and no other waits for it
 
@@ -25,18 +25,13 @@ class Lane:
 
     def __init__(self, threads: int, at_once: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(threads, name)
-        self._turns = asyncio.Semaphore(at_once)
-        self._ending = Tasks()
+        self._places = FewAtATime(at_once, LONG_SECONDS)
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns. Whoever is cancelled before its turn is forgotten; after that the
-        work is done to its end, and keeps its turn meanwhile."""
-        await self._turns.acquire()
+        work is done to its end, and keeps its place meanwhile."""
+        place = await self._places.begin()
         in_thread = sync_to_async(work, thread_sensitive=False, executor=self._threads)
         working = asyncio.create_task(in_thread())
-        self._ending.start(self._end_turn(working))
+        working.add_done_callback(lambda _: place.give_back())
         return await asyncio.shield(working)
-
-    async def _end_turn(self, working: "asyncio.Task[T]") -> None:
-        await asyncio.wait({working}, timeout=LONG_SECONDS)
-        self._turns.release()

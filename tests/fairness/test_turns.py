@@ -3,7 +3,9 @@
 import asyncio
 import time
 
-from chatapp.fairness.turns import SLICE_SECONDS, OneAtATime
+import pytest
+
+from chatapp.fairness.turns import SLICE_SECONDS, FewAtATime, OneAtATime
 
 
 async def test_work_that_comes_seldom_gives_no_turn_away() -> None:
@@ -33,3 +35,54 @@ async def _busy(one_at_a_time: OneAtATime, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             pass
+
+
+async def test_a_few_at_a_time_begin_in_the_order_in_which_they_came() -> None:
+    few, begun = FewAtATime(2, long_seconds=60), list[int]()
+    may_end = [asyncio.Event() for _ in range(5)]
+
+    async def take(number: int) -> None:
+        async with few.one():
+            begun.append(number)
+            await may_end[number].wait()
+
+    tasks = [asyncio.create_task(take(number)) for number in range(5)]
+    for number in range(5):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert begun == list(range(min(number + 2, 5)))
+        may_end[number].set()
+        await tasks[number]
+
+
+async def test_one_that_takes_long_holds_up_nobody() -> None:
+    few = FewAtATime(1, long_seconds=0.001)
+    async with few.one(), asyncio.timeout(10), few.one(), few.one():
+        pass
+    assert [await few.begin()]
+
+
+async def test_a_place_is_given_back_once() -> None:
+    few = FewAtATime(1, long_seconds=60)
+    place = await few.begin()
+    place.give_back()
+    place.give_back()
+    await few.begin()
+    waiting = asyncio.create_task(few.begin())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_one_that_fails_or_leaves_gives_its_place_back() -> None:
+    few = FewAtATime(1, long_seconds=60)
+    with pytest.raises(ZeroDivisionError):
+        async with few.one():
+            raise ZeroDivisionError
+    first = await few.begin()
+    leaving = asyncio.create_task(few.begin())
+    await asyncio.sleep(0)
+    leaving.cancel()
+    first.give_back()
+    async with asyncio.timeout(10):
+        await few.begin()

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import NETWORK, SitDown
 from tests.fake_upstream import FakeUpstream
 from tests.line import Line
 from tests.live import PASSWORD, Person, Server, run
@@ -80,7 +80,7 @@ def test_one_who_comes_back_later_is_told_the_same(
     sit_down: SitDown, alice: Person, line: Line, server: Server
 ) -> None:
     desk = sit_down(alice, url=line.url)
-    desk.expect_error(r"WebSocket|htmx:ws|ERR_|403")
+    desk.expect_error(NETWORK + "|403")
     tab = desk.open()
     line.cut()
     run(server.environment, "-c", DEACTIVATE.format(name=alice.username))

@@ -189,6 +189,7 @@ def test_a_text_that_is_too_long_is_refused_whole(
         tab.expect_ending("complete")
         [request] = upstream.chat_requests
         assert request.body["messages"][-1]["content"] == text[:-1]
+        tab.page.close()  # before its server does
 
 
 def test_a_text_that_no_browser_keeps_is_refused_whole(tab: Tab) -> None:

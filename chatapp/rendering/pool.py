@@ -64,23 +64,33 @@ class Pool:
     def _answer(self, request: bytes, give_up_at: float) -> bytes:
         if self._is_closed or time.monotonic() > give_up_at:
             raise TooBusy
-        worker: _Worker | None = getattr(self._mine, "worker", None)
-        if worker is None or worker.has_ended:
-            if worker:
-                self._drop(worker)
-            worker = self._mine.worker = _Worker()
-            self._workers.add(worker)
+        worker = self._living_worker()
         try:
             return worker.answer(request)
         except (OSError, EOFError) as error:
-            self._mine.worker = None
             self._drop(worker)
             if self._is_closed:
                 raise TooBusy from error
             logger.warning("A text could not be rendered: %r, %s", error, worker.fate)
             raise Undone from error
 
+    def _living_worker(self) -> "_Worker":
+        """This thread's; raises `TooBusy` where none can be started now."""
+        worker: _Worker | None = getattr(self._mine, "worker", None)
+        if worker and not worker.has_ended:
+            return worker
+        if worker:
+            self._drop(worker)
+        try:
+            worker = self._mine.worker = _Worker()
+        except OSError as error:  # as where a machine has no more processes to give
+            logger.warning("A text could not be rendered, since no process starts: %s", error)
+            raise TooBusy from error
+        self._workers.add(worker)
+        return worker
+
     def _drop(self, worker: "_Worker") -> None:
+        self._mine.worker = None
         worker.kill()
         self._workers.discard(worker)
 
@@ -92,15 +102,11 @@ class _Worker:
         self._connection, theirs = socketpair()
         self._connection.settimeout(SECONDS_A_REQUEST + GRACE_SECONDS)
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-B", "-c", START],
-                cwd=ROOT,
-                env={},  # which holds secrets
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the server alone
-            )
+            try:
+                self._process = _started(theirs.fileno())
+            except OSError:
+                self._connection.close()
+                raise
         self.pid = self._process.pid
 
     @property
@@ -121,3 +127,15 @@ class _Worker:
         self._connection.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE_SECONDS)
+
+
+def _started(connection: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-B", "-c", START],
+        cwd=ROOT,
+        env={},  # which holds secrets
+        stdin=connection,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the server alone
+    )

@@ -90,8 +90,17 @@ def test_a_decision_names_a_call_of_a_conversation() -> None:
     call = {"conversation": str(HERE), "round": 0, "call": "2"}
     form = DecisionForm(call)
     assert form.is_valid()
-    assert form.asked == Decision(HERE, 0, 2)
-    for wrong in ({"round": -1}, {"call": 1001}, {"call": "x"}, {"conversation": None}):
+    assert form.asked == Decision(HERE, None, 0, 2)
+    of_one_reply = DecisionForm(call | {"reply": str(HERE)})
+    assert of_one_reply.is_valid()
+    assert of_one_reply.asked == Decision(HERE, HERE, 0, 2)
+    for wrong in (
+        {"round": -1},
+        {"call": 1001},
+        {"call": "x"},
+        {"conversation": None},
+        {"reply": "x"},
+    ):
         assert not DecisionForm(call | wrong).is_valid()
 
 

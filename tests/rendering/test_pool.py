@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,16 @@ async def test_a_worker_killed_at_work_costs_one_texts_dress(renderer: Renderer)
     os.kill(pid, signal.SIGKILL)
     assert await drawing == []
     assert "a\t\na" in live.html()
+    assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
+
+
+def test_where_no_process_can_be_started_texts_are_shown_as_written_until_one_can(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "ROOT", tmp_path / "nowhere")
+        html = renderer.rendered(["so $y$"])("so $y$")
+        assert UNDONE in html
     assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
 
 

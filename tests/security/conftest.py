@@ -1,0 +1,21 @@
+"""A server of a module's own, and a client that writes to it whatever bytes a test wants."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live import Server, Site
+from tests.security.wire import Wire
+
+
+@pytest.fixture(scope="module")
+def server(site: Site) -> Iterator[Server]:
+    with site.server() as server:
+        yield server
+        assert "Traceback" not in server.log
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Wire]:
+    with Wire(server.url) as wire:
+        yield wire

@@ -1,0 +1,170 @@
+"""What matters asks for the password again, of whoever only has a session."""
+
+import pytest
+from django.test import Client
+
+from chatapp.models import ToolServer, Upstream, User
+from tests.conftest import PASSWORD, confirmed, signed_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOGIN = "/accounts/login/"
+CONFIRM = "/accounts/reauthenticate/"
+NEW = "four wild geese at dawn"
+SERVER = "/admin/chatapp/toolserver/"
+FORM = {
+    "name": "wiki",
+    "transport": "http",
+    "url": "http://127.0.0.1:1/mcp",
+    "timeout_seconds": "30",
+    "result_limit_kb": "100",
+    "new_secrets": "X-Key: sk-typed",
+}
+
+
+@pytest.fixture
+def late(olive: User) -> Client:
+    """Olive's browser, whose session is all it has."""
+    return signed_in(olive)
+
+
+@pytest.fixture
+def wiki(transactional_db: None) -> ToolServer:
+    return ToolServer.objects.create(name="old", url="http://127.0.0.1:1/mcp")
+
+
+FORMS = [
+    "toolserver/add/",
+    "toolserver/{wiki}/change/",
+    "toolserver/{wiki}/delete/",
+    "upstream/add/",
+    "upstream/{upstream}/change/",
+    "upstream/{upstream}/delete/",
+    "user/add/",
+    "user/{alice}/change/",
+    "user/{alice}/password/",
+    "user/{alice}/delete/",
+]
+
+
+def counts() -> list[int]:
+    return [model.objects.count() for model in (ToolServer, Upstream, User)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_comes_after_the_password(
+    late: Client, wiki: ToolServer, connected: Upstream, alice: User, form: str
+) -> None:
+    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    path = "/admin/chatapp/" + form.format(**keys)
+    asked = late.get(path)
+    assert asked.status_code == 302
+    assert asked.headers["location"].startswith(CONFIRM)
+    before = counts()
+    answer = late.post(path, {"post": "yes", "username": "alice", "password1": NEW, **FORM})
+    assert answer.status_code in (200, 302)
+    assert counts() == before
+    wiki.refresh_from_db()
+    assert wiki.name == "old"
+    back = late.post(asked.headers["location"], {"password": PASSWORD})
+    assert back.headers["location"] == path
+    assert late.get(path).status_code == 200
+
+
+def test_what_is_done_to_many_at_once_asks_for_it_too(late: Client, wiki: ToolServer) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": str(wiki.pk), "post": "yes"}
+    assert late.post(SERVER, chosen).headers["location"].startswith(CONFIRM)
+    assert "Select again" in late.get(SERVER).content.decode()
+    assert ToolServer.objects.exists()
+    confirmed(late).post(SERVER, chosen)
+    assert not ToolServer.objects.exists()
+
+
+def test_a_form_that_comes_too_late_is_kept_and_saved_with_the_password(late: Client) -> None:
+    page = late.post(f"{SERVER}add/", FORM).content.decode()
+    assert "Your password was asked for too long ago, so nothing was changed." in page
+    assert 'value="wiki"' in page
+    assert not ToolServer.objects.exists()
+    wrong = late.post(f"{SERVER}add/", FORM | {"your_password": "guess"}).content.decode()
+    assert "This is not your password." in wrong
+    assert not ToolServer.objects.exists()
+    assert late.post(f"{SERVER}add/", FORM | {"your_password": PASSWORD}).status_code == 302
+    server = ToolServer.objects.get()
+    assert server.secret_pairs() == {"X-Key": "sk-typed"}
+    assert late.get(f"{SERVER}{server.pk}/change/").status_code == 200
+    assert "our password" not in late.get(f"{SERVER}{server.pk}/history/").content.decode()
+
+
+def test_a_password_of_long_ago_does_not_count(
+    late: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confirmed(late)
+    later = __import__("time").time() + 15 * 60
+    monkeypatch.setattr("chatapp.accounts.confirming.time.time", lambda: later)
+    assert late.get(f"{SERVER}add/").status_code == 302
+    monkeypatch.setattr(
+        "chatapp.accounts.confirming.time.time", lambda: later - 86400
+    )  # the clock was set
+    assert late.get(f"{SERVER}add/").status_code == 302
+
+
+def test_a_session_does_not_grow_with_each_password(late: Client) -> None:
+    for _ in range(5):
+        confirmed(late)
+    assert len(late.session["account_authentication_methods"]) == 3
+
+
+def test_what_was_posted_before_the_password_is_not_done_after_it(late: Client) -> None:
+    """Whoever makes an administrator's page post waits in vain for them to give the password."""
+    late.post(f"{SERVER}add/", FORM)
+    late.post(SERVER, {"action": "delete_selected"})
+    asked = late.get(f"{SERVER}add/")
+    late.post(asked.headers["location"], {"password": PASSWORD, "next": f"{SERVER}add/"})
+    assert not ToolServer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Mode": "cors"},
+        {"Sec-Fetch-Mode": "same-origin"},
+        {"Sec-Fetch-Mode": "no-cors"},
+        {"HX-Request": "true"},
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_script_changes_nothing_even_after_the_password(
+    olives: Client,
+    wiki: ToolServer,
+    connected: Upstream,
+    alice: User,
+    form: str,
+    headers: dict[str, str],
+) -> None:
+    keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
+    path = "/admin/chatapp/" + form.format(**keys)
+    before = counts()
+    fields = {"post": "yes", "username": "alice", "password1": NEW, "password2": NEW, **FORM}
+    assert olives.post(path, fields, headers=headers).status_code == 403
+    assert counts() == before
+    wiki.refresh_from_db()
+    assert wiki.name == "old"
+
+
+def test_the_form_of_a_page_does(olives: Client) -> None:
+    answer = olives.post(f"{SERVER}add/", FORM, headers={"Sec-Fetch-Mode": "navigate"})
+    assert answer.headers["location"] == SERVER
+    assert ToolServer.objects.exists()
+
+
+def test_signing_in_counts_as_giving_the_password(olive: User) -> None:
+    client = Client(headers={"host": "localhost"})
+    client.post(LOGIN, {"login": "olive", "password": PASSWORD})
+    assert client.get(f"{SERVER}add/").status_code == 200
+
+
+def test_the_admin_has_no_change_of_password_of_its_own(olives: Client) -> None:
+    answer = olives.get("/admin/password_change/")
+    assert answer.headers["location"] == "/accounts/password/change/"
+    answer = olives.post("/admin/password_change/", {"old_password": "guess"})
+    assert answer.headers["location"] == "/accounts/password/change/"

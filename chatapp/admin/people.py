@@ -15,6 +15,8 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import (
     AdminPasswordChangeForm,
+    ReadOnlyPasswordHashField,
+    ReadOnlyPasswordHashWidget,
     UserChangeForm,
     UserCreationForm,
 )
@@ -63,7 +65,19 @@ class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
         self.fields["password2"].help_text = ""
 
 
+class UnseenPassword(ReadOnlyPasswordHashWidget):
+    """The way to set a new one, and nothing of the hash: not even half of it helps anybody."""
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        return super().get_context(name, value, attrs) | {"summary": []}
+
+
 class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
+    password = ReadOnlyPasswordHashField(
+        widget=UnseenPassword,
+        help_text="Nobody can read it. Who forgot theirs gets a new one from you.",
+    )
+
     def clean(self) -> dict[str, Any]:
         fields = super().clean() or {}
         stays = all(fields.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))

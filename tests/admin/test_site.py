@@ -26,6 +26,12 @@ def test_what_there_is_stands_in_one_list_without_the_names_of_djangos_apps(oliv
     ]  # fmt: skip
 
 
+def test_a_persons_page_shows_nothing_of_the_password(olives: Client, alice: User) -> None:
+    page = olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text
+    assert "../password/" in page
+    assert alice.password.partition("$")[0] not in page
+
+
 def test_only_permissions_that_count_are_offered(olives: Client, alice: User) -> None:
     page = parse(olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text)
     offered = [label.text.strip() for label in page.find_all("#id_user_permissions label")]

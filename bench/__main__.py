@@ -1,6 +1,6 @@
 """`python -m bench [NAME…] [--quick]`: takes the figures and prints them against their bars.
 
-All of them, and not quickly, are also written to docs/performance.md.
+All of them, and not quickly, are written to docs/performance.md too, unless one could not be taken.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main() -> None:
     on = machine.description()
     print(f"{on}\n{table.heading()}", flush=True)
     figures = [_take(name, arguments.quick) for name in names or FIGURES]
-    if not names and not arguments.quick:
+    if not names and not arguments.quick and not any(taken.has_failed for taken in figures):
         page.write(on, figures)
     missed = sum(not row.ok for taken in figures for row in taken.rows)
     print(f"{missed} missed, in {time.monotonic() - started_at:.0f} s", flush=True)
@@ -44,16 +44,17 @@ def _take(name: str, quick: bool) -> page.Taken:
     """Takes one figure and prints its rows."""
     gc.collect()
     gc.disable()  # the driver's own pauses would count as the app's
-    others = machine.OthersCPU()
+    others, has_failed = machine.OthersCPU(), False
     try:
         rows = uvloop.run(FIGURES[name](quick))
     except Exception as error:  # noqa: BLE001 - whatever it was, the others are still to be taken
         traceback.print_exc()
-        rows = [Row(name, f"failed: {type(error).__name__}", "", False)]
+        rows = [Row(name, f"failed: {type(error).__name__}", "", ok=False)]
+        has_failed = True
     gc.enable()
     for row in rows:
         print(table.formatted(row), flush=True)
-    taken = page.Taken(name, page.about(FIGURES[name]), rows, others.cores())
+    taken = page.Taken(name, page.about(FIGURES[name]), rows, others.cores(), has_failed)
     if taken.was_disturbed:
         print(f"    other processes kept {taken.others:.2f} cores busy during {name}", flush=True)
     return taken

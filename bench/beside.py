@@ -60,11 +60,11 @@ class Pair:
             Point(*point, value, limit) if point else None,
         )
 
-    def at_least(self, figure: str, unit: str, *, share: float) -> Row:
+    def at_least(self, figure: str, unit: str, digits: int = 0, *, share: float) -> Row:
         """A row that must be that share of the limit's."""
-        value, limit = f"{median(self.app):.0f} {unit}", f"{median(self.limit):.0f}"
+        value, limit = (f"{median(taken):.{digits}f}" for taken in (self.app, self.limit))
         ok = self.ratio >= share
-        return Row(figure, value, f"≥ {share:g} ×", ok, limit, self.ratio)
+        return Row(figure, f"{value} {unit}", f"≥ {share:g} ×", ok, limit, self.ratio)
 
 
 async def in_turns(measure: Measure, rounds: int, **settings: str) -> dict[str, Pair]:

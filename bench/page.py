@@ -23,6 +23,7 @@ class Taken:
     about: str
     rows: Sequence[Row]
     others: float
+    has_failed: bool = False
 
     @property
     def was_disturbed(self) -> bool:

@@ -12,6 +12,7 @@ from bench.server import serving
 from bench.table import Row, at_most
 
 TOKEN_TIMES, TURN_MS, PAGE_MS = 4.0, 3.0, 8.0
+FRAMES = 0.9
 REPLIES = 100
 CONVERSATIONS, TURNS = 10, 10
 PAGES = 100
@@ -24,7 +25,8 @@ async def token(quick: bool) -> list[Row]:
     figure = f"{REPLIES} replies at {PACE:g} tokens/s"
     return [
         taken["cpu"].at_most(f"CPU a token, {figure}", "µs", 1, times=TOKEN_TIMES),
-        taken["frames"].at_most(f"frames a token, {figure}", ""),  # fewer where the app sees a lag
+        # Where the app sees a lag it sends fewer, and a token costs less than it would.
+        taken["frames"].at_least(f"frames a token, {figure}", "frames", 2, share=FRAMES),
     ]
 
 

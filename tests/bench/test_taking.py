@@ -1,0 +1,59 @@
+"""`make bench` takes one figure after another; a whole run is written to the page."""
+
+import sys
+
+import pytest
+
+from bench import __main__, page
+from bench.table import Row
+
+
+async def whole(quick: bool) -> list[Row]:
+    """One that can be taken."""
+    return [Row("figure", "1 ms", "≤ 2 ms", True)]
+
+
+async def broken(quick: bool) -> list[Row]:
+    """One that can't."""
+    raise RuntimeError("no Chromium is installed")
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[list[page.Taken]]:
+    """What the page is made of, each time that it is."""
+    written: list[list[page.Taken]] = []
+    monkeypatch.setattr(page, "write", lambda machine, figures: written.append(figures))
+    return written
+
+
+def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize(("arguments", "pages"), [([], 1), (["--quick"], 0), (["one"], 0)])
+def test_a_whole_run_alone_makes_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+    written: list[list[page.Taken]],
+    arguments: list[str],
+    pages: int,
+) -> None:
+    monkeypatch.setattr(__main__, "FIGURES", {"one": whole})
+    assert bench(monkeypatch, *arguments) == 0
+    assert len(written) == pages
+
+
+def test_a_figure_that_fails_takes_no_other_along(
+    monkeypatch: pytest.MonkeyPatch,
+    written: list[list[page.Taken]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(__main__, "FIGURES", {"one": broken, "other": whole})
+    assert bench(monkeypatch) == 1
+    assert "failed: RuntimeError" in (printed := capsys.readouterr()).out
+    assert "≤ 2 ms" in printed.out
+    assert "no Chromium is installed" in printed.err
+    assert not written

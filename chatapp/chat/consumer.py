@@ -6,6 +6,7 @@ once. A socket that is to be closed takes no action any more, and one that sends
 
 import logging
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -110,7 +111,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._is_closed = True
         await super().close(None if code is None else int(code), reason)  # autobahn wants no enum
 
-    @property
+    @cached_property
     def write(self) -> Write | None:
         """The way straight to the socket, which a server may offer."""
         write: Write | None = self.scope.get("extensions", {}).get(WRITE)

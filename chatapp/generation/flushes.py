@@ -78,12 +78,13 @@ class Flushes:
     def _at_once(self) -> None:
         """Flushes in this turn of the event loop, where nothing is to be waited for."""
         self._next = None
-        if self._showing.locked() or not self._audience.takes_at_once:
+        ways = self._audience.ways()
+        if ways is None or self._showing.locked():
             self._start(self.now)
             return
         read_at = self._unshown_since
         if frame := self._changes():
-            self._audience.show_at_once(frame)
+            self._audience.show_at_once(frame, ways)
             self._observe(read_at)
         if self._live.has_more:
             self._draw()

@@ -64,18 +64,24 @@ class Audience:
     def is_watching(self) -> bool:
         return bool(self._showing or self._following)
 
-    @property
-    def takes_at_once(self) -> bool:
-        """Whether a frame can be shown in this turn of the event loop: to a tab or two, mostly."""
-        if self._following or len(self._showing) > FEW:
-            return False
-        return all(watcher.write for watcher in self._showing)
+    def ways(self) -> list[Write] | None:
+        """How a frame is shown in this turn of the event loop: to a tab or two, mostly.
 
-    def show_at_once(self, frame: str) -> None:
-        self.sequence += 1
+        None where that can't be, and `show` must.
+        """
+        if self._following or len(self._showing) > FEW:
+            return None
+        ways = []
         for watcher in self._showing:
-            assert watcher.write
-            watcher.write(frame)
+            if (write := watcher.write) is None:
+                return None
+            ways.append(write)
+        return ways
+
+    def show_at_once(self, frame: str, ways: list[Write]) -> None:
+        self.sequence += 1
+        for write in ways:
+            write(frame)
 
     def join(self, watcher: Watcher) -> None:
         """`watcher` waits for this reply: the upstream stays open for it."""

@@ -30,6 +30,8 @@ class Decoder:
         """Return the part of the body that is in `data`. Raises `BrokenCoding`."""
         if self._held:
             data, self._held = self._held + data, b""
+        if (whole := self._whole_chunk(data)) is not None:
+            return whole
         parts: list[bytes] = []
         at, end = 0, len(data)
         while at < end:
@@ -51,6 +53,14 @@ class Decoder:
                 self._hold_or_leave(data[at:])
                 break
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _whole_chunk(self, data: bytes) -> bytes | None:
+        """What nearly every read of a stream is: one chunk and nothing else."""
+        if self._left or self._is_at_line_end or not (head := _HEAD.match(data)):
+            return None
+        start = head.end()
+        is_whole = len(data) == start + int(head[1], 16) + 2 and data.endswith(_LINE_END)
+        return data[start:-2] if is_whole else None
 
     def _hold_line_end(self, data: bytes) -> None:
         if data != b"\r":

@@ -12,6 +12,7 @@ stream") but for what small servers need:
 Never does I/O, never decodes `data`. `id` and `retry` are read over: a reply is single-shot.
 """
 
+import re
 from dataclasses import dataclass, field
 
 MAX_EVENT_BYTES = 1024 * 1024  # for one line, and for all the data lines of one event
@@ -24,6 +25,8 @@ _BOM = b"\xef\xbb\xbf"
 _IMAGE = b"data:image"
 _STREAM_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _LOOKED_AT = 1000  # bytes
+# What nearly every read of a stream is: one event of JSON in one line.
+_WHOLE_EVENT = re.compile(rb"data: ?(\{[^\r\n]{0,65536}\})\n\n")
 _READ_OVER = frozenset((b"", b"id", b"retry"))  # a comment has no name
 
 
@@ -65,6 +68,8 @@ class Decoder:
 
     def receive_data(self, data: bytes) -> list[ServerSentEvent]:
         """Return the events which `data` completes. Raises `EventTooLarge`."""
+        if self._is_between and (whole := _WHOLE_EVENT.fullmatch(data)):
+            return [ServerSentEvent("message", whole[1].decode("utf-8", "replace"))]
         events: list[ServerSentEvent] = []
         for line in self._complete_lines(data):
             if not line:
@@ -77,6 +82,18 @@ class Decoder:
             self.unfinished[:] = [b"".join(self.unfinished)]
             self._raise_limit(self.unfinished[0], events)
         return events
+
+    @property
+    def _is_between(self) -> bool:
+        """Whether nothing of an event has come yet."""
+        return not (
+            self.unfinished
+            or self._data
+            or self._event
+            or self._stray
+            or self._skip_lf
+            or self._at_start
+        )
 
     def close(self) -> list[ServerSentEvent]:
         """Return the last event if the stream ended before its blank line."""

@@ -170,5 +170,14 @@ class RenameForm(forms.Form):
         return title
 
 
+class _Shared(dict[str, forms.Field]):
+    """A form's fields, for all messages: Django copies them for each, since some change theirs."""
+
+    def __deepcopy__(self, _memo: object) -> "_Shared":
+        return self
+
+
 # Those that come over the socket.
 FORMS = (PromptForm, ContinueForm, RetryForm, StopForm, DecisionForm, WatchForm)
+for _form in FORMS:
+    _form.base_fields = _Shared(_form.base_fields)

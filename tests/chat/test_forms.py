@@ -3,9 +3,11 @@
 from uuid import uuid4
 
 import pytest
+from django.forms import Form
 from pytest_django import Settings
 
 from chatapp.chat.forms import (
+    FORMS,
     Decision,
     DecisionForm,
     PromptForm,
@@ -125,3 +127,16 @@ def test_a_page_says_what_it_shows() -> None:
     form = WatchForm({"conversation": str(HERE)})
     assert form.is_valid()
     assert form.asked == Seen(HERE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_fields_of_a_form_are_not_copied_for_each_message(form: type[Form]) -> None:
+    assert form({}).fields is form({}).fields
+
+
+def test_what_is_wrong_with_one_message_is_not_with_the_next() -> None:
+    wrong, right = PromptForm({"conversation": "x"}), PromptForm({"message": "Hello"})
+    assert not wrong.is_valid()
+    assert right.is_valid()
+    assert set(wrong.errors) == {"conversation", "message"}
+    assert right["message"].errors == []

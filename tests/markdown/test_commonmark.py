@@ -1,5 +1,9 @@
 """The library behind the renderer: what it keeps, and what it does where threads meet."""
 
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +28,37 @@ def test_rendering_frees_what_it_takes() -> None:
     for _ in range(1000):
         to_html(ANSWER)
     assert resident_pages() - before < 500  # a leak takes ten times that
+
+
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """No thread takes the interpreter's lock from another that keeps it."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def test_no_other_thread_has_a_turn_meanwhile(patience: None) -> None:
+    turns, is_done = 0, False
+
+    def take_turns() -> None:
+        nonlocal turns
+        while not is_done:
+            turns += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=take_turns)
+    thread.start()
+    while not turns:
+        time.sleep(0)
+    before = turns
+    for _ in range(100):
+        to_html(ANSWER)
+    after = turns
+    is_done = True
+    thread.join()
+    assert after == before
 
 
 def test_threads_that_render_at_once_take_nothing_from_each_other() -> None:

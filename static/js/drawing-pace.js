@@ -4,7 +4,7 @@
 
 import { keep, write } from "./added-text.js";
 
-const REST = 8; // times as long as a frame takes, itself among them
+const REST = 10; // times as long as a frame takes, itself among them
 const LONGEST = 100; // ms that anything waits
 const TOGETHER = 8; // ms: what comes so soon after something is in the same frame
 const MEASURED = 10; // one time in so many

@@ -1,6 +1,7 @@
 // Runs before the page is drawn, so it is no module: it sets what this browser was told in the
 // account's menu, the theme for one, which would flash otherwise; and keeps for the server how far
-// the browser's clock is from UTC, so that it knows what "Yesterday" is.
+// the browser's clock is from UTC, so that it knows what "Yesterday" is. And what is sent before the
+// modules can send it waits for them: Enter would make a new line until then, and Send do nothing.
 
 {
   const year = 31536000; // s
@@ -10,4 +11,34 @@
   }
   const offset = -new Date().getTimezoneOffset();
   document.cookie = `utc-offset=${offset}; path=/; max-age=${year}; samesite=lax`;
+}
+
+{
+  let text = ""; // that is to be sent, unless it is changed meanwhile
+
+  const box = () => document.getElementById("message");
+
+  // As send-by.js says it.
+  const sends = ({ key, ctrlKey, metaKey, shiftKey, isComposing, keyCode }) => {
+    if (key !== "Enter" || isComposing || keyCode === 229) return false;
+    const isTouched = matchMedia("(pointer: coarse)").matches;
+    const { sendBy } = document.documentElement.dataset;
+    return ctrlKey || metaKey || (!isTouched && sendBy !== "ctrl-enter" && !shiftKey);
+  };
+
+  const hold = (event) => {
+    const { type, target } = event;
+    if (!(type === "submit" ? target === box()?.form : target === box() && sends(event))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    text = box().value;
+  };
+
+  document.addEventListener("keydown", hold, true);
+  document.addEventListener("submit", hold, true);
+  document.addEventListener("DOMContentLoaded", () => setTimeout(() => {
+    document.removeEventListener("keydown", hold, true);
+    document.removeEventListener("submit", hold, true);
+    if (text && box().value === text) box().form.requestSubmit();
+  }));
 }

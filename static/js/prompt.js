@@ -12,11 +12,10 @@ const GIVES_BACK = [
   CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS,
 ];
 
-let pending = null; // the prompt that was sent and is not answered yet: {id, text, typed, message}
+let pending = null; // the prompt that was sent and is not answered yet: {id, text, message}
 let doubtful = null; // one that came back to the box, and that the server may have: {id, text}
 
-// The one that was typed, for the draft.
-export const unanswered = () => (pending?.typed ? pending : null);
+export const unanswered = () => pending;
 export const bubbleOf = (id) => document.getElementById(`m-${id}`);
 
 document.addEventListener("submit", (event) => {
@@ -28,15 +27,14 @@ document.addEventListener("submit", (event) => {
   event.stopPropagation();
 }, true);
 
-document.addEventListener("htmx:ws:before:message:outgoing", ({ target, detail: { message } }) => {
+document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message } }) => {
   const { action, message: text } = message.values;
   if (action !== "prompt") return;
   const id = text === doubtful?.text ? doubtful.id : newId();
   message.values.prompt = id;
-  pending = { id, text, typed: target === form(), message };
+  pending = { id, text, message };
   say("");
   drawBubble();
-  if (!pending.typed) return;
   fill("");
   focusBox();
 });
@@ -80,10 +78,9 @@ document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
 });
 
 function giveBack() {
-  const { id, text, typed } = pending;
+  const { id, text } = pending;
   pending = null;
   bubbleOf(id)?.remove();
-  if (!typed) return;
   putBack(id, text);
   box().focus();
 }

@@ -1,9 +1,10 @@
 """No text that a person sent is ever anywhere but in the thread or in a composer."""
 
 import json
+import re
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Route, WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
@@ -163,6 +164,29 @@ def test_a_draft_stays_with_its_conversation(tab: Tab, upstream: FakeUpstream) -
     expect(tab.message).to_have_value("More of it")
     tab.page.get_by_role("link", name="New chat").click()
     expect(tab.message).to_have_value("Something else")
+
+
+@pytest.mark.parametrize("by", ["Enter", "button"])
+def test_what_is_sent_before_the_modules_have_come_is_sent_once_they_have(
+    desk: Desk, upstream: FakeUpstream, by: str
+) -> None:
+    upstream.script(role(), delta("Here."), finish(), done())
+    tab = Tab(desk.context.new_page())
+    on_their_way: list[Route] = []
+    tab.page.route(re.compile(r"/js/(?!early)"), lambda route: on_their_way.append(route))
+    tab.page.goto(desk.url, wait_until="commit")
+    tab.message.press_sequentially("So soon?")
+    if by == "Enter":
+        tab.message.press("Enter")
+    else:
+        tab.send.click()
+    expect(tab.message).to_have_value("So soon?")
+    for route in on_their_way:
+        route.continue_()
+    tab.expect_ending("complete")
+    expect(tab.page.locator(".prompt .bubble")).to_have_text("So soon?")
+    expect(tab.message).to_have_value("")
+    assert len(upstream.chat_requests) == 1
 
 
 def test_a_text_that_is_too_long_is_refused_whole(

@@ -9,7 +9,7 @@ and only where there is no earlier one to show. What comes later is asked for ag
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -80,9 +80,13 @@ class Catalogue:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
 
-    async def offers(self, wait_for_all: bool = False) -> list[Offer]:
-        """What is known of each by now; or, where that is asked for, what each says."""
-        upstreams = [upstream async for upstream in Upstream.objects.filter(enabled=True)]
+    async def offers(
+        self, wait_for_all: bool = False, upstreams: Collection[Upstream] | None = None
+    ) -> list[Offer]:
+        """What is known of each by now; or, where that is asked for, what each says. Whoever has
+        read the enabled ones already may give them."""
+        if upstreams is None:
+            upstreams = [upstream async for upstream in Upstream.objects.filter(enabled=True)]
         asked = [(upstream, self._asked(upstream, FRESH_SECONDS)) for upstream in upstreams]
         if wait_for_all:
             await _until_done(task for _, task in asked)

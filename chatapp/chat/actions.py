@@ -3,8 +3,7 @@
 Every action asks the database anew who is signed in, except Stop, which must work without it.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -54,7 +53,7 @@ class Actions:
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:
         prompt = form.asked(await asking.offered_model(form.chosen_model))
-        async with self._taking_turn():
+        with worker().replies.taking_prompt():
             turn = await asking.store(self._viewer, prompt)
             if not turn.is_repeated:
                 worker().show(self._viewer, turn.conversation.pk)
@@ -64,7 +63,7 @@ class Actions:
 
     async def retry(self, form: RetryForm) -> None:
         retry = form.asked(await asking.offered_model(form.chosen_model))
-        async with self._taking_turn():
+        with worker().replies.taking_prompt():
             turn = await asking.store(self._viewer, retry)
             worker().show(self._viewer, turn.conversation.pk)
             await asking.start(turn, self._viewer, at_branch=set())
@@ -83,12 +82,6 @@ class Actions:
 
     async def watch(self, form: WatchForm) -> None:
         await self._screen.watch(form.asked)
-
-    @asynccontextmanager
-    async def _taking_turn(self) -> AsyncIterator[None]:
-        with worker().replies.taking_prompt():
-            async with worker().few_turns_at_a_time.one():
-                yield
 
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
         await database_sync_to_async(sessions.person_of)(self._viewer.session_key)

@@ -18,7 +18,7 @@ from chatapp.chat.first_steps import first_steps
 from chatapp.chat.queries import uuid_of
 from chatapp.demo.help_text import help_for
 from chatapp.demo.suggestions import SUGGESTIONS
-from chatapp.models import Conversation, Message, ReplyImage, Suggestion, User
+from chatapp.models import Conversation, Message, ReplyImage, Suggestion, Upstream, User
 from chatapp.worker import worker
 
 
@@ -39,7 +39,8 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _chat_page(request: HttpRequest, conversation: Conversation | None = None) -> HttpResponse:
     assert isinstance(request.user, User)
-    offers, live = async_to_sync(_known_to_worker)(conversation)
+    upstreams = list(Upstream.objects.filter(enabled=True))
+    offers, live = async_to_sync(_known_to_worker)(upstreams, conversation)
     thread = conversation.thread(uuid_of(request.GET.get("reply", ""))) if conversation else []
     head = thread[-1] if thread else None
     used = _models_of(thread) if conversation else _models_used_last(request)
@@ -60,11 +61,11 @@ def _chat_page(request: HttpRequest, conversation: Conversation | None = None) -
 
 
 async def _known_to_worker(
-    conversation: Conversation | None,
+    upstreams: list[Upstream], conversation: Conversation | None
 ) -> tuple[list[Offer], frames.ReplyView | None]:
     """What is offered, and the reply that runs there as far as it has come, which only the event
     loop may tell."""
-    offers = await worker().catalogue.offers()
+    offers = await worker().catalogue.offers(upstreams=upstreams)
     running = worker().replies.get(conversation.pk) if conversation else None
     return offers, running.live.view() if running else None
 

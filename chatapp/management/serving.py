@@ -68,17 +68,23 @@ class Serving:
     def _made_server(self) -> Any:
         import daphne.server
         from daphne.ws_protocol import WebSocketFactory
+        from twisted.internet.endpoints import AdoptedStreamServerEndpoint
 
         from chatapp.server.http_protocol import BoundedFactory
         from chatapp.server.socket_protocol import Server, SocketProtocol
 
         WebSocketFactory.protocol = SocketProtocol
-        # Daphne has no other way to say which one it takes.
+        # Daphne has no other way to say which one it takes, or where it finds an open socket.
         daphne.server.HTTPFactory = partial(BoundedFactory, body_limit=self._body_limit)
+        listeners = {str(one.fileno()): one for one in self._post.doors.open()}
+        adopted: Any = AdoptedStreamServerEndpoint
+        daphne.server.serverFromString = lambda reactor, name: adopted(
+            reactor, listeners[name].detach(), listeners[name].family
+        )
 
         return Server(
             self._application(),
-            endpoints=[f"fd:fileno={one}" for one in self._post.doors.open()],
+            endpoints=list(listeners),
             signal_handlers=False,
             ready_callable=self._ready,
             server_name="chatapp",

@@ -17,14 +17,13 @@ class Doors:
     app: socket.socket
     demo: socket.socket | None = None
 
-    def open(self) -> list[int]:
-        """Whoever comes from now on is accepted, or waits. The file descriptors; they are the
-        caller's to close."""
+    def open(self) -> list[socket.socket]:
+        """Whoever comes from now on is accepted, or waits. Whoever gets the sockets closes them."""
         sockets = [self.app, self.demo] if self.demo else [self.app]
         for one in sockets:
             with _in_a_sentence(*one.getsockname()[:2]):
                 one.listen(BACKLOG)
-        return [one.detach() for one in sockets]
+        return sockets
 
     def close(self) -> None:
         self.app.close()

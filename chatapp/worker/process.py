@@ -14,7 +14,7 @@ from chatapp.catalogue import Catalogue
 from chatapp.cluster import Beating, Bus, Cluster
 from chatapp.cluster.messages import ConversationChanged, PeopleChanged, TurnBegan
 from chatapp.fairness.allowance import Allowances
-from chatapp.fairness.turns import FewAtATime, OneAtATime
+from chatapp.fairness.turns import OneAtATime
 from chatapp.generation import Generation, Toolless
 from chatapp.journal import Journal, Segment
 from chatapp.models import Message, Turn
@@ -31,10 +31,6 @@ from chatapp.worker.tasks import Tasks
 logger = logging.getLogger(__name__)
 
 VIEWERS_AT_WORK = 4  # that one person may use with all haste at once
-# That are stored and begun; one is asked upstream before the next but one is looked at. With all at
-# once, each turn of the event loop would hold a step of each, and running replies wait for them.
-TURNS_AT_ONCE = 2
-TURN_SECONDS = 0.02  # after which the next need not wait
 
 
 class Worker:
@@ -58,7 +54,6 @@ class Worker:
         tabs = settings.CHATAPP_TABS_PER_PERSON
         self.allowances = Allowances(VIEWERS_AT_WORK * actions, 2 * tabs)
         self.one_prompt_at_a_time = OneAtATime()
-        self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # there is one when somebody comes

@@ -508,6 +508,16 @@ def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -
         assert client.get("/readyz").status_code == 200
 
 
+def test_it_serves_at_an_address_of_ipv6(site: Site, upstream: FakeUpstream) -> None:
+    port = str(free_port())
+    with (
+        site.server(OPENAI_BASE_URL=upstream.base_url, HOST="::1", PORT=port) as server,
+        server.visit() as client,
+    ):
+        assert server.url == f"http://[::1]:{port}"
+        assert client.get("/healthz").text == "ok"
+
+
 # The demo
 
 

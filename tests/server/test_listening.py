@@ -14,16 +14,12 @@ def address(doors: Doors) -> tuple[str, int]:
     return host, port
 
 
-def adopted(doors: Doors) -> list[socket.socket]:
-    return [socket.socket(fileno=one) for one in doors.open()]
-
-
 def test_nobody_is_let_in_before_a_door_is_open() -> None:
     [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     host = address(doors)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(host)
-    [listener] = adopted(doors)
+    [listener] = doors.open()
     with closing(listener), closing(socket.create_connection(host)):
         pass
 
@@ -40,10 +36,10 @@ def test_the_doors_of_all_processes_have_one_address(host: str) -> None:
 def test_who_waits_at_a_door_is_let_in_by_whoever_opens_it_next() -> None:
     [doors] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     host, inherited = address(doors), doors.app.dup()
-    [first] = adopted(doors)
+    [first] = doors.open()
     with closing(inherited), closing(socket.create_connection(host)) as waiting:
         first.close()
-        [second] = adopted(Doors(inherited))
+        [second] = Doors(inherited).open()
         with closing(second), closing(second.accept()[0]) as accepted:
             assert accepted.getpeername() == waiting.getsockname()
 
@@ -52,7 +48,7 @@ def test_who_waits_at_a_door_is_let_in_by_whoever_opens_it_next() -> None:
 def test_an_address_that_is_taken_is_told_in_a_sentence(processes: int) -> None:
     taken = doors_of("127.0.0.1", 0, 2, has_demo=False)
     host, port = address(taken[0])
-    listeners = [one for doors in taken for one in adopted(doors)]
+    listeners = [one for doors in taken for one in doors.open()]
     with pytest.raises(ImproperlyConfigured, match=f"{host}:{port} can't be listened on"):
         doors_of(host, port, processes, has_demo=False)
     for one in listeners:
@@ -62,7 +58,7 @@ def test_an_address_that_is_taken_is_told_in_a_sentence(processes: int) -> None:
 def test_of_two_that_are_to_open_the_same_door_one_does() -> None:
     [first] = doors_of("127.0.0.1", 0, 1, has_demo=False)
     [second] = doors_of(*address(first), 1, has_demo=False)
-    [listener] = adopted(first)
+    [listener] = first.open()
     with closing(listener), pytest.raises(ImproperlyConfigured, match="can't be listened on"):
         second.open()
     second.close()

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import stat
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -437,6 +438,23 @@ def test_createsuperuser_makes_an_administrator_without_the_link(
         }
         client.post("/accounts/login/", data=fields, headers={"referer": server.url})
         assert client.get("/admin/").status_code == 200
+
+
+def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Site) -> None:
+    server = site.server()
+    process = subprocess.Popen(
+        server.command(),
+        cwd=server.directory(),
+        env=server.child_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        assert process.stdout
+        assert process.stdout.readline().startswith(b"chatapp is at ")
+        process.stdout.close()
+        process.terminate()
+        assert process.wait(WAIT_SECONDS) == 0
 
 
 def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None:

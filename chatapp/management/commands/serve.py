@@ -1,6 +1,9 @@
 """`manage.py serve`: the one way in, of one process or of several."""
 
+import os
 import secrets
+import sys
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -52,8 +55,14 @@ class Command(BaseCommand):
             Serving(post, demo_key, self._say).run()
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        try:
+            self.stdout.write(line)
+            self.stdout.flush()
+        except (
+            OSError
+        ):  # who read it is gone, as after `| head -1`; Python would fail on it at its end
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _post(doors: list[Doors]) -> Post | None:

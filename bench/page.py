@@ -37,7 +37,9 @@ def about(figure: Figure) -> str:
     return " ".join(f"{module} {own}".split())
 
 
-def write(machine: str, figures: Sequence[Taken], folder: Path = DOCS) -> None:
+def write(
+    machine: str, figures: Sequence[Taken], folder: Path = DOCS, *, is_quick: bool = False
+) -> None:
     rows = {taken.name: taken.rows for taken in figures}
     everything = [row for taken in figures for row in taken.rows]
     pages = Environment(
@@ -50,6 +52,7 @@ def write(machine: str, figures: Sequence[Taken], folder: Path = DOCS) -> None:
     picture = chart([row.point for row in everything if row.point])
     words = {
         "machine": machine,
+        "is_quick": is_quick,
         "figures": figures,
         "rows": rows,
         "chart": picture,

@@ -38,6 +38,12 @@ def test_each_figure_stands_in_the_page(tmp_path: Path) -> None:
         assert f"| {name} one | 1.5 ms | 0.5 | 3.0 × | ≤ 3 × | ok |" in text
         assert f"| {name} two | 7 MiB |  |  | ≤ 5 MiB | MISSED |" in text
     assert "Other processes" not in text
+    assert "a quick" not in text
+
+
+def test_the_page_of_a_quick_run_says_so(tmp_path: Path) -> None:
+    page.write("a machine", taken(list(FIGURES)), tmp_path, is_quick=True)
+    assert "a quick" in (tmp_path / "performance.md").read_text()
 
 
 def test_each_figure_says_how_it_is_measured() -> None:

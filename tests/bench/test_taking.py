@@ -22,7 +22,7 @@ async def broken(quick: bool) -> list[Row]:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[list[page.Taken]]:
     """What the page is made of, each time that it is."""
     written: list[list[page.Taken]] = []
-    monkeypatch.setattr(page, "write", lambda machine, figures: written.append(figures))
+    monkeypatch.setattr(page, "write", lambda machine, figures, is_quick: written.append(figures))
     return written
 
 
@@ -34,8 +34,8 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return ended.value.code
 
 
-@pytest.mark.parametrize(("arguments", "pages"), [([], 1), (["--quick"], 0), (["one"], 0)])
-def test_a_whole_run_alone_makes_the_page(
+@pytest.mark.parametrize(("arguments", "pages"), [([], 1), (["--quick"], 1), (["one"], 0)])
+def test_a_run_of_all_figures_alone_makes_the_page(
     monkeypatch: pytest.MonkeyPatch,
     written: list[list[page.Taken]],
     arguments: list[str],

@@ -36,7 +36,7 @@ from tests.program import Program
 
 ROOT = Path(__file__).parent.parent
 PASSWORD = "correct horse battery"
-PEOPLE = 120
+PEOPLE = 400
 
 MAKE_PEOPLE = """
 import json, django

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_tools_and_choices import call
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
 from tests.live import PASSWORD, Person, Server, Site, run
 
 MARKUP = "<img/src=x/onerror=alert(1)><b/hx-get='/'/hx-trigger=load>"
@@ -143,9 +143,14 @@ def test_a_conversation_and_the_calls_in_it(phone: Tab, gateway: FakeUpstream) -
     for summary in phone.reply.locator("summary:visible").all():
         summary.click()
         expect_to_fit(page)
-    gateway.script(*call("X" * 200))
+    waiting = Pause()
+    gateway.script(waiting, *call("X" * 200))
     gateway.script(role(), delta("So."), finish(), usage(), done())
     ask(phone, "Once more")
+    expect(phone.reply.locator(".waiting")).to_contain_text("Waiting for")
+    expect_to_fit(page)
+    waiting.release()
+    expect(phone.answer).to_have_text("So.")
     phone.expect_ending("complete")
     expect_to_fit(page)
 

@@ -1,0 +1,20 @@
+"""Tool calls as an upstream sends them, and a reply as it was saved."""
+
+from uuid import UUID
+
+from chatapp.models import Message
+from tests.fake_upstream import choice
+
+
+def call(name: str, arguments: str, index: int = 0) -> bytes:
+    """A tool call, whole in one delta."""
+    function = {"name": name, "arguments": arguments}
+    return choice({"tool_calls": [{"index": index, "id": f"call_{index}", "function": function}]})
+
+
+def fragment(arguments: str, index: int = 0) -> bytes:
+    return choice({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+
+
+async def saved(reply: UUID) -> Message:
+    return await Message.objects.select_related("usage").aget(pk=reply)

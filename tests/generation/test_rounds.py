@@ -1,0 +1,278 @@
+"""A reply whose model calls tools: its rounds, what goes back of them, whose leave they want."""
+
+import sys
+from html import unescape
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp.generation import writer
+from chatapp.models import ToolServer, Upstream, Usage
+from tests.fake_upstream import (
+    FakeUpstream,
+    answer,
+    choice,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
+from tests.generation.replies import call, fragment, saved
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CLOCK = "current_date_and_time"
+
+
+async def test_a_tool_is_called_and_the_model_answers_with_its_result(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(
+        role(),
+        reasoning("I need the time."),
+        call(CLOCK, '{"timez'),
+        fragment('one": "UTC"}'),
+        finish("tool_calls"),
+        usage(10, 5),
+        done(),
+    )
+    upstream.script(*answer("It is noon."))
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.content == "It is noon."
+    (earlier,) = message.earlier_rounds
+    assert earlier["reasoning"] == "I need the time."
+    (run,) = earlier["tool_runs"]
+    assert (run["name"], run["arguments"], run["state"]) == (CLOCK, '{"timezone": "UTC"}', "done")
+    assert "UTC" in run["result"]
+    asked, again = upstream.chat_requests
+    assert CLOCK in [tool["function"]["name"] for tool in asked.body["tools"]]
+    assistant, result = again.body["messages"][-2:]
+    assert assistant["tool_calls"][0]["function"]["arguments"] == '{"timezone": "UTC"}'
+    assert result == {"role": "tool", "tool_call_id": "call_0", "content": run["result"]}
+
+
+async def test_usage_adds_up_over_the_rounds_and_each_is_kept(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), usage(10, 5), done())
+    upstream.script(role(), delta("Noon."), finish(), usage(30, 2), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    message = await saved(reply)
+    assert (message.usage.prompt_tokens, message.usage.completion_tokens) == (40, 7)
+    assert message.usage.provenance == Usage.Provenance.REPORTED
+    assert message.earlier_rounds[0]["usage"]["total_tokens"] == 15
+
+
+async def test_the_next_prompt_repeats_the_calls_and_their_results(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, "{}"), finish("tool_calls"), done())
+    upstream.script(*answer("Noon."))
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = (await saved(reply)).conversation_id
+    await tab.ask("And now?", conversation=str(conversation))
+    await tab.until_ended()
+    roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_arguments_that_are_no_json_are_shown_and_told_to_the_model(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), call(CLOCK, '{"zone": '), finish("tool_calls"), done())
+    await tab.ask()
+    await tab.until_ended()
+    assert "not a JSON object" in upstream.chat_requests[1].body["messages"][-1]["content"]
+    assert '{"zone": ' in unescape("".join(tab.frames))
+
+
+async def test_tools_are_called_in_a_limited_number_of_rounds(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
+    upstream.default = [role(), call(CLOCK, "{}"), finish("tool_calls"), done()]
+    reply = await tab.ask()
+    assert "called tools in 2 rounds" in await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == "failed"
+    assert len(message.earlier_rounds) == len(upstream.chat_requests) == 2
+
+
+async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
+    looking = [role(), delta("Let me look."), call(CLOCK, "{}"), finish("tool_calls"), done()]
+    upstream.script(*looking)
+    upstream.script(*looking)
+    reply = await tab.ask()
+    told = await tab.until_ended()
+    assert "called tools again and again without an answer" in told
+    assert "What had arrived is kept." in told
+    assert ">Continue</button>" in told
+    message = await saved(reply)
+    assert [one["content"] for one in message.earlier_rounds] == ["Let me look."] * 2
+    await tab.send(action="continue", reply=str(reply))
+    await tab.next_reply()
+    await tab.until_ended()
+    roles = [message["role"] for message in upstream.chat_requests[2].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "user"]
+
+
+SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
+
+
+async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    upstream.models.append("another")
+    function = {"name": CLOCK, "arguments": "{}"}
+    signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
+    upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.ask("And now?", conversation=conversation)
+    await tab.until_ended()
+    await tab.ask("And now?", conversation=conversation, model=f"{connected.pk}/another")
+    await tab.until_ended()
+    _, again, next_prompt, another = (request.body for request in upstream.chat_requests)
+    for body, extra in ((again, SIGNED), (next_prompt, SIGNED), (another, None)):
+        (sent,) = (one for message in body["messages"] for one in message.get("tool_calls", ()))
+        assert sent.get("extra_content") == extra
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
+) -> None:
+    upstream.models.append("another")
+    upstream.script(
+        *(choice({name: "Tokyo, "}), choice({name: "so ask."})),
+        *(call(CLOCK, "{}"), finish("tool_calls"), done()),
+    )
+    upstream.script(choice({name: "Noon, then."}), delta("Noon."), finish(), done())
+    upstream.script(choice({name: "Hm."}), delta("Still noon."), finish(), done())
+    reply = await tab.ask("What time is it?")
+    await tab.until_ended()
+    conversation = str((await saved(reply)).conversation_id)
+    for model in ("", "", f"{connected.pk}/another"):
+        chosen = {"model": model} if model else {}
+        await tab.ask("And now?", conversation=conversation, **chosen)
+        await tab.until_ended()
+    sent = [
+        [
+            message.get(name)
+            for message in request.body["messages"]
+            if message["role"] == "assistant"
+        ]
+        for request in upstream.chat_requests
+    ]
+    # An answer without calls needs no reasoning beside it, and another model none at all.
+    looped = ["Tokyo, so ask.", "Noon, then."]
+    assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
+
+
+async def test_reasoning_in_tags_has_no_field_to_go_back_in(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(delta("<think>Hm.</think>"), call(CLOCK, "{}"), finish("tool_calls"), done())
+    await tab.ask()
+    await tab.until_ended()
+    assistant = upstream.chat_requests[1].body["messages"][-2]
+    assert assistant.keys() == {"role", "content", "tool_calls"}
+
+
+async def test_calls_that_are_all_numbered_0_run_each(tab: Tab, upstream: FakeUpstream) -> None:
+    calls = [
+        {"index": 0, "id": name, "function": {"name": CLOCK, "arguments": {"timezone": zone}}}
+        for name, zone in (("a", "UTC"), ("b", "Asia/Tokyo"))
+    ]
+    upstream.script(choice({"tool_calls": calls}), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    results = upstream.chat_requests[1].body["messages"][-2:]
+    assert [result["tool_call_id"] for result in results] == ["a", "b"]
+    assert "UTC" in results[0]["content"]
+    assert "Tokyo" in results[1]["content"]
+
+
+async def test_a_model_that_takes_no_tools_is_asked_without_them(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.fail(400, {"error": {"message": "this model does not support tools"}})
+    reply = await tab.ask()
+    await tab.until_ended()
+    assert (await saved(reply)).ending == "complete"
+    assert ["tools" in request.body for request in upstream.chat_requests] == [True, False]
+
+
+@pytest.fixture
+def workshop(transactional_db: None) -> ToolServer:
+    """A real MCP server whose tools ask first."""
+    command = f"{sys.executable} -m tests.tools.server stdio"
+    return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
+
+
+@pytest.mark.parametrize(("decision", "state"), [("allow", "done"), ("deny", "denied")])
+async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer, decision: str, state: str
+) -> None:
+    upstream.script(
+        role(), call("workshop__echo", '{"text": "hello"}'), finish("tool_calls"), done()
+    )
+    reply = await tab.ask()
+    question = await tab.until('data-state="asking"')
+    assert ">Allow<" in question
+    conversation = str((await saved(reply)).conversation_id)
+    other = {"allow": "deny", "deny": "allow"}[decision]
+    call_of_it = {"conversation": conversation, "round": 0, "call": 0}
+    await tab.send(action=other, **call_of_it | {"round": 1})
+    await tab.send(action=other, **call_of_it, reply=str(uuid4()))
+    await tab.send(action=decision, **call_of_it, reply=str(reply))
+    await tab.until_ended()
+    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    assert run["state"] == state
+    told = upstream.chat_requests[1].body["messages"][-1]["content"]
+    assert ("hello" in told) == (decision == "allow")
+
+
+async def test_bob_cannot_allow_a_call_of_alices(
+    tab: Tab, bobs: Client, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until('data-state="asking"')
+    conversation = str((await saved(reply)).conversation_id)
+    async with Tab(bobs) as bobs_tab:
+        await bobs_tab.send(action="allow", conversation=conversation, round=0, call=0)
+        await bobs_tab.send(action="nonsense")
+        await bobs_tab.until("Reload")
+    await tab.send(action="deny", conversation=conversation, round=0, call=0)
+    await tab.until_ended()
+    (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
+    assert run["state"] == "denied"
+
+
+async def test_stop_cancels_a_tool_that_waits_for_permission(
+    tab: Tab, upstream: FakeUpstream, workshop: ToolServer
+) -> None:
+    upstream.script(role(), call("workshop__echo", '{"text": "x"}'), finish("tool_calls"), done())
+    reply = await tab.ask()
+    await tab.until('data-state="asking"')
+    conversation = str((await saved(reply)).conversation_id)
+    await tab.send(action="stop", conversation=conversation)
+    await tab.until_ended()
+    message = await saved(reply)
+    assert message.ending == "stopped"
+    assert message.tool_runs[0]["state"] == "cancelled"
+    assert len(upstream.chat_requests) == 1

@@ -71,7 +71,7 @@ class Serving:
         from twisted.internet.endpoints import AdoptedStreamServerEndpoint
 
         from chatapp.server.http_protocol import BoundedFactory
-        from chatapp.server.socket_protocol import Server, SocketProtocol
+        from chatapp.server.socket_protocol import SocketProtocol, offering_write
 
         WebSocketFactory.protocol = SocketProtocol
         # Daphne has no other way to say which one it takes, or where it finds an open socket.
@@ -82,7 +82,7 @@ class Serving:
             reactor, listeners[name].detach(), listeners[name].family
         )
 
-        return Server(
+        server = daphne.server.Server(
             self._application(),
             endpoints=list(listeners),
             signal_handlers=False,
@@ -90,6 +90,8 @@ class Serving:
             server_name="chatapp",
             websocket_timeout=-1,  # a tab may stay open for as long as it likes
         )
+        server.create_application = offering_write(server.create_application)
+        return server
 
     def _sign_on(self, process: Process) -> None:
         with only_one_process("serve"):  # of two that start at once, one sees the other

@@ -21,9 +21,9 @@ Import it after the reactor is installed, as Daphne itself.
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-import daphne.server
 from autobahn.websocket.types import ConnectionDeny
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
@@ -231,10 +231,12 @@ def _is_beat(data: bytes) -> bool:
     return int.from_bytes(payload) ^ key == BEAT_NUMBER
 
 
-class Server(daphne.server.Server):  # type: ignore[misc]
-    """Daphne's, which offers each socket's application the straight way to it."""
+def offering_write(create_application: Callable[..., Any]) -> Callable[..., Any]:
+    """Daphne's, which then offers each socket's application the straight way to it."""
 
-    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+    def create(protocol: Any, scope: dict[str, Any]) -> Any:
         if isinstance(protocol, SocketProtocol):
             scope["extensions"] = {WRITE: protocol.write}
-        return super().create_application(protocol, scope)
+        return create_application(protocol, scope)
+
+    return create

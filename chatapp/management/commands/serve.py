@@ -58,9 +58,8 @@ class Command(BaseCommand):
         try:
             self.stdout.write(line)
             self.stdout.flush()
-        except (
-            OSError
-        ):  # who read it is gone, as after `| head -1`; Python would fail on it at its end
+        except OSError:  # who read it is gone, as after `| head -1`
+            # Or Python would fail on it at its end.
             with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
 

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FrameType
 
 from chatapp.server.listening import Doors
 
@@ -22,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 1.0  # after a process that ended before it served
 STOPS = (signal.SIGTERM, signal.SIGINT)
+AWAITED = (*STOPS, signal.SIGCHLD)
 SERVES = b"1"
 
 
@@ -55,49 +55,45 @@ class Supervisor:
         gc.collect()
         gc.freeze()  # or each process's collector would write to what they share
         sys.stdout.flush()
-        for number in STOPS:
-            signal.signal(number, self._stop)
+        # Awaited and not handled: one that came just before a wait would be handled after it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
         is_first = True
         while self._unserved or self._processes:
             while self._unserved:
                 if post := self._forked(self._unserved.pop(0), is_first):
                     return post
                 is_first = False
-            self._wait_for_one()
+            if signal.sigwait(AWAITED) in STOPS:
+                self._stop()
+            self._see_who_ended()
         return None
 
     def _forked(self, doors: Doors, is_first: bool) -> Post | None:
-        # A signal is for this process as it was before, or for both as they are afterwards.
-        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-        try:
-            if self._is_stopping:
-                return None
-            ours, theirs = socket.socketpair()
-            if pid := os.fork():
-                theirs.close()
-                self._processes[pid] = doors, ours
-                return None
-            ours.close()
-            self._become_child(doors)
-            return Post(doors, is_first, theirs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+        ours, theirs = socket.socketpair()
+        if pid := os.fork():
+            theirs.close()
+            self._processes[pid] = doors, ours
+            return None
+        ours.close()
+        self._become_child(doors)
+        return Post(doors, is_first, theirs)
 
     def _become_child(self, doors: Doors) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's, who passes it on
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         for _, connection in self._processes.values():
             connection.close()
         for others in self._doors:
             if others is not doors:
                 others.close()
 
-    def _wait_for_one(self) -> None:
-        pid, status = os.wait()
-        if (
-            pid not in self._processes
-        ):  # an orphan's, which comes to the first process of a container
-            return
+    def _see_who_ended(self) -> None:
+        while self._processes and (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            # In a container orphans of others come to the first process, too.
+            if ended[0] in self._processes:
+                self._replace(*ended)
+
+    def _replace(self, pid: int, status: int) -> None:
         doors, connection = self._processes.pop(pid)
         with connection:
             did_serve = connection.recv(1) == SERVES
@@ -106,7 +102,7 @@ class Supervisor:
             return
         if not self._has_started:  # nor would another: it has said why
             self.has_failed = True
-            self._stop(signal.SIGTERM)
+            self._stop()
             return
         ending = os.waitstatus_to_exitcode(status)
         logger.error("Process %d ended with %d; another one takes its place", pid, ending)
@@ -114,7 +110,7 @@ class Supervisor:
             time.sleep(AGAIN_SECONDS)
         self._unserved.append(doors)
 
-    def _stop(self, number: int, frame: FrameType | None = None) -> None:
+    def _stop(self) -> None:
         """The first signal drains, a second one does not wait: each process has it so."""
         self._is_stopping = True
         self._unserved.clear()

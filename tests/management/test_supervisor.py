@@ -27,9 +27,12 @@ else:
 """
 PATIENTLY = """
     signal.signal(signal.SIGTERM, lambda *_: (say("stopped"), sys.exit()))
+    awake, wake = os.pipe()  # or a signal that comes just before the wait is handled after it
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
     post.serves()
     say(f"{'first' if post.is_first else 'another'} {os.getpid()} serves")
-    select.select([post.supervisor], [], [])
+    select.select([post.supervisor, awake], [], [])
     say(f"{os.getpid()} is left alone")
 """
 

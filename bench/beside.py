@@ -69,7 +69,7 @@ class Pair:
 
 async def in_turns(measure: Measure, rounds: int, **settings: str) -> dict[str, Pair]:
     """What `measure` finds, by its names. Settings are the app's environment variables."""
-    with serving(**settings) as app, limiting() as limit:
+    with serving(before=None, **settings) as app, limiting() as limit:
         async with Browser.signed_in(app) as at_app, Browser.signed_in(limit) as at_limit:
             for browser in (at_app, at_limit):
                 await _warm_up(browser)

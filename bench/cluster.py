@@ -76,8 +76,8 @@ def cluster(servers: int = 3, **environment: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def site_on_postgres(folder: Path) -> Iterator[Site]:
-    with Postgres() as postgres:
+def site_on_postgres(folder: Path, *, is_durable: bool = False) -> Iterator[Site]:
+    with Postgres(is_durable=is_durable) as postgres:
         site = Site(folder, postgres.url)
         site.prepare()
         try:

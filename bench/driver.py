@@ -22,6 +22,7 @@ import httpx
 
 from bench.answers import STAMP_DIGITS, Order
 from bench.server import PASSWORD, USERNAME, Server
+from bench.upstream import OTHER_MODELS
 from bench.websocket import WebSocket, open_websocket
 
 WAIT_SECONDS = 30.0
@@ -144,6 +145,7 @@ class Tab:
         self._ended: asyncio.Future[str] | None = None
         self._first_token: asyncio.Future[float] | None = None
         self._began: asyncio.Event | None = None
+        self._unended = 0  # replies
         self._last_stamp = b""
         self.payload_bytes = 0
         self.frames = 0
@@ -158,8 +160,16 @@ class Tab:
         self.watch()
         return self._send(self._fields | {"message": message})
 
-    def watch(self) -> None:
-        """From now on `reply_began` and `reply_ended` are of what comes."""
+    def ask_several(self, order: Order, count: int) -> float:
+        """Asks so many models at once; returns when."""
+        self.watch(count)
+        upstream, _, _ = self._fields["model"].partition("/")
+        others = "\n".join(f"{upstream}/{model}" for model in OTHER_MODELS[: count - 1])
+        return self._send(self._fields | {"message": order.prompt(), "others": others})
+
+    def watch(self, replies: int = 1) -> None:
+        """From now on `reply_began` is of the first, `reply_ended` of the last of what comes."""
+        self._unended = replies
         loop = asyncio.get_running_loop()
         self._ended, self._first_token = loop.create_future(), loop.create_future()
         self._began = asyncio.Event()
@@ -205,7 +215,8 @@ class Tab:
             self._end(ending[1].decode())
 
     def _end(self, ending: str) -> None:
-        if self._ended and not self._ended.done():
+        self._unended -= 1
+        if self._ended and not self._ended.done() and self._unended <= 0:
             self._ended.set_result(ending)
 
     def _send(self, fields: dict[str, str]) -> float:

@@ -4,6 +4,7 @@ CPU and memory are read from /proc, so the benchmarks need Linux.
 """
 
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -40,6 +41,7 @@ class Server:
     host: str  # with the port
     upstream: str  # host with port
     seconds_to_first_page: float
+    stocked: tuple[str, ...] = ()  # the addresses of its stock's long conversations
 
     def workers(self, count: int) -> list[int]:
         """Those that serve: children of one that does not, where there are several."""
@@ -53,10 +55,16 @@ class Server:
 
 
 @contextmanager
-def serving(*, upstream: str = "", **settings: str) -> Iterator[Server]:
+def serving(
+    *,
+    upstream: str = "",
+    stock: str = "",
+    before: Callable[[dict[str, str]], None] | None = None,
+    **settings: str,
+) -> Iterator[Server]:
     """Runs the app, and a scripted upstream where none is given. Raises `RuntimeError`.
 
-    Settings are environment variables.
+    Settings are environment variables; the stock is what `bench.stock` is to make.
     """
     given = nullcontext(upstream) if upstream else scripted_upstream()
     with given as upstream, tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -65,6 +73,9 @@ def serving(*, upstream: str = "", **settings: str) -> Iterator[Server]:
         host = f"127.0.0.1:{port}"
         environment = _environment(data) | settings
         environment |= {"PORT": port, "OPENAI_BASE_URL": f"http://{upstream}/v1"}
+        if before:
+            before(environment)
+        stocked = _stocked(stock, environment) if stock else ()
         log = data / "log"
         started_at = time.monotonic()
         with log.open("w") as output:
@@ -80,7 +91,7 @@ def serving(*, upstream: str = "", **settings: str) -> Iterator[Server]:
                 _wait_for_first_page(host, process)
             except RuntimeError as error:
                 raise RuntimeError(f"{error}:\n{log.read_text()}") from None
-            yield Server(process.pid, host, upstream, time.monotonic() - started_at)
+            yield Server(process.pid, host, upstream, time.monotonic() - started_at, stocked)
         finally:
             _stop(process)
             _warn_of_errors(log)
@@ -136,6 +147,13 @@ def _prepared_data() -> Path:
 
 
 _kept: list[tempfile.TemporaryDirectory[str]] = []  # until this process ends
+
+
+def _stocked(stock: str, environment: dict[str, str]) -> tuple[str, ...]:
+    """The addresses of its long conversations."""
+    command = [sys.executable, "-m", "bench.stock", *stock.split()]
+    made = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
+    return tuple(json.loads(made.stdout))
 
 
 def _environment(data: Path) -> dict[str, str]:

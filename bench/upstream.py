@@ -18,6 +18,7 @@ import uvloop
 from bench.answers import STAMP, STAMP_DIGITS, Answer, Order
 
 MODEL = "scripted"
+OTHER_MODELS = ("scripted-1", "scripted-2", "scripted-3")
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
 
@@ -79,7 +80,8 @@ class Connection(asyncio.Protocol):
         if path == b"/records":
             self._write_json(self._upstream.take_records())
         elif path == b"/v1/models":
-            self._write_json(json.dumps({"object": "list", "data": [{"id": MODEL}]}).encode())
+            models = [{"id": name} for name in (MODEL, *OTHER_MODELS)]
+            self._write_json(json.dumps({"object": "list", "data": models}).encode())
         else:
             order = Order.from_prompt(json.loads(body)["messages"][-1]["content"])
             self._request = (order.number, now)

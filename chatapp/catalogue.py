@@ -9,11 +9,12 @@ and only where there is no earlier one to show. What comes later is asked for ag
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any
 
-from chatapp.models import Upstream
+from chatapp.models import AccessRule, Limit, Permitted, Upstream
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS
 from chatapp.upstream.wire.errors import UpstreamFailed
@@ -25,6 +26,7 @@ PATIENCE_SECONDS = 3.0  # with an upstream that is asked
 PAGE_SECONDS = 0.5  # of a page, with upstreams that nobody has heard of yet
 
 Key = tuple[int, str, str | None]
+Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, None]]
 
 # What the upstreams' own lists call their models, by the upstreams' primary keys: what this process
 # heard last, and there is one catalogue for a process.
@@ -48,6 +50,17 @@ class Offer:
         return any(one.id == model for one in self.models)
 
 
+def open_to(offers: Iterable[Offer], permitted: Permitted) -> list[Offer]:
+    """What of it a person may use; an upstream of which that is nothing is not there for them."""
+    found = []
+    for offer in offers:
+        pk = offer.upstream.pk
+        models = tuple(one for one in offer.models if permitted.may_ask(pk, one.id))
+        if models or (not offer.models and permitted.may_ask(pk, "")):
+            found.append(replace(offer, models=models))
+    return found
+
+
 def endpoint_of(upstream: Upstream) -> Endpoint:
     return Endpoint(
         upstream.base_url,
@@ -69,16 +82,19 @@ def name_of(upstream: Upstream | None, model: str) -> str:
 class Catalogue:
     """The offers of all enabled upstreams; one for a process."""
 
-    def __init__(self, client: UpstreamClient) -> None:
+    def __init__(self, client: UpstreamClient, heard: Heard | None = None) -> None:
+        """`heard` is told what an upstream's list says, whenever that is something else."""
         self._client = client
+        self._heard = heard
+        self._telling: set[asyncio.Task[None]] = set()
         self._known: dict[Key, tuple[float, Offer]] = {}
         self._asking: dict[Key, asyncio.Task[None]] = {}
 
     async def aclose(self) -> None:
-        asking = list(self._asking.values())
-        for task in asking:
+        tasks = [*self._asking.values(), *self._telling]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def offers(
         self, wait_for_all: bool = False, upstreams: Collection[Upstream] | None = None
@@ -95,18 +111,32 @@ class Catalogue:
             await _until_done(unheard, PAGE_SECONDS)
         return [self._offer(upstream) for upstream in upstreams]
 
+    def known_offers(self, upstreams: Collection[Upstream]) -> list[Offer] | None:
+        """What `offers` would give where it asked nobody; None where it would ask. For any thread,
+        since a page that need not wait for its turn of the event loop should not."""
+        if all(one.secret_problem or self._is_fresh(one, FRESH_SECONDS) for one in upstreams):
+            return [self._offer(upstream) for upstream in upstreams]
+        return None
+
     async def is_offered(self, upstream_pk: int, model: str) -> bool:
-        """Whether a person may choose it: false only where what its upstream lists is known."""
+        """Whether a person may choose it: false only where what its upstream lists is known, or
+        where one of its models has a rule or a limit of its own. A gateway may take another
+        spelling for that one, so that none is asked but those that are known."""
         listed = [known for (pk, *_), known in self._known.items() if pk == upstream_pk]
         _, newest = max(listed, key=itemgetter(0), default=(0.0, None))
-        if newest is None or newest.problem or newest.has(model):
+        if newest and newest.has(model):
+            return True
+        is_heard = newest is not None and not newest.problem
+        if not is_heard and not await _has_rules_of_models(upstream_pk):
             return True
         # Another process may have shown the person a newer list.
         async for upstream in Upstream.objects.filter(pk=upstream_pk):
             if not upstream.named_models:
                 await _until_done([self._asked(upstream, RETRY_SECONDS)])
             newest = self._offer(upstream)
-        return bool(newest.problem) or newest.has(model)
+        if newest is None or newest.has(model):
+            return newest is not None
+        return bool(newest.problem) and not await _has_rules_of_models(upstream_pk)
 
     def _is_unheard(self, upstream: Upstream) -> bool:
         """Whether there is nothing yet that could be offered of it."""
@@ -129,20 +159,30 @@ class Catalogue:
         key = _key(upstream)
         if task := self._asking.get(key):
             return task
-        asked_at, offer = self._known.get(key, (0.0, None))
-        is_wanting = offer and offer.problem and not upstream.named_models
-        fresh = RETRY_SECONDS if is_wanting else fresh_seconds
-        if offer and time.monotonic() - asked_at <= fresh:
+        if self._is_fresh(upstream, fresh_seconds):
             return None
         task = self._asking[key] = asyncio.create_task(self._learn(upstream))
         task.add_done_callback(lambda _: self._asking.pop(key))
         return task
 
+    def _is_fresh(self, upstream: Upstream, fresh_seconds: float) -> bool:
+        asked_at, offer = self._known.get(_key(upstream), (0.0, None))
+        is_wanting = offer and offer.problem and not upstream.named_models
+        fresh = RETRY_SECONDS if is_wanting else fresh_seconds
+        return offer is not None and time.monotonic() - asked_at <= fresh
+
     async def _learn(self, upstream: Upstream) -> None:
         offer = await self._ask(upstream)
+        _, before = self._known.get(_key(upstream), (0.0, None))
+        if before and not offer.models and offer.problem:
+            offer = replace(offer, models=before.models)  # which it has had, and may have still
         self._known[_key(upstream)] = (time.monotonic(), offer)
         if offer.models:
             _listed_names[upstream.pk] = {one.id: one.name for one in offer.models if one.name}
+            if self._heard and (not before or before.models != offer.models):
+                telling = asyncio.create_task(self._heard(upstream, offer.models))
+                self._telling.add(telling)  # which nobody waits for
+                telling.add_done_callback(self._telling.discard)
 
     async def _ask(self, upstream: Upstream) -> Offer:
         try:
@@ -162,6 +202,14 @@ class Catalogue:
             f"{upstream.name} did not list its models ({reason}). "
             "An administrator can check its address and key, or name its models.",
         )
+
+
+async def _has_rules_of_models(upstream: int) -> bool:
+    """Whether one of its models is for others, or is limited otherwise, than the rest."""
+    for kind in (AccessRule, Limit):
+        if await kind._default_manager.filter(upstream=upstream).exclude(model="").aexists():
+            return True
+    return False
 
 
 def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:

@@ -9,6 +9,8 @@ import secrets
 from contextlib import suppress
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -78,6 +80,18 @@ def size(name: str, default: int) -> int:
     return int(value)
 
 
+def zone(name: str, default: str) -> str:
+    """The name of a time zone."""
+    value = text(name) or default
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, OSError):  # no such zone, no name of one, a folder of them
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is not a time zone, for example Europe/Berlin'
+        ) from None
+    return value
+
+
 def url(name: str, schemes: tuple[str, ...]) -> str:
     value = text(name)
     if value and value.partition("://")[0] not in schemes:
@@ -127,6 +141,19 @@ def database(name: str) -> dict[str, object]:
     if not config.get("NAME"):
         raise ImproperlyConfigured(
             f"{name} names no database, for example postgres://user:password@host:5432/chatapp"
+        )
+    return config
+
+
+def mail(name: str) -> dict[str, Any]:
+    """Django's settings of the mail server that the URL names."""
+    try:
+        config: dict[str, Any] = environ.Env.email_url_config(text(name))
+    except (KeyError, ValueError):
+        config = {}
+    if not config.get("EMAIL_HOST"):
+        raise ImproperlyConfigured(
+            f"{name} names no mail server, for example smtp+tls://user:password@host:587"
         )
     return config
 

@@ -6,15 +6,40 @@ has counts of its own, so each is to be scraped. Observing takes a microsecond o
 Imports no other module of the app.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import Counter, Gauge, Histogram, Metric, disable_created_metrics
 
 # They would be a second series for each.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 QUICK = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0)
+NOTED_AT_ONCE = 1000
 PATIENT = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 12.0, 25.0, 60.0, 120.0)
+
+
+class OftenObserved(Histogram):
+    """For each token. What is observed is noted first, and counted a thousand at a time or when
+    somebody looks, which takes a third of the time."""
+
+    def _metric_init(self) -> None:
+        super()._metric_init()
+        self._noted: list[float] = []
+
+    def note(self, amount: float) -> None:
+        self._noted.append(amount)
+        if len(self._noted) >= NOTED_AT_ONCE:
+            self._count()
+
+    def collect(self) -> Iterable[Metric]:
+        self._count()
+        return super().collect()
+
+    def _count(self) -> None:
+        noted, self._noted = self._noted, []
+        for amount in noted:
+            self.observe(amount)
+
 
 replies_running = Gauge("chatapp_replies_running", "Replies that this process is writing.")
 unread_sockets = Counter(
@@ -28,7 +53,7 @@ time_to_first_token = Histogram(
     ["upstream"],
     buckets=PATIENT,
 )
-added_latency = Histogram(
+added_latency = OftenObserved(
     "chatapp_added_latency_seconds",
     "From reading a token off the upstream's connection to handing its frame to the sockets.",
     buckets=QUICK,

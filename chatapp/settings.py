@@ -49,11 +49,25 @@ CHATAPP_MAX_PROMPT_CHARACTERS = environment.number("CHATAPP_MAX_PROMPT_CHARACTER
 # What one person may have and do at once; in each process, but for the replies.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
 CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
+CHATAPP_TIME_ZONE = environment.zone("CHATAPP_TIME_ZONE", "UTC")
 # Of one tab, on average; for a moment it may be five times as many.
 CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)
 
 # What Prometheus says to be let in; /metrics is not there without it.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
+
+# Where mail goes out; without it the app sends none, and links are copied.
+EMAIL_URL = environment.url("EMAIL_URL", ("smtp", "smtps", "smtp+tls", "smtp+ssl"))
+MAIL = environment.mail("EMAIL_URL") if EMAIL_URL else {}
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+EMAIL_HOST, EMAIL_PORT = MAIL.get("EMAIL_HOST", ""), MAIL.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = MAIL.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = MAIL.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS = bool(MAIL.get("EMAIL_USE_TLS"))
+EMAIL_USE_SSL = bool(MAIL.get("EMAIL_USE_SSL"))
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = environment.text("CHATAPP_MAIL_FROM") or "chatapp@localhost"
+PASSWORD_RESET_TIMEOUT = 3 * 86400  # seconds that a link of ours is good for
 
 INSTALLED_APPS = [
     "chatapp",
@@ -65,6 +79,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "csp",
 ]
 MIDDLEWARE = [
@@ -73,6 +90,7 @@ MIDDLEWARE = [
     "chatapp.middleware.database_away.DatabaseAwayMiddleware",
     "chatapp.middleware.bad_input.BadInputMiddleware",
     "chatapp.middleware.static_files.StaticFilesMiddleware",
+    "chatapp.middleware.branding.BrandingMiddleware",
     "chatapp.access.idle_sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -88,7 +106,10 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
-        "OPTIONS": {"environment": "chatapp.frames.environment.environment"},
+        "OPTIONS": {
+            "environment": "chatapp.frames.environment.environment",
+            "context_processors": ["chatapp.frames.environment.csrf_input_once"],
+        },
     },
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -99,13 +120,14 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "chatapp.frames.environment.with_brand",
             ]
         },
     },
 ]
 
 SQLITE = {
-    "ENGINE": "django.db.backends.sqlite3",
+    "ENGINE": "chatapp.sqlite",
     "NAME": DATA_DIR / "chatapp.sqlite3",
     # Writers queue at BEGIN instead of failing when they upgrade; readers never wait.
     "OPTIONS": {
@@ -175,14 +197,49 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
 # Of an address ten failures a minute, of an account five in five minutes; and of an address so many
 # attempts, which an office behind one address has in the morning.
-ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    # Mail that somebody who isn't signed in has sent, to any address and to one.
+    "signup": "20/h/ip,3/h/key",
+    "reset_password": "20/h/ip,3/h/key",
+}
 ACCOUNT_FORMS = {
     "login": "chatapp.accounts.forms.LoginForm",
     "change_password": "chatapp.accounts.forms.ChangePasswordForm",
 }
 # Seconds that a password counts before what matters is changed.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
+MFA_ADAPTER = "chatapp.accounts.second_factor.MFAAdapter"
+MFA_FORMS = {
+    "add_webauthn": "chatapp.accounts.passkeys.AddForm",
+    "authenticate_webauthn": "chatapp.accounts.passkeys.AuthenticateForm",
+    "reauthenticate_webauthn": "chatapp.accounts.passkeys.ReauthenticateForm",
+    "login_webauthn": "chatapp.accounts.passkeys.LoginForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_REAUTHENTICATION_REQUIRED = False  # chatapp.accounts.urls asks, and drops what was posted
+MFA_TOTP_TOLERANCE = 1  # half a minute, by which a telephone's clock may be wrong
 
+# The organisation's own sign-in, where there is one: its discovery URL, and this app's name there.
+CHATAPP_OIDC_URL = environment.url("CHATAPP_OIDC_URL", ("http", "https"))
+CHATAPP_OIDC_NAME = environment.text("CHATAPP_OIDC_NAME", "your organisation")
+CHATAPP_OIDC_GROUPS_CLAIM = environment.text("CHATAPP_OIDC_GROUPS_CLAIM")
+OIDC_APP = {
+    "provider_id": "oidc",
+    "name": CHATAPP_OIDC_NAME,
+    "client_id": environment.text("CHATAPP_OIDC_CLIENT_ID"),
+    "secret": environment.text("CHATAPP_OIDC_SECRET"),
+    "settings": {"server_url": CHATAPP_OIDC_URL, "oauth_pkce_enabled": True},
+}
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC_APP] if CHATAPP_OIDC_URL else []}}
+SOCIALACCOUNT_ADAPTER = "chatapp.accounts.organisation.OrganisationAdapter"
+# A link leads there, since our policy lets no form be sent on to another origin.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth's own table of addresses is not used
+
+SESSION_ENGINE = "chatapp.access.session_store"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
 # With the prefix, a browser takes them from this host alone, over https, and for all of it:
 # no other host of the domain can set them

@@ -11,7 +11,16 @@ def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
 
 urlpatterns = [
     path("", include("chatapp.chat.urls")),
+    path("", include("chatapp.search.urls")),
     path("", include("chatapp.accounts.urls")),
+    path("audit/", include("chatapp.audit.urls")),
+    path("", include("chatapp.people.urls")),
+    path("", include("chatapp.limits.urls")),
+    path("", include("chatapp.usage.urls")),
+    path("", include("chatapp.connecting.urls")),
+    path("", include("chatapp.policy.urls")),
+    path("", include("chatapp.privacy.urls")),
+    path("", include("chatapp.branding.urls")),
     path("admin/r/<path:rest>", nothing),  # the admin's own needs `django.contrib.sites`
     path("admin/", admin.site.urls),
     path("probe/", include("chatapp.doctor.probe")),

@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import connections
+from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 from tenacity import wait_none
 
+from chatapp.accounts import erasures
 from chatapp.generation import asking, storing
-from chatapp.models import Upstream, User
+from chatapp.models import AuditHead, Upstream, User, branding, prices
 from chatapp.worker import shut_down
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.fake_upstream import FakeUpstream
@@ -26,6 +28,34 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
     for thread in (SyncToAsync.single_thread_executor, storing.thread):
         thread.submit(connections.close_all).result()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tests_forget_the_audit_log(monkeypatch_session: pytest.MonkeyPatch) -> None:
+    """A test's end empties all tables, which the log refuses unless its head says, until it
+    goes as the last one, that all was pruned."""
+    flush = BaseDatabaseOperations.execute_sql_flush
+
+    def flush_all(operations: BaseDatabaseOperations, statements: list[str]) -> None:
+        AuditHead.objects.update_or_create(pk=1, defaults={"pruned_to": 2**62})
+        flush(operations, sorted(statements, key=lambda one: "chatapp_audithead" in one))
+
+    monkeypatch_session.setattr(BaseDatabaseOperations, "execute_sql_flush", flush_all)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def erasures_of_tests_stand_elsewhere(
+    monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """And not among those of whoever runs the tests."""
+    file = tmp_path_factory.mktemp("erasures") / erasures.NAME
+    monkeypatch_session.setattr(erasures, "file", lambda: file)
+
+
+@pytest.fixture(scope="session")
+def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
 
 
 @pytest.fixture
@@ -91,6 +121,19 @@ def confirmed(client: Client) -> Client:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Upstreams are asked again at once, where they do not say how long to wait."""
     monkeypatch.setattr(asking, "backoff", wait_none())
+
+
+@pytest.fixture(autouse=True)
+def prices_are_forgotten() -> None:
+    """Models of one test cost nothing in the next."""
+    prices.forget()
+
+
+@pytest.fixture(autouse=True)
+def branding_is_forgotten() -> None:
+    """Each test begins with the app's own, and asks nothing until some is set."""
+    branding.remember(branding.Branding())
+    branding.ask_again_later()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
@@ -24,6 +25,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -33,6 +35,7 @@ import psycopg
 import pytest
 
 from tests.program import Program
+from tests.shell import Shell
 
 ROOT = Path(__file__).parent.parent
 PASSWORD = "correct horse battery"
@@ -53,7 +56,8 @@ people = {{}}
 with transaction.atomic():
     for name in {names!r}:
         staff = name == "olive"
-        user = User(username=name, password=password, is_staff=staff, is_superuser=staff)
+        roles = dict.fromkeys(("is_staff", "is_superuser", "reviews"), staff)
+        user = User(username=name, password=password, **roles)
         user.save()
         session = SessionStore()
         session[SESSION_KEY] = str(user.pk)
@@ -192,11 +196,25 @@ def run(
         env=child_environment(environment),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert not check or done.returncode == 0, done.stdout + done.stderr
     return done
+
+
+def execute(environment: dict[str, str], *statements: str) -> None:
+    """Does to the database what a process of another version would."""
+    if url := environment.get("DATABASE_URL"):
+        with psycopg.connect(url) as connected:
+            for statement in statements:
+                connected.execute(statement.encode())
+        return
+    with closing(sqlite3.connect(f"{environment['DATA_DIR']}/chatapp.sqlite3")) as connected:
+        connected.execute("PRAGMA foreign_keys = ON")
+        for statement in statements:
+            connected.execute(statement)
+        connected.commit()
 
 
 class Address:
@@ -225,6 +243,7 @@ class Server(Program, Address):
         self.environment = environment
         self.data_dir = Path(environment["DATA_DIR"])
         self._options = options
+        self._shell: Shell | None = None
 
     def command(self) -> list[str]:
         return [sys.executable, "manage.py", "serve", *self._options]
@@ -240,6 +259,22 @@ class Server(Program, Address):
         """Starts it, on the port it had before where there was one, and waits until it is ready."""
         self.url = self.begin_start()[1]
         return self
+
+    def run(self, script: str) -> str:
+        """Does something to its database from outside; returns what the script printed."""
+        self._shell = self._shell or Shell(child_environment(self.environment))
+        return self._shell.run(script)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shell:
+            self._shell.close()
+            self._shell = None
+        super().__exit__(kind, error, trace)
 
     def check_log(self) -> None:
         assert "Traceback" not in self.log, self.log

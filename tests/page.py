@@ -98,6 +98,7 @@ class Page:
         fields = {
             element.attributes["name"]: element.attributes.get("value", "")
             for element in composer.find_all("input")
+            if "name" in element.attributes
         }
         [model] = self.root.find_all("select", form="composer")
         chosen = [o for o in model.find_all("option") if "selected" in o.attributes]
@@ -128,12 +129,12 @@ class Page:
             for target in self._targets(selectors.removesuffix(" strip:true")):
                 _swap_content(style, target, dom.content(piece.inner_html))
             return
-        [target] = self.root.node.select(f"#{piece.attr('id')}")
-        if style == "outerMorph":
-            target.attrs.clear()
-            target.attrs.update(piece.attrs)
-        else:
-            target.replace_with(piece)
+        for target in self.root.node.select(f"#{piece.attr('id')}"):  # none, on another branch
+            if style == "outerMorph":
+                target.attrs.clear()
+                target.attrs.update(piece.attrs)
+            else:
+                target.replace_with(piece)
 
     def _targets(self, selectors: str) -> Iterator[turbohtml.Element]:
         for selector in selectors.split(","):

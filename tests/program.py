@@ -20,7 +20,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-WAIT_SECONDS = 20.0  # how long a test waits for what must happen; never reached when it does
+WAIT_SECONDS = 60.0  # how long a test waits for what must happen; never reached when it does
 
 
 class Program:

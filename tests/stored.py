@@ -13,7 +13,8 @@ def asked(
     conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
     """A prompt, and its reply that streams in a process that nobody knows."""
-    return conversation.ask(uuid4(), text, parent, gateway, MODEL, uuid4())
+    prompt, reply = conversation.ask(uuid4(), text, parent, gateway, MODEL, uuid4())
+    return prompt, reply
 
 
 def started_by(user: User, title: str = "Sky") -> Conversation:

@@ -8,18 +8,20 @@ from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from channels.testing import WebsocketCommunicator
-from django.test import Client
+from django.test import AsyncClient, Client
 
 from chatapp.asgi import application
 
-WAIT_SECONDS = 15.0
+WAIT_SECONDS = 60.0
 REPLY = re.compile(r'data-reply="([0-9a-f-]{36})"')
 
 
 class Tab:
     """One browser tab of the person whose `client` is signed in; a context manager."""
 
-    def __init__(self, client: Client, origin: str = "http://localhost", **query: object) -> None:
+    def __init__(
+        self, client: Client | AsyncClient, origin: str = "http://localhost", **query: object
+    ) -> None:
         self.client = client
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
         headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]

@@ -21,7 +21,7 @@ from django.db.models import Sum
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.models import Conversation, Limit, Message, Upstream, Usage
 from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import shut_down, worker
 from tests.fake_upstream import (
@@ -39,7 +39,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site, run
+from tests.live import Person, Server, Site
 from tests.present import present
 from tests.program import WAIT_SECONDS
 from tests.tab import Tab
@@ -64,6 +64,7 @@ SAID: dict[Ending, list[Step]] = {
     Ending.NO_ANSWER: [finish()],
     Ending.LENGTH: [finish("length")],
     Ending.CONTENT_FILTER: [finish("content_filter")],
+    Ending.OVER_BUDGET: [finish("length")],  # where that is as much as the upstream was told
     Ending.FAILED: [error()],
     Ending.CUT_OFF: [Close()],
     Ending.TIMED_OUT: [Stall()],
@@ -166,6 +167,9 @@ async def test_what_is_saved_is_what_the_upstream_counted(
         connected.parameters = {"n": case.choices}
         connected.silence_seconds = 1 if ending is Ending.TIMED_OUT else int(WAIT_SECONDS)
         await connected.asave()
+        if ending is Ending.OVER_BUDGET:
+            await Limit.objects.all().adelete()
+            await Limit.objects.acreate(measure="tokens", cap=4000, period="ever")
         before = len(upstream.chat_requests)
         reply = await ask(case, book_keeping, upstream)
         message = await Message.objects.select_related("usage").aget(pk=reply)
@@ -267,16 +271,25 @@ async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about
 # kill -9
 
 BOOKED = """
-import django, json
-django.setup()
+import json
 from chatapp.models import Usage
 print(json.dumps([one.as_record() for one in Usage.objects.all()]))
 """
 OFFER = """
-import django
-django.setup()
 from chatapp.models import Upstream
 Upstream.objects.update(parameters={{"n": {choices}}})
+"""
+LIMIT = """
+import django
+django.setup()
+from chatapp.models import Limit
+Limit.objects.create(measure="tokens", cap=10**9, period="ever")
+"""
+CHARGED = """
+import django, json
+django.setup()
+from chatapp.models import Allowance
+print(json.dumps([[one.spent, one.held, one.overrun] for one in Allowance.objects.all()]))
 """
 
 
@@ -290,15 +303,17 @@ async def test_a_reply_that_was_killed_with_its_process_is_booked(
     if not is_journalled:
         (server.data_dir / "journal").touch()
     with server:
-        run(server.environment, "-c", OFFER.format(choices=choices))
+        server.run(OFFER.format(choices=choices) + LIMIT)
         case.script(upstream)
         await kill_in_mid_reply(server, site.person(), is_journalled)
         server.start()
-        [record] = json.loads(run(server.environment, "-c", BOOKED).stdout)
+        [record] = json.loads(server.run(BOOKED))
         check(case, Usage(**record), *case.truth(upstream.chat_requests))
         server.kill()
         server.start()
-        assert json.loads(run(server.environment, "-c", BOOKED).stdout) == [record]
+        assert json.loads(server.run(BOOKED)) == [record]
+        charged = json.loads(server.run(CHARGED))
+        assert charged == [[record["total_tokens"], 0, 0]]
 
 
 async def kill_in_mid_reply(server: Server, person: Person, is_journalled: bool) -> None:
@@ -313,11 +328,11 @@ async def kill_in_mid_reply(server: Server, person: Person, is_journalled: bool)
 async def until_checkpointed(server: Server) -> None:
     """A checkpoint holds what the reply had cost by then."""
     script = (
-        "import django, time; django.setup()\n"
+        "import time\n"
         "from chatapp.models import Message\n"
         f"give_up_at = time.monotonic() + {WAIT_SECONDS}\n"
         f"while not Message.objects.filter(content__endswith={LAST!r}).exists():\n"
         "    assert time.monotonic() < give_up_at\n"
         "    time.sleep(0.1)\n"
     )
-    await asyncio.to_thread(run, server.environment, "-c", script)
+    await asyncio.to_thread(server.run, script)

@@ -2,14 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from chatapp import catalogue as catalogue_module
 from chatapp.catalogue import PAGE_SECONDS, Catalogue, Offer
-from chatapp.models import Upstream
+from chatapp.models import AccessRule, Upstream
 from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.model_list import ListedModel
 from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
 
 HANGING = Script((Pause(),))
@@ -66,6 +68,21 @@ async def test_an_upstream_that_still_hangs_keeps_nobody_waiting_again(
         assert offer.is_awaited
     assert time.monotonic() - began_at < 3 * PAGE_SECONDS  # and not five times
     assert len(hanging.requests) <= 2  # pages that come at once ask once
+    hanging.models_failure = None
+
+
+async def test_what_needs_no_question_is_told_in_any_thread(
+    catalogue: Catalogue, connected: Upstream, hanging: FakeUpstream
+) -> None:
+    def known() -> list[list[str]] | None:
+        offers = catalogue.known_offers(Upstream.all_enabled())
+        return None if offers is None else [ids(offer) for offer in offers]
+
+    assert await sync_to_async(known)() is None, "nobody was asked yet"
+    await catalogue.offers(wait_for_all=True)
+    assert await sync_to_async(known)() == [[MODEL], []]
+    await Upstream.objects.filter(pk=connected.pk).aupdate(api_key="another")
+    assert await sync_to_async(known)() is None, "with this key nobody was asked"
     hanging.models_failure = None
 
 
@@ -133,3 +150,47 @@ async def test_a_list_that_fails_is_no_problem_where_models_are_named(
     await Upstream.objects.filter(pk=connected.pk).aupdate(offered_models="b")
     good, _ = await catalogue.offers(wait_for_all=True)
     assert (ids(good), good.problem) == (["b"], "")
+
+
+async def test_who_wants_to_know_hears_of_a_list_that_says_something_else(
+    connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
+    heard: list[Sequence[ListedModel]] = []
+
+    async def hear(_: Upstream, listed: Sequence[ListedModel]) -> None:
+        heard.append(listed)
+
+    client = UpstreamClient()
+    catalogue = Catalogue(client, hear)
+    for _ in range(3):
+        await catalogue.offers(wait_for_all=True)
+    await asyncio.sleep(0)
+    assert len(heard) == 1
+    await catalogue.aclose()
+    await client.aclose()
+
+
+async def test_where_a_model_has_a_rule_only_known_ones_are_asked(
+    catalogue: Catalogue, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    """A gateway may take another spelling of it, which has no rule."""
+    upstream.models = ["gpt"]
+    assert await catalogue.is_offered(connected.pk, "GPT")  # nobody has heard of any
+    await AccessRule.objects.acreate(upstream=connected, model="gpt")
+    assert not await catalogue.is_offered(connected.pk, "GPT")
+    assert await catalogue.is_offered(connected.pk, "gpt")
+
+
+async def test_what_was_listed_is_offered_while_the_list_fails(
+    catalogue: Catalogue,
+    connected: Upstream,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
+    [good, _] = await catalogue.offers(wait_for_all=True)
+    upstream.fail_models(500, {})
+    [failing, _] = await catalogue.offers(wait_for_all=True)
+    assert "did not list its models" in failing.problem
+    assert ids(failing) == ids(good) == [MODEL]

@@ -24,6 +24,10 @@ def tabs(name: str) -> int:
     return environment.number(name, 250)
 
 
+def zone(name: str) -> str:
+    return environment.zone(name, "UTC")
+
+
 def base_url(name: str) -> str:
     return environment.url(name, ("http", "https"))
 
@@ -79,6 +83,10 @@ def test_a_good_value_is_read(
         (tabs, "0", 'NAME="0" is not a number from 1 on, for example 250'),
         (tabs, "many", 'NAME="many" is not a number from 1 on, for example 250'),
         (tabs, "²", 'NAME="²" is not a number from 1 on, for example 250'),
+        *(
+            (zone, wrong, f'NAME="{wrong}" is not a time zone, for example Europe/Berlin')
+            for wrong in ("Berlin", "../../etc/passwd", "Europe", "/etc/localtime")
+        ),
         (base_url, "host/v1", "NAME must start with http:// or https://"),
         (
             environment.origins,

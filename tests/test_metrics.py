@@ -46,6 +46,16 @@ def test_every_name_is_the_apps_and_says_its_unit() -> None:
         assert metric.type != "histogram" or metric.name.endswith("_seconds")
 
 
+def test_what_is_only_noted_is_counted_when_somebody_looks() -> None:
+    name = "chatapp_added_latency_seconds_count"
+    before = value(name)
+    for number in (3, metrics.NOTED_AT_ONCE, metrics.NOTED_AT_ONCE + 1):
+        for _ in range(number):
+            metrics.added_latency.note(0.001)
+        before += number
+        assert value(name) == value(name) == before
+
+
 async def test_a_late_event_loop_is_seen() -> None:
     before = value("chatapp_event_loop_lag_seconds_sum")
     watching = asyncio.create_task(Pace().watch())

@@ -1,10 +1,12 @@
 """The figures, by name: each takes whether to be quick and returns rows of the table."""
 
 from bench.figures import (
+    audit,
     bombs,
     browser,
     closing,
     cluster,
+    conversations,
     cpu,
     journal,
     memory,
@@ -12,6 +14,7 @@ from bench.figures import (
     prompts,
     proxies,
     rate,
+    search,
     start,
     streams,
     traffic,
@@ -22,6 +25,7 @@ FIGURES: dict[str, Figure] = {
     "start": start.measure,
     "page": page.measure,
     "browser": browser.measure,
+    **{f"conversations.{name}": measure for name, measure in conversations.PARTS.items()},
     "closing": closing.measure,
     "prompts": prompts.measure,
     "steady": streams.steady,
@@ -32,6 +36,8 @@ FIGURES: dict[str, Figure] = {
     "memory": memory.measure,
     "traffic": traffic.measure,
     **{f"journal.{name}": measure for name, measure in journal.PARTS.items()},
+    **{f"search.{name}": measure for name, measure in search.PARTS.items()},
+    "audit": audit.measure,
     "bombs": bombs.measure,
     "growth": bombs.measure_growth,
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},

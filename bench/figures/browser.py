@@ -2,22 +2,19 @@
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from shutil import which
 
 from playwright.async_api import Browser as Chromium
-from playwright.async_api import CDPSession, Page, async_playwright
+from playwright.async_api import CDPSession, Page
 
 from bench.answers import Order
+from bench.chromium import SLOWER, chromium, signed_in_page, slowed
 from bench.driver import Browser
 from bench.server import serving
 from bench.table import Row, at_most
 
 PACE = 50.0
-SLOWER = 4  # as many times as Chromium's own tools make of this machine a phone
 BARS_MS = {"script": 0.23, "layout": 0.41, "style": 0.27}
 SHARE, SHIFT = 18.0, 0.02
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 _METRICS = {
     "script": "ScriptDuration",
@@ -51,11 +48,9 @@ class Cost:
 async def measure(quick: bool) -> list[Row]:
     tokens = 1000 if quick else 4000
     with serving() as server:
-        async with Browser.signed_in(server) as browser, async_playwright() as playwright:
-            chromium = await playwright.chromium.launch(executable_path=_path())
-            usual = await _cost(chromium, browser, tokens, slower=1)
-            throttled = await _cost(chromium, browser, tokens, slower=SLOWER)
-            await chromium.close()
+        async with Browser.signed_in(server) as browser, chromium() as launched:
+            usual = await _cost(launched, browser, tokens, slower=1)
+            throttled = await _cost(launched, browser, tokens, slower=SLOWER)
     rows = [
         at_most(
             f"{name} a token in Chromium, {tokens:,} tokens at {PACE:g}/s",
@@ -73,37 +68,20 @@ async def measure(quick: bool) -> list[Row]:
     ]
 
 
-def _path() -> Path:
-    found = next(filter(None, map(which, NAMES)), None)
-    if not found:
-        raise RuntimeError("no Chromium is installed (looked for " + ", ".join(NAMES) + ")")
-    return Path(found)
-
-
-async def _cost(chromium: Chromium, browser: Browser, tokens: int, slower: int) -> Cost:
+async def _cost(launched: Chromium, browser: Browser, tokens: int, slower: int) -> Cost:
     """Of one reply in a new chat, from the prompt to its ending."""
-    url = f"http://{browser.server.host}"
-    context = await chromium.new_context(viewport={"width": 1280, "height": 800})
-    await context.add_cookies(
-        [
-            {"name": name, "value": value, "url": url}
-            for name, value in browser.client.cookies.items()
-        ]
-    )
-    await context.add_init_script(_OBSERVE_SHIFTS)
-    page = await context.new_page()
-    await page.goto(url)
+    page = await signed_in_page(launched, browser, _OBSERVE_SHIFTS)
+    await page.goto(f"http://{browser.server.host}")
     await page.wait_for_selector("#app[data-connection=open]")
-    devtools = await context.new_cdp_session(page)
+    devtools = await slowed(page, slower)
     await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-    await devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     await _answered(page, Order(browser.next_number(), 20, PACE, "mixed"))  # all is loaded then
     await page.evaluate("window.shift = 0")  # the composer has moved to its place
     before = await _spent(devtools)
     await _answered(page, Order(browser.next_number(), tokens, PACE, "mixed"))
     after = await _spent(devtools)
     shift = await page.evaluate("window.shift")
-    await context.close()
+    await page.context.close()
     return Cost({name: after[name] - before[name] for name in before}, shift)
 
 

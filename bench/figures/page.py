@@ -1,28 +1,21 @@
 """What the chat page loads on a first visit, as many bytes as cross the network in bodies."""
 
-import re
-from urllib.parse import urljoin
+from playwright.async_api import Page, Response
 
+from bench.chromium import chromium, signed_in_page
 from bench.driver import Browser
 from bench.server import serving
 from bench.table import Row
 
-BAR_KB = 40.0
-ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-
-_LOADED = re.compile(
-    r'<(?:script\b[^>]* src|link\b[^>]* rel="(?:stylesheet|icon|modulepreload)"[^>]* href'
-    r'|link\b[^>]* href|img\b[^>]* src)="([^"]+)"'
-)
-_IMPORTED = re.compile(
-    r"""(?:\bfrom|\bimport)\s*\(?["']([^"']+)["']|\burl\(["']?([^"')]+)["']?\)"""
-)
+BAR_KB = 48.0
+IDLE_MS = 1000  # in which whatever loads by itself has begun to
 
 
 async def measure(quick: bool) -> list[Row]:
     with serving() as server:
-        async with Browser.signed_in(server) as browser:
-            sizes = await _sizes(browser)
+        async with Browser.signed_in(server) as browser, chromium() as launched:
+            page = await signed_in_page(launched, browser)
+            sizes = await _sizes(page, f"http://{server.host}/")
     total = sum(sizes.values()) / 1000
     largest = max(sizes, key=lambda path: sizes[path]).rpartition("/")[2]
     figure = f"everything the chat page loads: {len(sizes)} files"
@@ -30,20 +23,17 @@ async def measure(quick: bool) -> list[Row]:
     return [Row(figure, measured, f"≤ {BAR_KB:g} KB", total <= BAR_KB)]
 
 
-async def _sizes(browser: Browser) -> dict[str, int]:
+async def _sizes(page: Page, url: str) -> dict[str, int]:
     """Bytes of the body as transferred, for the page and whatever it leads to."""
+    answers: list[Response] = []
+    page.on("response", lambda answer: answers.append(answer))
+    await page.goto(url)
+    await page.wait_for_selector("#app[data-connection=open]")
+    await page.wait_for_timeout(IDLE_MS)
     sizes: dict[str, int] = {}
-    paths = ["/"]
-    while paths:
-        path = paths.pop()
-        if path in sizes or path.startswith("data:") or path.endswith(".woff2"):
-            continue  # a font is fetched where its characters stand, and a new chat has no formula
-        answer = await browser.client.get(path, headers={"Accept-Encoding": ACCEPT_ENCODING})
-        if answer.status_code != 200:
-            raise RuntimeError(f"{path} is loaded by the page and answers {answer.status_code}")
-        sizes[path] = answer.num_bytes_downloaded
-        found = _LOADED.findall(answer.text) if path == "/" else []
-        if path.endswith((".js", ".css")) and "/vendor/" not in path:
-            found = [name for pair in _IMPORTED.findall(answer.text) for name in pair if name]
-        paths += [urljoin(path, name) for name in found if not name.startswith("#")]
+    for answer in answers:
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.url} is loaded by the page and answers {answer.status}")
+        length = await answer.header_value("content-length")
+        sizes[f"/{answer.url.removeprefix(url)}"] = int(length or 0)
     return sizes

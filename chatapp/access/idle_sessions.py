@@ -13,14 +13,14 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions import middleware
 from django.contrib.sessions.backends.base import SessionBase
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatapp.access import sessions
+from chatapp.access import devices, sessions
+from chatapp.access.session_store import SessionStore
 from chatapp.models import User
 from chatapp.models.connections import impatient
 
@@ -29,6 +29,12 @@ USED_AT = "used_at"  # in the session: seconds since the epoch
 
 class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        answer = self._saved(request, response)
+        if answer.status_code < 500 and request.session.accessed:
+            devices.remember(request)
+        return answer
+
+    def _saved(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         session = getattr(request, "session", None)
         if session is not None and session.accessed and response.status_code < 500:
             is_to_be_saved = session.modified

@@ -6,6 +6,8 @@ that it looks at, which is a request's right and no socket's.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +17,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from chatapp.close_codes import CloseCode
-from chatapp.models import User
+from chatapp.models import Device, User
 from chatapp.models.statements import Query
 
 Data = Mapping[str, Any]  # what is in a session
@@ -25,7 +27,6 @@ _LIVING = Query(
     Session._meta.pk,
     Session._meta.get_field("expire_date"),
 )
-_PERSON = Query(lambda pk: User.objects.filter(pk=pk), User._meta.pk)
 
 
 class NotSignedIn(Exception):
@@ -58,6 +59,11 @@ class Look:
         return CloseCode.SIGNED_OUT if session_key in self.ended else None
 
 
+def living(session_key: str) -> Session | None:
+    """The session of this key that has not ended, whoever is signed in on it."""
+    return _LIVING.first(session_key, timezone.now())
+
+
 @dataclass(frozen=True)
 class SignedIn:
     """Somebody, and what is in the session on which they are signed in."""
@@ -68,15 +74,20 @@ class SignedIn:
 
 def signed_in(session_key: str) -> SignedIn:
     """Who is signed in on the session; raises `NotSignedIn`."""
-    session = _LIVING.first(session_key, timezone.now()) if session_key else None
-    data = session.get_decoded() if session else {}
+    session = living(session_key) if session_key else None
+    data = _decoded(session.session_data) if session else {}
     claimed = str(data.get(SESSION_KEY, ""))
-    user = _PERSON.first(claimed) if claimed.isdecimal() else None
+    user = User.kept(claimed) if claimed.isdecimal() else None
     if user and not user.is_active:
         raise NotSignedIn(CloseCode.DEACTIVATED)
     if not user or not _is_signed_in(user, data):
         raise NotSignedIn(CloseCode.SIGNED_OUT)
     return SignedIn(user, data)
+
+
+@lru_cache  # the database is asked for it each time, and seldom has another
+def _decoded(session_data: str) -> Data:
+    return MappingProxyType(Session(session_data=session_data).get_decoded())
 
 
 def person_of(session_key: str) -> User:
@@ -103,6 +114,14 @@ def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
         if user not in active or not _is_signed_in(active[user], data.get(key, {}))
     }
     return Look(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
+
+
+def without_any(people: Collection[int]) -> set[int]:
+    """Those of them who are signed in nowhere any more."""
+    devices = Device.objects.filter(user__in=people)
+    held = dict(devices.values_list("session_key", "user"))
+    ended = look((), held).ended
+    return set(people) - {user for key, user in held.items() if key not in ended}
 
 
 def _is_signed_in(user: User, data: Data) -> bool:

@@ -4,9 +4,13 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 
-from chatapp.models import User
+from chatapp.models import User, audit
 
 MISMATCH = (
     "This name and this password don't open an account. Check both; an administrator can give you "
@@ -27,6 +31,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
+    def login(self, request: HttpRequest, user: User) -> None:
+        """By the path that the settings name, since sessions keep it: allauth's own, for who
+        comes by a second factor or a passkey, is another for the same class."""
+        user.backend = settings.AUTHENTICATION_BACKENDS[0]
+        with transaction.atomic():  # with the event of it, or not at all
+            super().login(request, user)
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
+        """Also the organisation's sign-in, by which some people have no password here."""
+        methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
+        if settings.CHATAPP_OIDC_URL and SocialAccount.objects.filter(user=user).exists():
+            url = reverse("openid_connect_login", args=["oidc"])
+            words = f"Confirm by {settings.CHATAPP_OIDC_NAME}"
+            methods.append({"id": "oidc", "url": url, "description": words})
+        return methods
+
     def get_client_ip(self, request: HttpRequest) -> str:
         """The address as it is where the server listens on IPv4 too: not one of `::ffff:0:0/96`,
         all of which would be taken for one network."""
@@ -34,6 +54,19 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         address = ip_address(text)
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return str(mapped or address)
+
+    def logout(self, request: HttpRequest) -> None:
+        with transaction.atomic():
+            super().logout(request)
+
+    def set_password(self, user: User, password: str) -> None:
+        """Of who changes or resets their own; hashing it takes a while, and nobody waits for it."""
+        user.set_password(password)
+        with transaction.atomic():
+            user.save()
+            is_signed_in = isinstance(self.request.user, User)
+            actor = self.request.user if is_signed_in else user
+            audit.record("password.changed", actor=actor, about=user)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """What failed attempts are counted by: the account, by whichever of its names it is tried;

@@ -31,3 +31,8 @@ class Backend(ModelBackend):
             return None
         is_right = user.check_password(password)
         return user if is_right and self.user_can_authenticate(user) else None
+
+    def get_user(self, user_id: int) -> User | None:
+        """Who is signed in; asked for with every page."""
+        user = User.kept(user_id)
+        return user if user and self.user_can_authenticate(user) else None

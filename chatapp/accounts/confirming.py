@@ -1,4 +1,5 @@
-"""Whether it is still they: the password, asked for again before what is dangerous."""
+"""Whether it is still they: the password, a second factor or the organisation's sign-in, asked for
+again before what is dangerous."""
 
 import time
 from urllib.parse import urlencode
@@ -18,6 +19,7 @@ from django.urls import reverse
 from chatapp.accounts.adapter import AccountAdapter
 from chatapp.models import User
 
+WAYS = ("password", "mfa", "socialaccount")  # as allauth records them
 RECORDS_KEPT = 3  # of passwords given in a session
 
 
@@ -29,10 +31,11 @@ def check_own_password(user: User, password: str) -> None:
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Whether the password was given in this session a short while ago."""
+    """Whether the password was given in this session a short while ago, or another way was
+    taken."""
     now = time.time()
     return any(
-        record.get("method") == "password"
+        record.get("method") in WAYS
         and 0 <= now - record.get("at", 0) < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT
         for record in get_authentication_records(request, request.user)
     )

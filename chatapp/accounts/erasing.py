@@ -3,8 +3,10 @@
 They are switched off first, in a transaction of its own, so that what runs for them ends and their
 tabs close while the rest goes. That is deleted bit by bit, so that nobody waits long for the
 database; where it fails midway, the account is there still, switched off, and can be erased again.
+A legal hold keeps all of it, and one that is set midway what is there by then.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,8 +16,20 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 
-from chatapp.models import Conversation, Message, ReplyImage, User
+from chatapp.accounts import erasures
+from chatapp.accounts.erasure_report import Report
+from chatapp.journal import complete_lost_replies
+from chatapp.models import (
+    Conversation,
+    Invitation,
+    Message,
+    ReplyImage,
+    User,
+    audit,
+    full_text,
+)
 from chatapp.models.connections import impatient
+from chatapp.models.legal_holds import refuse_held
 
 SESSIONS_AT_ONCE = 500
 
@@ -41,28 +55,58 @@ class Belongings:
         )
 
 
-def erase(people: list[User]) -> None:
-    """Raises `LastAdministrator`, and then nobody is touched."""
+def erase(people: list[User], by: User | None = None) -> list[Report]:
+    """Raises `LastAdministrator` or `Held`, and then nobody is touched: unless a hold was set
+    meanwhile, which keeps what was not deleted yet.
+
+    `by` is who does it; None: whoever has the terminal.
+    """
     _switch_off(people)
-    _end_sessions({str(person.pk) for person in people})
+    return _erase(people, by)
+
+
+def erase_again(people: list[User]) -> list[Report]:
+    """Those who were erased, and are back in a database that is older than that. Neither what was
+    held in it nor who administered keeps them: their erasure was decided after it."""
     for person in people:
+        person.is_active = False
+        person.save(update_fields=["is_active"])
+        person.legal_holds.all().delete()
+    return _erase(people, None, is_known=True)
+
+
+def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> list[Report]:
+    """`is_known`: that they are erased stands in `erasures` already."""
+    complete_lost_replies()  # so that no journal of a process that died has a word of theirs
+    reports = []
+    for person in people:
+        report = Report(person.pk, sessions=end_sessions({str(person.pk)}))
         for conversation in person.conversations.all():
-            conversation.erase()
-        _forget(person)
-    _clear_write_ahead_log()
+            report.conversations.add(conversation.pk)
+            report.rows += conversation.erase()
+        _forget(person, by, report, is_known)
+        reports.append(report)
+    full_text.clear_deleted()
+    was_emptied = _clear_write_ahead_log()
+    for report in reports:
+        report.tell(was_emptied)
+    return reports
 
 
 @transaction.atomic
 def _switch_off(people: list[User]) -> None:
     if User.leaves_no_administrator([person.pk for person in people]):
         raise LastAdministrator
+    for person in sorted(people, key=lambda one: one.pk):
+        refuse_held(person.pk)
     for person in people:
         person.is_active = False
         person.save(update_fields=["is_active"])
 
 
-def _end_sessions(people: set[str]) -> None:
-    """Each has the name by which the person signed in; nothing but the data says whose it is."""
+def end_sessions(people: set[str]) -> int:
+    """Each has the name by which the person signed in; nothing but the data says whose it is.
+    Returns how many there were."""
     theirs = [
         session.pk
         for session in Session.objects.iterator()
@@ -70,21 +114,37 @@ def _end_sessions(people: set[str]) -> None:
     ]
     for start in range(0, len(theirs), SESSIONS_AT_ONCE):
         Session.objects.filter(pk__in=theirs[start : start + SESSIONS_AT_ONCE]).delete()
+    return len(theirs)
 
 
 @transaction.atomic
-def _forget(person: User) -> None:
+def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
     """What began before they were switched off and was stored since goes along with the account."""
     User.objects.select_for_update().filter(pk=person.pk).first()
+    refuse_held(person.pk)
     entries = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
-    person.delete()
+    pk = person.pk
+    for invitation in Invitation.objects.open().filter(made_by=person):
+        invitation.revoke()
+    if person.email:
+        Invitation.objects.filter(address__iexact=person.email).delete()
+    person.usage.update(user=None)  # before the allowances go, in the order of who books a reply
+    report.conversations |= set(person.conversations.values_list("pk", flat=True))
+    if not is_known:
+        erasures.write(person)
+    report.rows += Counter(person.delete()[1])
+    report.look()
+    audit.forget(pk, by, report.detail)
 
 
-def _clear_write_ahead_log() -> None:
-    """SQLite's, which has old pages of the database for as long as nobody writes over them."""
-    if connection.vendor == "sqlite":
-        with impatient(connection), connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def _clear_write_ahead_log() -> bool:
+    """SQLite's, which has old pages of the database for as long as nobody writes over them; whether
+    nobody was in its way."""
+    if connection.vendor != "sqlite":
+        return False
+    with impatient(connection), connection.cursor() as cursor:
+        was_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not was_busy

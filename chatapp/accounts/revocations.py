@@ -15,7 +15,7 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from chatapp.models import User
+from chatapp.models import Device, User
 
 DECISIVE = frozenset({"password", "is_active"})
 
@@ -36,6 +36,7 @@ def _person_deleted(instance: User, **_: Any) -> None:
 @receiver(post_delete, sender=Session)
 def _session_deleted(instance: Session, **_: Any) -> None:
     """By signing out, by a new password, or by `clearsessions`, which deletes thousands."""
+    Device.objects.filter(session_key=instance.pk).delete()
     if instance.expire_date <= timezone.now():
         _look_again_at(None)
     elif user := instance.get_decoded().get(SESSION_KEY):

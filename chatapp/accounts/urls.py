@@ -1,21 +1,97 @@
 """Addresses of accounts: those of allauth that the app has a use for, and its own."""
 
 from allauth.account import views as account
+from allauth.mfa.base import views as second_factor
+from allauth.mfa.recovery_codes import views as codes
+from allauth.mfa.totp import views as app
+from allauth.mfa.webauthn import views as keys
+from allauth.socialaccount.providers.openid_connect import views as organisation
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.urls import path
+from django.views.decorators.cache import never_cache
 
-from chatapp.accounts import views
+from chatapp.accounts import joining, views
+from chatapp.accounts.auditing import with_factors_recorded
+from chatapp.accounts.organisation import told_where_it_fails
+from chatapp.accounts.staff import View, confirmed_only
+
+
+def own(view: View) -> View:
+    """A page of one's own security: confirmed, kept by no browser, and done with its event."""
+    recorded = transaction.atomic(with_factors_recorded(view))
+    return never_cache(login_required(confirmed_only(recorded)))
+
 
 urlpatterns = [
     path("setup/<str:token>/", views.setup, name="setup"),
     path("accounts/login/", views.after_setup(views.SignInView.as_view()), name="account_login"),
     path("accounts/logout/", account.logout, name="account_logout"),
     path("accounts/signed-out/", views.signed_out, name="signed-out"),
-    path("accounts/signup/", views.after_setup(account.signup), name="account_signup"),
+    path("accounts/signup/", views.after_setup(joining.sign_up), name="account_signup"),
     path(
         "accounts/inactive/", views.after_setup(account.account_inactive), name="account_inactive"
     ),
     path("accounts/password/change/", account.password_change, name="account_change_password"),
-    path("accounts/password/set/", account.password_set, name="account_set_password"),
-    path("accounts/password/reset/", views.forgotten_password, name="account_reset_password"),
+    path("accounts/password/set/", own(account.password_set), name="account_set_password"),
+    path("accounts/password/reset/", joining.forgotten_password, name="account_reset_password"),
+    path(
+        "accounts/password/new/<str:named>/<str:token>/", joining.new_password, name="new-password"
+    ),
+    path("accounts/address/<str:token>/", joining.confirm_address, name="confirm-address"),
+    path("invitation/<str:token>/", joining.accept, name="accept-invitation"),
+    path("accounts/by/", views.not_by_organisation, name="socialaccount_signup"),
+    path("accounts/by/ended/", views.not_by_organisation, name="socialaccount_login_cancelled"),
+    path("accounts/by/failed/", views.not_by_organisation, name="socialaccount_login_error"),
+    path("accounts/by/joined/", views.not_by_organisation, name="socialaccount_connections"),
+    path(
+        "accounts/by/<str:provider_id>/",
+        told_where_it_fails(organisation.login),
+        name="openid_connect_login",
+    ),
+    path(
+        "accounts/by/<str:provider_id>/back/",
+        told_where_it_fails(organisation.callback),
+        name="openid_connect_callback",
+    ),
+    path("accounts/devices/", views.devices, name="devices"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
+    path("accounts/reauthenticate/code/", second_factor.reauthenticate, name="mfa_reauthenticate"),
+    path(
+        "accounts/reauthenticate/key/",
+        keys.reauthenticate_webauthn,
+        name="mfa_reauthenticate_webauthn",
+    ),
+    path("accounts/login/code/", second_factor.authenticate, name="mfa_authenticate"),
+    path("accounts/login/passkey/", keys.login_webauthn, name="mfa_login_webauthn"),
+    path("accounts/second-factor/", own(second_factor.index), name="mfa_index"),
+    path("accounts/second-factor/app/", own(app.activate_totp), name="mfa_activate_totp"),
+    path("accounts/second-factor/app/end/", own(app.deactivate_totp), name="mfa_deactivate_totp"),
+    path(
+        "accounts/second-factor/codes/",
+        own(codes.view_recovery_codes),
+        name="mfa_view_recovery_codes",
+    ),
+    path(
+        "accounts/second-factor/codes/new/",
+        own(codes.generate_recovery_codes),
+        name="mfa_generate_recovery_codes",
+    ),
+    path(
+        "accounts/second-factor/codes/file/",
+        own(codes.download_recovery_codes),
+        name="mfa_download_recovery_codes",
+    ),
+    path("accounts/second-factor/keys/", own(keys.list_webauthn), name="mfa_list_webauthn"),
+    path("accounts/second-factor/keys/add/", own(keys.add_webauthn), name="mfa_add_webauthn"),
+    path(
+        "accounts/second-factor/keys/<int:pk>/name/",
+        own(keys.edit_webauthn),
+        name="mfa_edit_webauthn",
+    ),
+    path(
+        "accounts/second-factor/keys/<int:pk>/end/",
+        own(keys.remove_webauthn),
+        name="mfa_remove_webauthn",
+    ),
 ]

@@ -6,7 +6,10 @@ from functools import wraps
 from typing import Any
 
 from allauth.account.views import LoginView
+from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import SESSION_KEY, login
+from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -14,9 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.access.sessions import is_switched_off
+from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirming import confirm
 from chatapp.accounts.forms import SetupForm
+from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
+from chatapp.models import Installation, ReviewPolicy, User, audit
 from chatapp.models.locks import one_at_a_time
 
 View = Callable[..., HttpResponseBase]
@@ -40,14 +46,21 @@ class SignInView(LoginView):  # type: ignore[misc]
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         switched_off = is_switched_off(self.request.session.get(SESSION_KEY, ""))
-        found: dict[str, Any] = super().get_context_data(**context, switched_off=switched_off)
+        is_open = Installation.this().signup == Installation.SignUp.DOMAINS and sends_mail()
+        found: dict[str, Any] = super().get_context_data(
+            **context,
+            switched_off=switched_off,
+            is_open=is_open,
+            policy=ReviewPolicy.now(),
+            organisation=settings.CHATAPP_OIDC_NAME if settings.CHATAPP_OIDC_URL else "",
+        )
         return found
 
 
 @require_GET
-def forgotten_password(request: HttpRequest) -> HttpResponse:
-    """Whom to ask: without mail there is nothing that this could send, and it asks nothing."""
-    return render(request, "account/password_reset.html")
+def not_by_organisation(request: HttpRequest) -> HttpResponse:
+    """Where the organisation's sign-in came to nothing."""
+    return render(request, "socialaccount/authentication_error.html", status=403)
 
 
 @require_GET
@@ -69,6 +82,10 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         with transaction.atomic(), one_at_a_time("setup"):
             is_first = is_setup_token(token)
             user = form.save() if is_first else None
+            if user:
+                after = {"is_staff": True, "is_superuser": True}
+                detail = {"after": after, **origin_of(request)}
+                audit.record("person.added", actor=user, about=user, detail=detail)
         if user:
             login(request, user)
             confirm(request)
@@ -77,3 +94,26 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
     # Or the proxy's log would have the address as what refers to each style sheet.
     response["Referrer-Policy"] = "strict-origin"
     return response
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@login_required
+def devices(request: HttpRequest) -> HttpResponse:
+    """Where one is signed in; one of them, or all others, can be signed out from here."""
+    assert isinstance(request.user, User)
+    own = request.user.devices
+    others = own.exclude(session_key=request.session.session_key)
+    if request.method == "POST":
+        named = request.POST.get("device", "")
+        is_one = named.isdecimal() and len(named) < 19
+        with transaction.atomic():
+            (others.filter(pk=int(named)) if is_one else others).sign_out()
+            which = "one device" if is_one else "all others"
+            audit.record(
+                "sessions.ended", actor=request.user, about=request.user, detail={"which": which}
+            )
+        messages.success(request, "Signed out there.")
+        return redirect("devices")
+    context = {"devices": own.living(), "this_device": request.session.session_key}
+    return render(request, "account/devices.html", context)

@@ -1,11 +1,27 @@
 """Administration: review of conversations, read-only; people; upstreams; tool servers;
-suggestions.
+suggestions; the installation.
 
 A module a subject; importing them registers them. `confirmed` asks for the password before what
 matters is changed, `secret_forms` takes what is never shown again, and `inquiries` are the pages
 that ask an upstream or a tool server what it does.
 """
 
-from chatapp.admin import conversations, people, site, suggestions, tool_servers, upstreams
+from chatapp.admin import (
+    conversations,
+    installation,
+    people,
+    site,
+    suggestions,
+    tool_servers,
+    upstreams,
+)
 
-__all__ = ["conversations", "people", "site", "suggestions", "tool_servers", "upstreams"]
+__all__ = [
+    "conversations",
+    "installation",
+    "people",
+    "site",
+    "suggestions",
+    "tool_servers",
+    "upstreams",
+]

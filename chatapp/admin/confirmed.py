@@ -4,21 +4,18 @@ A session alone makes none of them, and neither does a request that a script or 
 htmx sends: whatever gets into a page that an administrator looks at has the session, and no more.
 """
 
-import logging
 from typing import Any
 
 from django import forms
-from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
+from chatapp.accounts.staff import refuse_scripts
+from chatapp.admin.recorded import RecordedAdmin
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
-
-logger = logging.getLogger(__name__)
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
@@ -35,7 +32,7 @@ class PasswordField(forms.CharField):
         return False
 
 
-class ConfirmedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ConfirmedAdmin(RecordedAdmin):
     """Adds, changes and deletes for who gave the password a short while ago.
 
     It is asked for before a form is shown. Where a form comes too late, it is asked for in the form
@@ -108,15 +105,3 @@ class ConfirmedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if object_id is None:
             return self.has_add_permission(request)
         return self.has_change_permission(request, self.get_object(request, unquote(object_id)))
-
-
-def refuse_scripts(request: HttpRequest) -> None:
-    """Raises `PermissionDenied` for a POST that no page's own form has sent.
-
-    Browsers say of each request to an https or local address what made it, and no script can say
-    otherwise (https://www.w3.org/TR/fetch-metadata/); htmx marks its own.
-    """
-    mode = request.headers.get("Sec-Fetch-Mode", "navigate")
-    if request.method == "POST" and (mode != "navigate" or "HX-Request" in request.headers):
-        logger.warning("A change was refused: %s was sent by a script", request.path)
-        raise PermissionDenied("Changes in the administration are made by its own forms.")

@@ -3,16 +3,20 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms.widgets import Script
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
 from chatapp import frames, rendering
-from chatapp.models import Conversation
+from chatapp.admin.recorded import RecordedAdmin
+from chatapp.models import Conversation, User, audit
+from chatapp.models.limits import dollars
+from chatapp.models.review_policies import is_reviewable
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyAdmin(RecordedAdmin):
     """Review changes nothing, and the chat's own page is its owner's alone."""
 
     view_on_site = False
@@ -39,7 +43,7 @@ class AnsweringModels(admin.AllValuesFieldListFilter):
 class ConversationAdmin(ReadOnlyAdmin):
     """Who talked about what, when, and what it cost."""
 
-    list_display = ["title", "user", "updated_at", "replies", "tokens", "flagged"]
+    list_display = ["title", "user", "updated_at", "replies", "tokens", "cost", "flagged"]
     list_filter = [
         "updated_at",
         "messages__is_flagged",
@@ -50,8 +54,8 @@ class ConversationAdmin(ReadOnlyAdmin):
     search_fields = ["title", "user__username", "messages__content", "messages__response_id"]
     search_help_text = "Titles, people, the text of messages, and upstreams' response ids."
     date_hierarchy = "updated_at"
-    fields = ["title", "user", "created_at", "updated_at", "tokens", "thread"]
-    readonly_fields = ["tokens", "thread"]
+    fields = ["title", "user", "created_at", "updated_at", "tokens", "cost", "thread"]
+    readonly_fields = ["tokens", "cost", "thread"]
 
     class Media:
         css = {
@@ -59,8 +63,33 @@ class ConversationAdmin(ReadOnlyAdmin):
         }
         js = (Script("js/folding.js", type="module"),)
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Conversation | None:
+        """Every page of a conversation asks for it here. That it was opened is stored for good
+        before anything of it is shown, and where it can't be stored, nothing is."""
+        with transaction.atomic():
+            found: Conversation | None = super().get_object(request, object_id, from_field)
+            if found and self.has_view_permission(request, found):
+                assert isinstance(request.user, User)
+                audit.record("conversation.opened", actor=request.user, about=found)
+        return found
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Titles are words of people, too, and what is searched for tells of what they wrote."""
+        if self.has_view_permission(request):
+            assert isinstance(request.user, User)
+            asked = {name: request.GET.getlist(name) for name in request.GET}
+            with transaction.atomic():
+                detail = {"asked": asked} if asked else {}
+                audit.record("conversations.listed", actor=request.user, detail=detail)
+        return super().changelist_view(request, extra_context)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        return Conversation.objects.with_usage()
+        """Those whose policy lets them be read."""
+        return Conversation.objects.filter(is_reviewable()).with_usage()
 
     @admin.display(ordering="reply_count")
     def replies(self, conversation: Conversation) -> int:
@@ -79,6 +108,15 @@ class ConversationAdmin(ReadOnlyAdmin):
             parts.append(f"{conversation.unknown_replies} {replies} of unknown usage")
         return ", ".join(parts)
 
+    @admin.display(ordering="total_cost", empty_value="\N{EN DASH}")
+    def cost(self, conversation: Conversation) -> str | None:
+        """In US dollars, of the models that have a price."""
+        if not conversation.total_cost:
+            return None
+        estimated = conversation.estimated_cost
+        about = f", of which {dollars(estimated)} estimated" if estimated else ""
+        return dollars(conversation.total_cost) + about
+
     @admin.display(ordering="has_flagged", empty_value="\N{EN DASH}")
     def flagged(self, conversation: Conversation) -> str | None:
         """By an upstream's moderation; the messages say in which categories."""
@@ -87,5 +125,6 @@ class ConversationAdmin(ReadOnlyAdmin):
     @admin.display(description="Messages")
     def thread(self, conversation: Conversation) -> SafeString:
         """Every message of every branch, oldest first."""
-        messages = list(conversation.messages.select_related("usage", "upstream"))
+        there = conversation.messages.filter(deleted_at=None)
+        messages = list(there.select_related("usage", "upstream", "feedback"))
         return frames.review_html(messages, rendering.rendered(frames.texts_of(messages)))

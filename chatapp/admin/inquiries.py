@@ -8,7 +8,8 @@ from django.template.response import TemplateResponse
 from django.urls import path
 from django.views.decorators.http import require_POST
 
-from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
+from chatapp.accounts.staff import refuse_scripts
+from chatapp.admin.confirmed import ConfirmedAdmin
 
 
 class InquiringAdmin(ConfirmedAdmin):

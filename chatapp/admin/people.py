@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.apps import apps
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import (
@@ -24,37 +24,26 @@ from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.passwords import ADVICE
-from chatapp.admin.confirmed import ConfirmedAdmin, refuse_scripts
-from chatapp.models import User
+from chatapp.accounts.staff import refuse_scripts
+from chatapp.admin.confirmed import ConfirmedAdmin
+from chatapp.models import LegalHold, User
+from chatapp.models.legal_holds import KEPT, Held
+from chatapp.models.users import LAST_ADMINISTRATOR
 
-ROLES = ["is_staff", "is_superuser", "groups", "user_permissions"]
+ROLES = ["is_staff", "is_superuser", "reviews", "groups", "user_permissions"]
 WHAT_GOES = [
     "All their conversations, with every branch and image, whoever has reviewed them.",
     "Replies that are being written for them are ended, and their tabs are closed.",
     "Their sessions, and their name in the history of these pages. Backups keep what they have.",
 ]
-LAST = "This is the last account that can administer this server. Make another superuser first."
-
-
-class UniqueEmail:
-    """An address signs in, so it is one account's."""
-
-    instance: User
-    cleaned_data: dict[str, Any]
-
-    def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"]
-        others = User.objects.exclude(pk=self.instance.pk)
-        if email and others.filter(email__iexact=email).exists():
-            raise ValidationError("Another account has this e-mail address. Use a different one.")
-        return email
 
 
 class PersonAddForm(UniqueEmail, UserCreationForm):  # type: ignore[type-arg]
@@ -82,7 +71,7 @@ class PersonForm(UniqueEmail, UserChangeForm):  # type: ignore[type-arg]
         fields = super().clean() or {}
         stays = all(fields.get(name, True) for name in ("is_active", "is_staff", "is_superuser"))
         if not stays and User.leaves_no_administrator([self.instance.pk]):
-            raise ValidationError(LAST)
+            raise ValidationError(LAST_ADMINISTRATOR)
         return fields
 
 
@@ -110,11 +99,12 @@ class Ticked(ModelAdmin):  # type: ignore[type-arg]
         return field
 
     def _permissions_that_count(self) -> QuerySet[Permission]:
-        """Those for what these pages show; conversations are read here and never changed."""
+        """Those for what these pages show; conversations are read by reviewers alone."""
         shown = filter(self.admin_site.is_registered, apps.get_models())
         types = ContentType.objects.get_for_models(*shown).values()
-        to_read = Q(codename="view_conversation") | ~Q(content_type__model="conversation")
-        return Permission.objects.filter(to_read, content_type__in=types)
+        return Permission.objects.filter(content_type__in=types).exclude(
+            content_type__model="conversation"
+        )
 
 
 @admin.register(User)
@@ -125,6 +115,12 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
     change_user_password_template = "admin/chatapp/user/change_password.html"  # noqa: S105
     add_fieldsets = [(None, {"fields": ["username", "email", "password1", "password2"]})]
     list_display = ["username", "email", "role", "is_active", "last_login"]
+    fieldsets = [
+        (None, {"fields": ["username", "password"]}),
+        ("Personal info", {"fields": ["first_name", "last_name", "email"]}),
+        ("Permissions", {"fields": ["is_active", *ROLES]}),
+        ("Important dates", {"fields": ["last_login", "date_joined"]}),
+    ]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and _may_touch(request, obj)
@@ -134,11 +130,14 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         dates = ["last_login", "date_joined"]
-        return dates if is_superuser(request) else [*ROLES, *dates]
+        if not is_superuser(request):
+            return [*ROLES, *dates]
+        is_own_raise = obj == request.user and not obj.reviews
+        return [*dates, "reviews"] if is_own_raise else dates
 
-    @admin.display(ordering=F("is_superuser").desc(), empty_value="\N{EN DASH}")
-    def role(self, person: User) -> str | None:
-        return "Administrator" if person.is_superuser else "Staff" if person.is_staff else None
+    @admin.display(ordering=F("is_superuser").desc())
+    def role(self, person: User) -> str:
+        return ", ".join(person.roles)
 
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
@@ -146,7 +145,8 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
         refuse_scripts(request)
         if self.has_change_permission(request) and not is_confirmed(request):
             return ask_to_confirm(request.get_full_path())
-        return super().user_change_password(request, id, form_url)
+        with transaction.atomic():
+            return super().user_change_password(request, id, form_url)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """What goes, counted: to list it would take long, and show what nobody asked to see."""
@@ -156,17 +156,20 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
             for person in people
             if not self.has_delete_permission(request, person)
         }
-        protected = [LAST] if _would_be_the_last(people) else []
+        protected = [LAST_ADMINISTRATOR] if _would_be_the_last(people) else []
+        held = LegalHold.objects.living().filter(user__in=[person.pk for person in people])
+        protected += [KEPT] if held.exists() else []
         belongings = Belongings.of([person.pk for person in people])
         counts = {str(self.opts.verbose_name_plural): len(people), **asdict(belongings)}
         return [*map(str, people), *WHAT_GOES], counts, lacking, protected
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         """Once the page's own transaction has ended: in one, much would be locked for long."""
-        transaction.on_commit(lambda: _erase([obj]))
+        transaction.on_commit(lambda: _erase(request, [obj]))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        _erase(list(queryset))
+        people = list(queryset)
+        transaction.on_commit(lambda: _erase(request, people))
 
 
 admin.site.unregister(Group)
@@ -191,7 +194,7 @@ def is_superuser(request: HttpRequest) -> bool:
 
 
 def _may_touch(request: HttpRequest, person: User | None) -> bool:
-    has_role = person is not None and (person.is_staff or person.is_superuser)
+    has_role = person is not None and (person.is_staff or person.is_superuser or person.reviews)
     return is_superuser(request) or not has_role
 
 
@@ -200,8 +203,12 @@ def _would_be_the_last(people: Iterable[User]) -> bool:
         return User.leaves_no_administrator([person.pk for person in people])
 
 
-def _erase(people: list[User]) -> None:
+def _erase(request: HttpRequest, people: list[User]) -> None:
     try:
-        erase(people)
+        reports = erase(people, request.user if isinstance(request.user, User) else None)
     except LastAdministrator:  # as there was another one when the page was drawn
-        raise PermissionDenied(LAST) from None
+        raise PermissionDenied(LAST_ADMINISTRATOR) from None
+    except Held as held:  # since then
+        raise PermissionDenied(str(held)) from None
+    for report in reports:
+        messages.info(request, report.sentence)

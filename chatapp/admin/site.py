@@ -1,18 +1,24 @@
 """The administration's own pages, where they are not Django's."""
 
+from functools import wraps
 from typing import Any
 
 from allauth.account.admin import EmailAddress  # registers it
 from allauth.account.decorators import secure_admin_login
+from allauth.mfa.admin import Authenticator  # registers it
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken  # as does this
 from django.contrib import admin
 from django.contrib.admin import AdminSite
-from django.http import HttpRequest
+from django.db import transaction
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 from django.views.generic import RedirectView
 
+from chatapp.accounts.staff import to_second_factor
+
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "Administration"
-ORDER = ("User", "Group", "Conversation", "Upstream", "ToolServer", "Suggestion")
+ORDER = ("User", "Group", "Conversation", "Upstream", "ToolServer", "Suggestion", "Installation")
 
 
 def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]:
@@ -26,11 +32,28 @@ def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]
     return [app] if models else []
 
 
+def with_second_factor(view: Any, cacheable: bool = False) -> Any:
+    """A page of these, once the second factor is there that its reader must have."""
+
+    @wraps(view)
+    def gated(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
+        answer: HttpResponseBase = to_second_factor(request) or view(request, *args, **options)
+        return answer
+
+    return AdminSite.admin_view(admin.site, gated, cacheable)
+
+
+admin.site.admin_view = with_second_factor  # type: ignore[method-assign]
 admin.site.get_app_list = in_one_list  # type: ignore[method-assign]
 # The one sign-in and the one change of one's password, with their limits.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# With the event of it.
+admin.site.logout = transaction.atomic(admin.site.logout)  # type: ignore[method-assign]
 admin.site.password_change = RedirectView.as_view(  # type: ignore[method-assign,assignment]
     pattern_name="account_change_password"
 )
 # Of allauth: an address there would sign in as well, and nothing here makes one.
 admin.site.unregister(EmailAddress)
+# Secrets, which have pages of their own.
+admin.site.unregister(Authenticator)
+admin.site.unregister([SocialAccount, SocialApp, SocialToken])

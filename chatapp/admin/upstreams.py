@@ -13,8 +13,8 @@ from chatapp import tools
 from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.admin.secret_forms import SecretForm, state_of_secret
 from chatapp.catalogue import endpoint_of
-from chatapp.models import Upstream
-from chatapp.upstream.check import check, model_for_chat
+from chatapp.models import Upstream, User, audit
+from chatapp.upstream.check import Report, check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 from chatapp.upstream.wire.parameters import doubts_about
 
@@ -65,6 +65,21 @@ class UpstreamForm(SecretForm):
         return fields
 
 
+def report_of(upstream: Upstream) -> Report:
+    """Asks it a few short questions, which takes up to a minute."""
+    model = model_for_chat(list(upstream.named_models))
+    return async_to_sync(check)(endpoint_of(upstream), model, tools.CLOCK.as_request())
+
+
+def switch_demo_off(request: HttpRequest) -> None:
+    """For something better, which is connected in this transaction."""
+    if demo := Upstream.switch_demo_off():
+        assert isinstance(request.user, User)
+        detail = {"before": {"enabled": True}, "after": {"enabled": False}}
+        audit.record("upstream.changed", actor=request.user, about=demo, detail=detail)
+        messages.success(request, DEMO_WENT)
+
+
 @admin.register(Upstream)
 class UpstreamAdmin(InquiringAdmin):
     form = UpstreamForm
@@ -94,8 +109,8 @@ class UpstreamAdmin(InquiringAdmin):
         """The demo answers until a gateway is connected, or where it is switched on again."""
         super().save_model(request, obj, form, change)
         is_new = obj.enabled and (not change or "enabled" in form.changed_data)
-        if is_new and not obj.is_demo and Upstream.switch_demo_off():
-            self.message_user(request, DEMO_WENT)
+        if is_new and not obj.is_demo:
+            switch_demo_off(request)
 
     @admin.display(description="API key")
     def key(self, upstream: Upstream) -> str:
@@ -113,6 +128,4 @@ class UpstreamAdmin(InquiringAdmin):
 
     def inquire(self, asked: Upstream) -> dict[str, Any]:
         """What the upstream, as it is saved, does."""
-        model = model_for_chat(list(asked.named_models))
-        report = async_to_sync(check)(endpoint_of(asked), model, tools.CLOCK.as_request())
-        return {"title": f"What {asked} does", "report": report}
+        return {"title": f"What {asked} does", "report": report_of(asked)}

@@ -13,21 +13,26 @@ from django import forms
 from django.db import OperationalError
 
 from chatapp.access import sessions
-from chatapp.chat import asking
+from chatapp.chat import asking, branching
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
     ContinueForm,
     DecisionForm,
+    DeleteForm,
+    EditForm,
+    ForkForm,
     PromptForm,
+    RestoreForm,
     RetryForm,
     Seen,
+    StepForm,
     StopForm,
     WatchForm,
 )
 from chatapp.chat.screen import Screen
 from chatapp.cluster import RemoteReply
 from chatapp.generation import Generation
-from chatapp.models import Refused, Turn
+from chatapp.models import Refused
 from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Viewer
 from chatapp.worker import worker
@@ -49,30 +54,54 @@ class Actions:
             raise Refused("This page is out of date. Reload it.")
         if not (action.is_always_taken or worker().database_answers):
             raise OperationalError("it did not answer a second ago")
-        await action.take(self, await action.valid(fields))
+        if not action.is_turn:
+            await action.take(self, await action.valid(fields))
+            return
+        with worker().replies.taking_prompt():
+            async with worker().few_turns_at_a_time.one():
+                await action.take(self, await action.valid(fields))
 
     async def prompt(self, form: PromptForm | ContinueForm) -> None:
-        prompt = form.asked(await asking.offered_model(form.chosen_model))
-        with worker().replies.taking_prompt():
-            turn = await asking.store(self._viewer, prompt)
-            if not turn.is_repeated:
-                worker().show(self._viewer, turn.conversation.pk)
-                await asking.start(turn, self._viewer, self._at_branch(turn))
-                return
-        await self._screen.watch(Seen(turn.conversation.pk))
+        prompt = form.asked(*await asking.offered_models(form.chosen_models, self._viewer.user_id))
+        turn = await asking.store(self._viewer, prompt)
+        if turn.is_repeated:
+            await self._screen.watch(Seen(turn.conversation.pk))
+            return
+        worker().show(self._viewer, turn.conversation.pk)
+        if turn.conversation.is_temporary:
+            worker().open_temporary(self._viewer, turn.conversation.pk)
+        await asking.start(turn, self._viewer)
 
     async def retry(self, form: RetryForm) -> None:
-        retry = form.asked(await asking.offered_model(form.chosen_model))
-        with worker().replies.taking_prompt():
-            turn = await asking.store(self._viewer, retry)
-            worker().show(self._viewer, turn.conversation.pk)
-            await asking.start(turn, self._viewer, at_branch=set())
+        [model] = await asking.offered_models(form.chosen_models, self._viewer.user_id)
+        retry = form.asked(model)
+        turn = await asking.store(self._viewer, retry)
+        worker().show(self._viewer, turn.conversation.pk)
+        await asking.start(turn, self._viewer)
+
+    async def edit(self, form: EditForm) -> None:
+        edit = form.asked(*await asking.offered_models(form.chosen_models, self._viewer.user_id))
+        turn = await asking.store(self._viewer, edit)
+        worker().show(self._viewer, turn.conversation.pk)
+        if turn.is_repeated:
+            await self._screen.watch(Seen(turn.conversation.pk))
+            return
+        await asking.start(turn, self._viewer)
+
+    async def delete(self, form: DeleteForm) -> None:
+        await branching.delete(self._viewer, form.asked)
+
+    async def restore(self, form: RestoreForm) -> None:
+        await branching.restore(self._viewer, form.asked)
+
+    async def fork(self, form: ForkForm) -> None:
+        await branching.fork(self._viewer, form.asked)
 
     async def stop(self, form: StopForm) -> None:
         asked = form.asked
-        running = self._running(asked.conversation)
-        if running and asked.reply in (None, running.reply):
-            running.stop(Ending.STOPPED)
+        for running in self._running(asked.conversation):
+            if asked.reply in (None, running.reply):
+                running.stop(Ending.STOPPED)
 
     async def allow(self, form: DecisionForm) -> None:
         await self._decide(form, allowed=True)
@@ -83,31 +112,27 @@ class Actions:
     async def watch(self, form: WatchForm) -> None:
         await self._screen.watch(form.asked)
 
+    async def step(self, form: StepForm) -> None:
+        await self._screen.step(form.asked)
+
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
         await database_sync_to_async(sessions.person_of)(self._viewer.session_key)
         decision = form.asked
-        running = self._running(decision.conversation)
-        if running and decision.reply in (None, running.reply):
-            running.decide(decision.round, decision.call, allowed)
+        for running in self._running(decision.conversation):
+            if decision.reply in (None, running.reply):
+                running.decide(decision.round, decision.call, allowed)
 
-    def _at_branch(self, turn: Turn) -> set[Viewer]:
-        """The tabs that show all that the turn follows."""
-        parent = turn.prompt.parent_id
-        tabs = worker().viewers.showing(turn.conversation.pk)
-        return {tab for tab in tabs if tab is self._viewer or (parent and tab.head == parent)}
-
-    def _running(self, conversation: UUID | None) -> Generation | RemoteReply | None:
-        """The reply that runs in a conversation of this person's, here or elsewhere."""
-        running = worker().replies.get(conversation)
-        if running and running.message.conversation.user_id == self._viewer.user_id:
+    def _running(self, conversation: UUID | None) -> list[Generation] | list[RemoteReply]:
+        """The replies that run in a conversation of this person's, here or elsewhere."""
+        running = worker().replies.of(conversation)
+        if running and running[0].message.conversation.user_id == self._viewer.user_id:
             return running
-        if remote := worker().cluster.remotes.awaited_by(self._viewer, conversation):
-            if not worker().cluster.bus.answers:
-                raise Refused(
-                    "The server that writes this reply can't be heard right now. Try again soon."
-                )
-            return remote
-        return None
+        remotes = worker().cluster.remotes.awaited_by(self._viewer, conversation)
+        if remotes and not worker().cluster.bus.answers:
+            raise Refused(
+                "The server that writes this reply can't be heard right now. Try again soon."
+            )
+        return remotes
 
 
 @dataclass(frozen=True)
@@ -117,12 +142,12 @@ class Action(Generic[F]):
     form: type[F]
     take: Callable[[Actions, F], Awaitable[None]]
     is_always_taken: bool = False  # without a database, and however often it is asked for
-    is_long_to_check: bool = False
+    is_turn: bool = False
 
     async def valid(self, fields: Fields) -> F:
         """The form, where it is valid; raises `Refused`."""
         form = self.form(fields)
-        if self.is_long_to_check:
+        if self.is_turn:  # whose text may be long
             async with worker().one_prompt_at_a_time:
                 form.full_clean()
         if not form.is_valid():
@@ -131,11 +156,16 @@ class Action(Generic[F]):
 
 
 ACTIONS: Mapping[str, Action[Any]] = {
-    "prompt": Action(PromptForm, Actions.prompt, is_long_to_check=True),
-    "continue": Action(ContinueForm, Actions.prompt),
-    "retry": Action(RetryForm, Actions.retry),
+    "prompt": Action(PromptForm, Actions.prompt, is_turn=True),
+    "continue": Action(ContinueForm, Actions.prompt, is_turn=True),
+    "retry": Action(RetryForm, Actions.retry, is_turn=True),
+    "edit": Action(EditForm, Actions.edit, is_turn=True),
+    "delete": Action(DeleteForm, Actions.delete),
+    "restore": Action(RestoreForm, Actions.restore),
+    "fork": Action(ForkForm, Actions.fork),
     "stop": Action(StopForm, Actions.stop, is_always_taken=True),
     "allow": Action(DecisionForm, Actions.allow),
     "deny": Action(DecisionForm, Actions.deny),
+    "step": Action(StepForm, Actions.step),
     "watch": Action(WatchForm, Actions.watch),
 }

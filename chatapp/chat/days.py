@@ -1,18 +1,6 @@
-"""Under which heading of the sidebar a conversation stands, by the calendar of who looks.
+"""Under which heading of the sidebar a conversation stands, by the calendar of who looks."""
 
-How far their clock is from UTC says a cookie that static/js/early.js keeps; without one it is UTC.
-"""
-
-import re
-from datetime import date, datetime, timedelta, timezone
-
-WESTMOST, EASTMOST = -12 * 60, 14 * 60  # minutes from UTC that clocks have anywhere
-
-
-def zone_of(cookie: str) -> timezone:
-    """The zone of the minutes that the cookie says, where they can be those of a place."""
-    minutes = int(cookie) if re.fullmatch(r"-?[0-9]{1,3}", cookie) else 0
-    return timezone(timedelta(minutes=minutes if WESTMOST <= minutes <= EASTMOST else 0))
+from datetime import date, datetime, timezone
 
 
 def heading(used: date, today: date) -> str:
@@ -23,8 +11,6 @@ def heading(used: date, today: date) -> str:
         return "Yesterday"
     if days <= 7:
         return "Previous 7 days"
-    if days <= 30:
-        return "Previous 30 days"
     return f"{used:%B}" if used.year == today.year else f"{used:%B %Y}"
 
 

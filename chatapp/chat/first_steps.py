@@ -1,20 +1,19 @@
 """What an administrator has not done yet on a server that is new."""
 
+from collections.abc import Iterable
+
 from chatapp.models import Upstream, User
-from chatapp.models.upstreams import DEMO
 
 
-def first_steps(person: User) -> list[str]:
-    """Of "gateway" and "people" those that wait for this person, who may do them."""
+def first_steps(person: User, upstreams: Iterable[Upstream]) -> list[str]:
+    """Of "gateway" and "people" those that wait for this person, who may do them; `upstreams` are
+    those that are enabled."""
+    if not person.is_staff:  # whose rights are two statements, and open nothing
+        return []
     steps = []
-    if person.has_perm("chatapp.add_upstream") and not _has_gateway():
+    has_gateway = any(not upstream.is_demo for upstream in upstreams)
+    if not has_gateway and person.administers:
         steps.append("gateway")
-    if person.has_perm("chatapp.add_user") and User.objects.count() == 1:
+    if person.administers and User.is_only_one():
         steps.append("people")
     return steps
-
-
-def _has_gateway() -> bool:
-    """Whether more is connected than the built-in demo."""
-    enabled = Upstream.objects.filter(enabled=True)
-    return enabled.exclude(from_environment=True, name=DEMO).exists()

@@ -14,6 +14,11 @@ def uuid_of(text: str) -> UUID | None:
         return None
 
 
+def number_of(text: str) -> int:
+    """0 where it is none, or too large to be one of anything here."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
 def moment_of(text: str) -> datetime | None:
     try:
         moment = parse_datetime(text)

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -12,9 +13,9 @@ from django.db import Error
 from chatapp import frames, metrics, rendering
 from chatapp.access import sessions
 from chatapp.access.sessions import NotSignedIn
-from chatapp.chat.forms import Seen
+from chatapp.chat.forms import Seen, Step
 from chatapp.generation import Generation
-from chatapp.models import Message, NotHere, Refused, View
+from chatapp.models import Conversation, NotHere, Refused, View
 from chatapp.viewers import Viewer
 from chatapp.worker import worker
 
@@ -31,12 +32,14 @@ class Screen:
         self._watched: tuple[Seen, float] | None = None  # what was drawn last, and when
         self._watching_again: asyncio.TimerHandle | None = None
         self._drawing: asyncio.Task[None] | None = None
+        self._redrawing = asyncio.Lock()  # or what was looked at first could be shown last
 
     async def watch(self, seen: Seen | None) -> None:
         """Shows a conversation, and brings the page up to date where it is behind."""
         if seen is None:
             self.close()
             worker().show(self._viewer, None)
+            self._viewer.head, self._viewer.shows_end = None, True
         elif not self._was_just_drawn(seen):
             try:
                 await self._draw(seen)
@@ -44,20 +47,58 @@ class Screen:
                 await self._viewer.show(frames.emptied_frame(seen.conversation, str(why)))
 
     async def catch_up(self, conversation: UUID) -> None:
-        """Draws the conversation as the database has it now, where the tab still shows it."""
+        """Draws the conversation as the database has it now, where the tab still shows it.
+
+        One that shows an earlier part of it stays as it is.
+        """
+
+        def look(found: Conversation) -> View:
+            return found.view().since(self._viewer.head)
+
         try:
-            view = await self._view(conversation)
+            view, thread, running = await self._drawn_with(conversation, look)
         except (Refused, NotSignedIn, Error) as error:
             logger.info("A tab could not be brought up to date: %s", error)
             return
-        running = worker().replies.get(conversation)
-        thread = await drawn(view.thread, running)
         if self._shows(conversation):
-            await self._show_thread(view, thread, running)
+            if self._viewer.shows_end:
+                await self._show_thread(view, thread, running)
             self._await_reply(view)
-        is_running = view.streaming is not None
+        is_running = bool(view.streaming)
         sidebar = frames.sidebar_frame(view.conversation, running=is_running)
         await self._viewer.show(sidebar + frames.problem_frame(""))
+
+    async def redraw(self, conversation: UUID) -> None:
+        """Draws all that the tab shows of it anew, since any of that may be gone, or be back."""
+
+        def look(found: Conversation) -> View:
+            if self._viewer.head and not self._viewer.shows_end:
+                with suppress(NotHere):
+                    return found.view_around(self._viewer.head)
+            return found.view()
+
+        async with self._redrawing:
+            try:
+                view, thread, running = await self._drawn_with(conversation, look)
+            except (Refused, NotSignedIn, Error) as error:
+                logger.info("A tab could not be drawn anew: %s", error)
+                return
+            if self._shows(conversation):
+                await self._show_thread(view, thread, running)
+                self._await_reply(view)
+
+    async def step(self, step: Step) -> None:
+        """Shows another branch, which is then the one that was read last; raises `Refused`."""
+
+        def read(conversation: Conversation) -> View:
+            conversation.read(step.message)
+            return conversation.view_around(step.message)
+
+        view, thread, running = await self._drawn_with(step.conversation, read)
+        self.close()
+        await self._show_thread(view, thread, running)
+        worker().show(self._viewer, step.conversation)
+        self._await_reply(view)
 
     def close(self) -> None:
         """Draws nothing more of what was to be drawn again."""
@@ -93,62 +134,101 @@ class Screen:
             logger.info("A tab could not be brought up to date: %s", error)
 
     async def _draw(self, seen: Seen, *, is_again: bool = False) -> None:
-        conversation = seen.conversation
-        while True:
-            running = worker().replies.get(conversation)
-            view = await self._view(conversation, seen.head)
-            head = view.head
-            is_behind = head and (head.pk, head.ending) != (seen.head, seen.ending)
-            thread = await drawn(view.thread, running) if is_behind else None
-            if worker().replies.get(conversation) is running:
-                break
+        conversation, before = seen.conversation, self._viewer.head
+
+        def look(found: Conversation) -> View:
+            return _missing(found, seen if self._viewer.head == before else Seen(conversation))
+
+        view, thread, running = await self._drawn_with(conversation, look)
         if is_again and not self._shows(conversation):  # the tab has moved on, or is gone
             return
-        if thread:
+        self._viewer.head, self._viewer.shows_end = seen.head, not seen.later
+        is_emptied = seen.head and not view.end
+        if view.thread or is_emptied:
             await self._show_thread(view, thread, running)
-        elif running:
-            metrics.snapshots.labels("join").inc()
-            await self._viewer.show(await running.snapshot())
-        self._viewer.head = head.pk if head else None
+        elif running and not seen.later:
+            await self._show_running(running)
         worker().show(self._viewer, conversation)
+        if view.conversation.is_temporary:
+            worker().open_temporary(self._viewer, conversation)
         self._await_reply(view)
 
-    async def _view(self, conversation: UUID, head: UUID | None = None) -> View:
-        """Raises `Refused` and `NotSignedIn`."""
+    async def _drawn_with(
+        self, conversation: UUID, look: Callable[[Conversation], View]
+    ) -> tuple[View, frames.ThreadParts, list[Generation]]:
+        """What of a conversation is to be shown, drawn, and what ran in it meanwhile.
 
-        def look() -> View:
+        Looked at again where the tab was shown something else since: what only follows what it
+        showed would stand below another branch.
+        """
+        replies = worker().replies
+        while True:
+            running, begun = replies.of(conversation), replies.begun
+            head = self._viewer.head
+            view = await self._looked_at(conversation, look)
+            thread = await drawn(view, running)
+            # One that was stored and not begun may have begun, and ended, since.
+            was_waited_for = view.streaming and not running and replies.begun != begun
+            is_there = self._viewer.head == head
+            if is_there and replies.of(conversation) == running and not was_waited_for:
+                return view, thread, running
+
+    async def _looked_at(self, conversation: UUID, look: Callable[[Conversation], View]) -> View:
+        """What of a conversation is to be shown; raises `Refused` and `NotSignedIn`."""
+
+        def find() -> View:
             person = sessions.person_of(self._viewer.session_key)
-            return person.conversations.named(conversation).view(head)
+            found = person.conversations.kept().named(conversation)
+            if found.mark_read():
+                worker().list_changed(person.pk)
+            return look(found)
 
-        view: View = await database_sync_to_async(look)()
+        view: View = await database_sync_to_async(find)()
         return view
 
     async def _show_thread(
-        self, view: View, thread: frames.ThreadParts, running: Generation | None
+        self, view: View, thread: frames.ThreadParts, running: Sequence[Generation]
     ) -> None:
         """Shows a drawn conversation, and readies the composer for what may follow."""
-        if view.head:
-            self._viewer.head = view.head.pk
-            frame = frames.thread_frame(thread, running.live.view() if running else None)
-            await self._viewer.show(frame + frames.composer_frame(view.conversation, view.head))
+        self._viewer.head = view.head.pk if view.head else None
+        self._viewer.shows_end = not view.has_later
+        frame = frames.thread_frame(thread, [one.live.view() for one in running])
+        await self._viewer.show(frame + frames.composer_frame(view.conversation, view.end))
+
+    async def _show_running(self, running: Sequence[Generation]) -> None:
+        """Draws what runs as far as it has come, all of it at one moment: what comes later is shown
+        to this tab, too."""
+        for one in running:
+            await one.flush()
+        metrics.snapshots.labels("join").inc(len(running))
+        await self._viewer.show("".join([one.snapshot() for one in running]))
 
     def _await_reply(self, view: View) -> None:
-        """Awaits the reply that another process writes in the conversation, where one does."""
-        conversation, reply = view.conversation.pk, view.streaming
+        """Awaits the replies that another process writes in the conversation, where one does."""
+        conversation = view.conversation.pk
         remotes = worker().cluster.remotes
-        remotes.drawn(self._viewer, conversation, reply.pk if reply else None)
-        if reply and reply.streamed_by not in (None, worker().id):
-            remotes.watch(self._viewer, conversation, reply.pk, reply.streamed_by)
+        remotes.drawn(self._viewer, conversation, {reply.pk for reply in view.streaming})
+        for reply in view.streaming:
+            if reply.streamed_by not in (None, worker().id):
+                remotes.watch(self._viewer, conversation, reply.pk, reply.streamed_by)
 
     def _shows(self, conversation: UUID) -> bool:
         return worker().viewers.shown_by(self._viewer) == conversation
 
 
-async def drawn(
-    messages: Iterable[Message], running: Generation | None = None
-) -> frames.ThreadParts:
-    """A conversation, all but the reply that runs in it, drawn while others have their turn."""
-    live = running.message.pk if running else None
-    texts = frames.texts_of(message for message in messages if message.pk != live)
+def _missing(conversation: Conversation, seen: Seen) -> View:
+    """What a page lacks of the newest messages; nothing where it shows earlier ones."""
+    view = conversation.standing(seen.head)
+    is_behind = view.end and not view.is_known(seen.head, seen.ending)
+    return view.newest().since(seen.head, seen.ending) if is_behind and not seen.later else view
+
+
+async def drawn(view: View, running: Sequence[Generation] = ()) -> frames.ThreadParts:
+    """A conversation, all but the replies that run in it, drawn while others have their turn.
+
+    One that has ended since is drawn as it was saved.
+    """
+    live = {one.reply for one in running if view.runs(one.reply)}
+    texts = frames.texts_of(message for message in view.shown if message.pk not in live)
     html_of = await rendering.arendered(texts)
-    return await asyncio.to_thread(frames.ThreadParts.of, messages, html_of, live)
+    return await asyncio.to_thread(frames.ThreadParts.of, view, html_of, live)

@@ -1,4 +1,10 @@
-"""The sidebar: a person's conversations, those used last first, a page of them at a time."""
+"""The sidebar: a person's conversations by day, their projects, and their archive and trash.
+
+One list is shown at a time, a page of it after another in both directions; what is pinned and the
+projects stand above the list that is no other.
+"""
+
+from dataclasses import dataclass
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.decorators import login_required
@@ -10,19 +16,49 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.access.sessions import is_switched_off
-from chatapp.chat.days import Headings, zone_of
-from chatapp.chat.queries import moment_of, uuid_of
-from chatapp.models import Message, User
+from chatapp.chat.days import Headings
+from chatapp.chat.queries import moment_of, number_of, uuid_of
+from chatapp.models import Project, User, lists
+from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.lists import PAGE, Page, Place
+from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
+from chatapp.zones import zone_of
 
-PAGE = 60
-MOST = 10 * PAGE  # at once, for a list that has been scrolled and is drawn anew
+MOST = 5 * PAGE  # at once: as many as a page holds of a list
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A list that the sidebar can show."""
+
+    name: str
+    title: str
+    about: str = ""
+    empty: str = ""
+
+
+LIST = Shelf("", "")
+SHELVES = {
+    shelf.name: shelf
+    for shelf in (
+        Shelf("archive", "Archive", empty="Nothing is archived."),
+        Shelf(
+            "trash",
+            "Trash",
+            f"What is here is deleted for good after {TRASH_DAYS} days.",
+            "The trash is empty.",
+        ),
+    )
+}
 
 
 @require_GET
 @never_cache
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list, of as many `rows` as the page has already; with `before` and `id`, the
-    page of it that follows that conversation.
+    """The sidebar's list, or that of a `shelf` or a `project`.
+
+    With `before`, `after` and `id`, the page below or above that row; with `at` and `id` as many
+    `rows` from that one on as the page had, else as many from the top.
 
     A page asks for it, too, to know whether its person is signed in: who was deactivated is refused
     instead of sent to sign in, so that nobody tells them that they signed out.
@@ -35,35 +71,88 @@ def conversations(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def _list(request: HttpRequest) -> HttpResponse:
-    context = context_of(request)
-    page = "_conversation_page" if "before" in request.GET else "_conversation_list"
-    return render(request, f"chat/{page}.html", context)
+    is_page = request.GET.keys() & {"before", "after"} or "project" in request.GET
+    template = "_conversation_page" if is_page else "_conversation_lists"
+    return render(request, f"chat/{template}.html", context_of(request, is_whole=not is_page))
 
 
-def context_of(request: HttpRequest) -> dict[str, object]:
-    """What the list is drawn from, by its templates' names."""
+def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
+    """What the lists are drawn from, by their templates' names."""
     assert isinstance(request.user, User)
-    found = request.user.conversations.all()
-    headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
-    if before := moment_of(request.GET.get("before", "")):
-        found = found.after(before, uuid_of(request.GET.get("id", "")))
-        headings.next(before)  # which the page has
-    else:
-        headings.next(timezone.now())  # Today, which the list always has
-    rows = _rows(request.GET.get("rows", ""))
-    page = list(found[: rows + 1])
+    shelf = SHELVES.get(request.GET.get("shelf", ""), LIST)
+    project = request.GET.get("project", "")
+    is_list = is_whole and shelf is LIST
     return {
-        "conversations": [(one, headings.next(one.updated_at)) for one in page[:rows]],
-        "last": page[rows - 1] if len(page) > rows else None,
-        "running": set(
-            Message.objects.streaming()
-            .filter(conversation__in=page)
-            .values_list("conversation_id", flat=True)
+        "shelf": shelf,
+        "in_project": project,
+        "pinned": lists.pinned(request.user) if is_list else [],
+        "projects": lists.projects(request.user) if is_list else [],
+        **_by_day(
+            request,
+            _page(request, shelf, project),
+            has_today=shelf is LIST and not project,
         ),
     }
 
 
+def filed(request: HttpRequest, project: Project) -> dict[str, object]:
+    """A project's own list, on its page."""
+    found = project.conversations.filed(project.pk)
+    return {
+        "in_project": str(project.pk),
+        "shelf": LIST,
+        "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MOST_PINNED).rows,
+        **_by_day(request, lists.page_from_top(found.filter(is_pinned__in=[False]))),
+    }
+
+
+def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dict[str, object]:
+    """A page's rows, each with the heading that begins at it."""
+    headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
+    below, above = _place(request, "before"), _place(request, "after")
+    if below or (has_today and not page.has_newer):
+        headings.next(below.used if below else timezone.now())  # which is there already
+    return {
+        "conversations": [(row, headings.next(row.updated_at)) for row in page.rows],
+        "newer": page.rows[0] if page.has_newer and page.rows and not below else None,
+        "older": page.rows[-1] if page.has_older and page.rows and not above else None,
+        "has_today": has_today and not page.has_newer,
+    }
+
+
+def _page(request: HttpRequest, shelf: Shelf, project: str) -> Page:
+    assert isinstance(request.user, User)
+    user, rows = request.user, _rows(request.GET.get("rows", ""))
+    is_list = shelf is LIST and not project
+    is_first = is_list and rows == PAGE and not request.GET.keys() & {"before", "after", "at"}
+    if is_first:  # as on every page of the chat, for which nothing is built that is not asked
+        return lists.first_page(user)
+    found = _found(user, shelf, project)
+    if place := _place(request, "before"):
+        return lists.next_page(user, place) if is_list else lists.page_below(found, place)
+    if place := _place(request, "after"):
+        return lists.previous_page(user, place) if is_list else lists.page_above(found, place)
+    if place := _place(request, "at"):
+        return lists.page_with(found, place, rows)
+    return lists.page_from_top(found, rows)
+
+
+def _place(request: HttpRequest, name: str) -> Place | None:
+    used = moment_of(request.GET.get(name, ""))
+    pk = uuid_of(request.GET.get("id", ""))
+    return Place(used, pk) if used and pk else None
+
+
+def _found(user: User, shelf: Shelf, project: str) -> ConversationQuerySet:
+    own: ConversationQuerySet = user.conversations.all()
+    if shelf.name == "archive":
+        return own.archived()
+    if shelf.name == "trash":
+        return own.trashed()
+    own = own.filed(uuid_of(project)) if project else own.loose()
+    return own.filter(is_pinned__in=[False])  # said so that an index answers it: it has no NOT
+
+
 def _rows(asked: str) -> int:
-    """How many rows a page of the list has: as many as there were, between one page and ten."""
-    rows = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 6 else 0
-    return max(PAGE, min(rows, MOST))
+    """How many rows a list has: as many as there were, between one page and five."""
+    return max(PAGE, min(number_of(asked), MOST))

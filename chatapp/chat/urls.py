@@ -2,17 +2,29 @@
 
 from django.urls import path
 
-from chatapp.chat import keeping, sidebar, views
+from chatapp.chat import exports, feedback, keeping, projects, reading, sidebar, views
 
 urlpatterns = [
     path("", views.chat, name="chat"),
     path("c/<uuid:pk>/", views.conversation, name="conversation"),
+    path("c/<uuid:pk>/earlier/", reading.earlier, name="earlier-messages"),
+    path("c/<uuid:pk>/later/", reading.later, name="later-messages"),
+    path("c/<uuid:pk>/outline/", reading.outline, name="outline"),
     path("c/<uuid:pk>/rename/", keeping.rename, name="rename-conversation"),
-    path("c/<uuid:pk>/delete/", keeping.delete, name="delete-conversation"),
+    path("c/<uuid:pk>/keep/", keeping.keep, name="keep-conversation"),
     path("models/", views.models, name="models"),
     path("conversations/", sidebar.conversations, name="conversations"),
+    path("conversations/change/", keeping.change, name="change-conversations"),
+    path("conversations/export/", exports.export, name="export-conversations"),
+    path("projects/", projects.create, name="new-project"),
+    path("projects/<uuid:pk>/", projects.project, name="project"),
+    path("projects/<uuid:pk>/change/", projects.change, name="change-project"),
+    path("projects/<uuid:pk>/delete/", projects.delete, name="delete-project"),
+    path("prompts/<uuid:pk>/text/", views.prompt_text, name="prompt-text"),
     path("replies/<uuid:pk>/confidence/", views.confidence, name="confidence"),
     path("replies/<uuid:pk>/markdown/", views.reply_markdown, name="reply-markdown"),
+    path("replies/<uuid:pk>/feedback/", feedback.give, name="feedback"),
     path("replies/<uuid:pk>/images/<int:position>/", views.reply_image, name="reply-image"),
+    path("shortcuts/", views.shortcuts, name="shortcuts"),
     path("help/", views.help_page, name="help"),
 ]

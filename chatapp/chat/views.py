@@ -1,24 +1,43 @@
 """Pages: the chat, what a reply brought besides its text, and the help."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
 from chatapp import frames, rendering
-from chatapp.catalogue import Offer
-from chatapp.chat import sidebar
+from chatapp.accounts.staff import to_second_factor
+from chatapp.catalogue import Offer, open_to
+from chatapp.chat import reading, sidebar
 from chatapp.chat.first_steps import first_steps
 from chatapp.chat.queries import uuid_of
 from chatapp.demo.help_text import help_for
 from chatapp.demo.suggestions import SUGGESTIONS
-from chatapp.models import Conversation, Message, ReplyImage, Suggestion, Upstream, User
+from chatapp.models import (
+    Conversation,
+    Installation,
+    Message,
+    NotHere,
+    Project,
+    ReplyImage,
+    ReviewPolicy,
+    Suggestion,
+    Upstream,
+    User,
+    View,
+    audit,
+    permitted,
+)
+from chatapp.models.meters import meters_of, nearest
 from chatapp.worker import worker
 
 
@@ -26,48 +45,92 @@ from chatapp.worker import worker
 @never_cache
 @login_required
 def chat(request: HttpRequest) -> HttpResponse:
-    return _chat_page(request)
+    return chat_page(request)
 
 
 @require_GET
 @never_cache
 @login_required
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    assert isinstance(request.user, User)
-    return _chat_page(request, get_object_or_404(request.user.conversations, pk=pk))
+    return chat_page(request, reading.own(request, pk))
 
 
-def _chat_page(request: HttpRequest, conversation: Conversation | None = None) -> HttpResponse:
+# Alone of all pages: none of what an address says stands in it, by which somebody else could
+# measure what else does; its tokens are masked anew each time, and Django adds a random length.
+@gzip_page
+def chat_page(
+    request: HttpRequest,
+    conversation: Conversation | None = None,
+    project: Project | None = None,
+) -> HttpResponse:
+    """A conversation, or the start of a new one, in a project where one is named."""
     assert isinstance(request.user, User)
-    upstreams = list(Upstream.objects.filter(enabled=True))
-    offers, live = async_to_sync(_known_to_worker)(upstreams, conversation)
-    thread = conversation.thread(uuid_of(request.GET.get("reply", ""))) if conversation else []
-    head = thread[-1] if thread else None
-    used = _models_of(thread) if conversation else _models_used_last(request)
+    upstreams = Upstream.all_enabled()
+    offers, live = _known_to_worker(upstreams, conversation)
+    offers = open_to(offers, permitted(request.user.pk))
+    at, view = _shown(request, conversation)
+    if view:
+        wanted, notice = _models_of(view), ""
+    else:
+        installation = Installation.of_new_chats()
+        wanted, notice = _to_begin_with(request, project, installation), installation.notice
     context: dict[str, object] = {
         "conversation": conversation,
-        "head": head,
-        "thread": frames.thread_html(thread, _html_of(thread, live), live),
-        **_models(offers, _chosen_model(offers, used)),
+        "project": conversation.project if conversation else project,
+        "at": at,
+        "head": view.end if view else None,
+        "is_long": view is not None and (view.has_earlier or view.has_later),
+        "thread": reading.html_of(view, live) if view else "",
+        **_models(offers, wanted),
+        "notice": notice,
         "prompt_id": uuid4(),
-        "suggestions": [] if thread else _suggestions(offers),
-        "first_steps": [] if conversation else first_steps(request.user),
+        "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
+        "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
+        "filed": sidebar.filed(request, project) if project else None,
+        "near": nearest(meters_of(request.user)),
+        "policy": ReviewPolicy.of(conversation),
     }
     if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
         return render(request, "chat/_main.html", context)
     context |= sidebar.context_of(request)
-    context["socket_url"] = _socket_url(conversation, head)
+    context["socket_url"] = _socket_url(view)
     return render(request, "chat/page.html", context)
 
 
-async def _known_to_worker(
+def _shown(
+    request: HttpRequest, conversation: Conversation | None
+) -> tuple[UUID | None, View | None]:
+    """The message that was asked for, where it is here, and what is shown around it; or else the
+    newest messages of the branch that was read last."""
+    if conversation is None:
+        return None, None
+    with suppress(NotHere):
+        if at := uuid_of(request.GET.get("at", "")):
+            return at, conversation.view_around(at)
+        if reply := uuid_of(request.GET.get("reply", "")):
+            return None, conversation.view_around(reply)
+    return None, conversation.view()
+
+
+def _known_to_worker(
     upstreams: list[Upstream], conversation: Conversation | None
-) -> tuple[list[Offer], frames.ReplyView | None]:
-    """What is offered, and the reply that runs there as far as it has come, which only the event
-    loop may tell."""
+) -> tuple[list[Offer], list[frames.ReplyView]]:
+    """What is offered, and the replies that run there as far as they have come."""
+    offers = worker().catalogue.known_offers(upstreams)
+    is_live = conversation and (conversation.is_temporary or worker().replies.of(conversation.pk))
+    if offers is None or is_live:
+        return async_to_sync(_told_by_worker)(upstreams, conversation)
+    return offers, []
+
+
+async def _told_by_worker(
+    upstreams: list[Upstream], conversation: Conversation | None
+) -> tuple[list[Offer], list[frames.ReplyView]]:
+    """The same where an upstream is to be asked or a reply runs, which only the event loop may."""
     offers = await worker().catalogue.offers(upstreams=upstreams)
-    running = worker().replies.get(conversation.pk) if conversation else None
-    return offers, running.live.view() if running else None
+    if conversation and conversation.is_temporary:
+        worker().temporaries.open(conversation.pk)
+    return offers, await reading.live_in(conversation.pk) if conversation else []
 
 
 @require_GET
@@ -77,14 +140,17 @@ def models(request: HttpRequest) -> HttpResponse:
     """The picker and what there is to say of it, for a page that waited for no slow upstream."""
     assert isinstance(request.user, User)
     pk = uuid_of(request.GET.get("conversation", ""))
-    conversation = request.user.conversations.filter(pk=pk).first() if pk else None
-    offers = async_to_sync(_all_offers)()
+    conversation = request.user.conversations.kept().filter(pk=pk).first() if pk else None
+    pk = uuid_of(request.GET.get("project", ""))
+    project = request.user.projects.filter(pk=pk).first() if pk else None
+    offers = open_to(async_to_sync(_all_offers)(), permitted(request.user.pk))
     shown = request.GET.get("model", "")
-    used = _models_of(conversation.thread()) if conversation else []
-    chosen = _chosen_model(
-        offers, [*used, shown] if shown else [*used, *_models_used_last(request)]
-    )
-    context = {"conversation": conversation, **_models(offers, chosen)}
+    wanted = [] if shown == request.GET.get("stopgap") else [shown]
+    if conversation:
+        wanted += _models_of(conversation.view())
+    else:
+        wanted += _to_begin_with(request, project, Installation.of_new_chats())
+    context = {"conversation": conversation, "project": project, **_models(offers, wanted)}
     return render(request, "chat/_models.html", context)
 
 
@@ -92,35 +158,35 @@ async def _all_offers() -> list[Offer]:
     return await worker().catalogue.offers(wait_for_all=True)
 
 
-def _models(offers: list[Offer], chosen: str) -> dict[str, object]:
-    awaits = any(offer.is_awaited for offer in offers)
-    return {"offers": offers, "chosen_model": chosen, "awaits_models": awaits}
-
-
-def _html_of(thread: list[Message], live: frames.ReplyView | None) -> rendering.HtmlOf:
-    streaming = live.message.pk if live else None
-    others = [message for message in thread if message.pk != streaming]
-    return rendering.rendered(frames.texts_of(others))
-
-
-def _chosen_model(offers: list[Offer], wanted: list[str]) -> str:
-    """The first of those wanted that is offered; or else the first that is offered at all."""
+def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
+    """The first of those wanted that is offered is chosen; or else the first that is offered at
+    all, as a stopgap while more are awaited."""
     offered = {value: None for offer in offers for value, _ in offer.choices}
-    return next((value for value in (*wanted, *offered) if value in offered), "")
+    chosen = next((value for value in (*wanted, *offered) if value in offered), "")
+    return {
+        "offers": offers,
+        "chosen_model": chosen,
+        "awaits_models": any(offer.is_awaited for offer in offers),
+        "stopgap": "" if chosen in wanted else chosen,
+    }
 
 
-def _models_of(thread: list[Message]) -> list[str]:
+def _models_of(view: View) -> list[str]:
     """What a conversation's replies were asked of, the last one first."""
-    return [f"{message.upstream_id}/{message.model}" for message in reversed(thread)]
+    last_first = [*view.beside, *reversed(view.thread)]
+    return [f"{message.upstream_id}/{message.model}" for message in last_first]
 
 
-def _models_used_last(request: HttpRequest) -> list[str]:
-    """What a new chat begins with in a browser that has kept no choice: what the person asked last,
-    wherever that was."""
+def _to_begin_with(
+    request: HttpRequest, project: Project | None, installation: Installation
+) -> list[str]:
+    """What a new chat begins with in a browser that has kept no choice: the project's model, what
+    the person asked last, wherever that was, or what an administrator chose for all."""
     assert isinstance(request.user, User)
-    last = request.user.conversations.first()
-    used = last.model_used_last if last else None
-    return [f"{used.upstream}/{used.name}"] if used else []
+    preset = project.preset if project else None
+    used = Conversation.model_used_last_by(request.user)
+    choices = (preset, used, installation.default_choice)
+    return [f"{one.upstream}/{one.name}" for one in choices if one]
 
 
 def _suggestions(offers: list[Offer]) -> Sequence[str]:
@@ -129,13 +195,15 @@ def _suggestions(offers: list[Offer]) -> Sequence[str]:
     return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
 
 
-def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
-    """The socket of a tab that shows this conversation, up to and with this message."""
-    if conversation is None:
+def _socket_url(view: View | None) -> str:
+    """The socket of a tab that shows this of a conversation."""
+    if view is None:
         return "/ws/"
-    seen = {"conversation": str(conversation.pk)}
-    if head:
-        seen |= {"head": str(head.pk), "ending": head.ending}
+    seen = {"conversation": str(view.conversation.pk)}
+    if head := view.head:
+        seen |= {"head": str(head.pk), "ending": view.ending}
+    if view.has_later:
+        seen["later"] = "on"
     return f"/ws/?{urlencode(seen)}"
 
 
@@ -143,7 +211,8 @@ def _socket_url(conversation: Conversation | None, head: Message | None) -> str:
 @login_required
 def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A reply's tokens, each with the probability that the model gave it."""
-    reply = get_object_or_404(Message, pk=pk, conversation__user=request.user)
+    assert isinstance(request.user, User)
+    reply = get_object_or_404(Message.objects.of(request.user), pk=pk)
     tokens = [_confidence_of(*token) for token in reply.logprobs or ()]
     return render(request, "chat/_confidence.html", {"tokens": tokens})
 
@@ -153,18 +222,35 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def reply_markdown(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A reply as the model wrote it, as far as it is stored."""
-    replies = Message.objects.filter(role=Message.Role.ASSISTANT).defer("logprobs")
-    reply = get_object_or_404(replies, pk=pk, conversation__user=request.user)
+    assert isinstance(request.user, User)
+    replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
+    reply = get_object_or_404(replies.defer("logprobs"), pk=pk)
     return HttpResponse(reply.said, content_type="text/markdown; charset=utf-8")
+
+
+@require_GET
+@never_cache
+@login_required
+def prompt_text(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A prompt as it was typed."""
+    prompts = Message.objects.filter(role=Message.Role.USER, deleted_at=None)
+    prompt = get_object_or_404(prompts, pk=pk, conversation__user=request.user)
+    return HttpResponse(prompt.content, content_type="text/plain; charset=utf-8")
 
 
 @require_GET
 @login_required
 def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
-    """An image that came with a reply."""
+    """An image that came with a reply; that a reviewer looks at it is recorded."""
     assert isinstance(request.user, User)
     images = ReplyImage.objects.readable_by(request.user)
     image = get_object_or_404(images, message=pk, position=position)
+    if not request.user.conversations.filter(messages=pk).exists():
+        if elsewhere := to_second_factor(request):
+            return elsewhere
+        with transaction.atomic():
+            of = image.message.conversation
+            audit.record("image.opened", actor=request.user, about=of)
     headers = {
         "Cache-Control": "no-store",  # or whoever has the browser next would find it there
         "Content-Disposition": "inline",
@@ -180,6 +266,14 @@ def _confidence_of(
     others = ", ".join(f"{other!r} {share:.1%}" for other, share in top)
     title = f"{probability:.1%}" + (f"; likeliest: {others}" if others else "")
     return {"text": text, "title": title, "band": min(9, int(probability * 10))}
+
+
+@require_GET
+@never_cache
+@login_required
+def shortcuts(request: HttpRequest) -> HttpResponse:
+    """The sheet of what the keys do, which a page has when it is first opened."""
+    return render(request, "chat/_shortcuts.html")
 
 
 @require_GET

@@ -20,6 +20,7 @@ from chatapp.cluster.bus import Bus, Heard, HeardAgain
 from chatapp.cluster.followers import RENEW_SECONDS, Followers
 from chatapp.cluster.heartbeat import Sighting, Streaming
 from chatapp.cluster.messages import (
+    Change,
     Command,
     ConversationChanged,
     Decide,
@@ -28,12 +29,14 @@ from chatapp.cluster.messages import (
     Frame,
     Gone,
     Leave,
+    ListChanged,
     Message,
     PeopleChanged,
     Renew,
     Running,
     Snapshot,
     Stop,
+    ThreadChanged,
     TurnBegan,
     Watch,
 )
@@ -60,9 +63,10 @@ class Stale:
 
     conversation: UUID
     viewers: frozenset[Viewer]
+    anew: bool = False  # all that they show of it may be other than it was
 
 
-Event = SnapshotAsked | Command | Stale | PeopleChanged | ConversationChanged
+Event = SnapshotAsked | Command | Stale | Change
 
 
 class Cluster:
@@ -100,27 +104,31 @@ class Cluster:
     def see(self, sighting: Sighting, written_here: Collection[UUID]) -> list[Event]:
         """Compares what viewers show with what the database says.
 
-        In the conversations `written_here` a reply of this worker runs, whatever it says.
+        In the conversations `written_here` replies of this worker run, whatever it says.
         """
         self.followers.keep(sighting.alive)
         ended = self.remotes.drop_ended({one.reply for one in sighting.streaming})
         events = [event for conversation in ended for event in self._stale(conversation)]
-        for one in sighting.streaming:
-            is_elsewhere = one.owner not in (None, self.bus.worker)
-            is_another = one.conversation not in written_here
-            if is_elsewhere and is_another and not self._is_awaited_by_all(one):
-                events += self._stale(one.conversation)
-        return events
+        unseen = {
+            one.conversation
+            for one in sighting.streaming
+            if one.owner not in (None, self.bus.worker)
+            and one.conversation not in written_here
+            and not self._is_awaited_by_all(one)
+        }
+        return events + [event for conversation in unseen for event in self._stale(conversation)]
 
     async def take(self, sender: UUID, message: Message) -> list[Event]:
         """What another worker posted."""
         match message:
             case Watch(reply, conversation):
                 return [SnapshotAsked(sender, reply, conversation)]
-            case Stop() | Decide() | PeopleChanged() | ConversationChanged():
+            case Stop() | Decide() | PeopleChanged() | ConversationChanged() | ListChanged():
                 return [message]
             case TurnBegan(conversation):
                 return self._stale(conversation)
+            case ThreadChanged(conversation):
+                return self._stale(conversation, anew=True)
             case Frame() | Snapshot() | Ended() | Gone():
                 return await self._take_of_remote(message)
             case Renew(replies):
@@ -185,7 +193,7 @@ class Cluster:
         showing = self._viewers.showing(streaming.conversation)
         return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
 
-    def _stale(self, conversation: UUID) -> list[Event]:
+    def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
         """Of all that show the conversation, where there are any."""
         showing = self._viewers.showing(conversation)
-        return [Stale(conversation, frozenset(showing))] if showing else []
+        return [Stale(conversation, frozenset(showing), anew)] if showing else []

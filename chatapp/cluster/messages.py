@@ -95,6 +95,13 @@ class TurnBegan(_Kind, frozen=True):
     conversation: UUID
 
 
+class ThreadChanged(_Kind, frozen=True):
+    """Some of what was said in a conversation was deleted, or is back: who shows it draws all of it
+    anew."""
+
+    conversation: UUID
+
+
 class PeopleChanged(_Kind, frozen=True):
     """Something has changed about these people; about anybody, where it is None."""
 
@@ -108,11 +115,18 @@ class ConversationChanged(_Kind, frozen=True):
     conversation: UUID
 
 
+class ListChanged(_Kind, frozen=True):
+    """What a person's sidebar lists has changed: rows are in other places, or gone."""
+
+    user: int
+
+
 class Echo(_Kind, frozen=True):
     """What a worker posts to itself, to know whether the layer carries anything."""
 
 
 Command = Stop | Decide
+Change = PeopleChanged | ConversationChanged | ListChanged
 Message = (
     Watch
     | Renew
@@ -125,8 +139,10 @@ Message = (
     | Running
     | Gone
     | TurnBegan
+    | ThreadChanged
     | PeopleChanged
     | ConversationChanged
+    | ListChanged
     | Echo
 )
 

@@ -26,12 +26,13 @@ class Remotes:
         """Those that they run in; may be asked from any thread."""
         return {remote.conversation for remote in list(self._remotes.values())}
 
-    def awaited_by(self, viewer: Viewer, conversation: UUID | None) -> RemoteReply | None:
-        """The newest one that runs in the conversation, where `viewer` awaits it."""
-        for remote in reversed(self._remotes.values()):
-            if remote.conversation == conversation and remote.is_awaited_by(viewer):
-                return remote
-        return None
+    def awaited_by(self, viewer: Viewer, conversation: UUID | None) -> list[RemoteReply]:
+        """Those that run in the conversation and that `viewer` awaits."""
+        return [
+            remote
+            for remote in self._remotes.values()
+            if remote.conversation == conversation and remote.is_awaited_by(viewer)
+        ]
 
     def watch(self, viewer: Viewer, conversation: UUID, reply: UUID, owner: UUID) -> None:
         """`viewer` awaits a reply that `owner` writes; its snapshot comes, then what follows."""
@@ -47,11 +48,11 @@ class Remotes:
             if not remote.has_viewers:
                 self.drop(remote)
 
-    def drawn(self, viewer: Viewer, conversation: UUID, streaming: UUID | None) -> None:
-        """`viewer` shows the conversation as it is stored, where `streaming` alone is not whole:
+    def drawn(self, viewer: Viewer, conversation: UUID, streaming: Collection[UUID]) -> None:
+        """`viewer` shows the conversation as it is stored, where `streaming` alone are not whole:
         frames of other replies that come late are part of what it shows."""
         for remote in list(self._remotes.values()):
-            if remote.conversation == conversation and remote.reply != streaming:
+            if remote.conversation == conversation and remote.reply not in streaming:
                 remote.forget(viewer)
                 if not remote.has_viewers:
                     self.drop(remote)

@@ -1,7 +1,8 @@
 """What the demo says: the messages of a conversation in, a script out; the same every time.
 
-The last question is tried, in order, as a request to fail, to call a tool, to show something, a
-greeting, and a question about the app. Everything else is told plainly what this is.
+The last question is tried, in order, as the app's own for a title, a request to fail, to call a
+tool, to show something, a greeting, and a question about the app. Everything else is told plainly
+what this is.
 """
 
 import re
@@ -15,6 +16,7 @@ from chatapp.demo.help_text import closest_sections
 from chatapp.demo.requests import Function, Message
 from chatapp.demo.script import OPENINGS, Script
 from chatapp.demo.showpieces import ALIASES, SHOWPIECES, Showpiece
+from chatapp.demo.titling import title_asked_for
 
 # More than this of a question does not change what it is about.
 READ_CHARACTERS = 2000
@@ -128,6 +130,8 @@ def fresh_script(
     question: str, tools: Sequence[Function], results: Sequence[str], reasons: bool
 ) -> Outcome:
     """The answer to a question, for which the tools have given `results` so far."""
+    if title := title_asked_for(question):
+        return Script(title)
     plain = " ".join(question.lower().split()).rstrip(".!? ")
     if asked := ASKED_TO_FAIL.fullmatch(plain):
         failure = FAILURES.get(asked[1])

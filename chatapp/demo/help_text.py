@@ -26,6 +26,9 @@ KEYWORDS = {
         choice choices another alternative alternatives version versions retry stepper several
         siblings
     """,
+    "Editing a prompt": """
+        edit edits edited editing correct mistake typo pencil draft fork delete undo
+    """,
     "Tools in a reply": """
         tool tools mcp call calls called calling function functions allow deny permission clock
         arguments
@@ -42,7 +45,11 @@ KEYWORDS = {
         picker pick switch menu vision abilities another
     """,
     "Your conversations": """
-        sidebar history chat chats saved reload refresh switch move restart
+        sidebar history chat chats saved reload refresh switch move restart pin archive trash rename
+        delete restore undo project projects folder folders instructions export select unread
+    """,
+    "Searching": """
+        search find found look lookup filter filters palette phrase words project before after
     """,
     "Theme, text size and your account": """
         theme dark light mode colour color appearance font size larger bigger text menu initials

@@ -31,6 +31,8 @@ CALM = {
     Ending.STOPPED: "Stopped.",
     Ending.ABANDONED: "Stopped, because its last tab was closed.",
     Ending.INTERRUPTED: "The server was restarted while this reply was being written.",
+    Ending.OVER_BUDGET: "A limit was reached, so the reply was ended. What had arrived is kept; "
+    "your account menu says which limit, and when it begins anew.",
 }
 FAILED = {
     ErrorKind.UNREACHABLE: "The model's server can't be reached. Try again, or tell an "

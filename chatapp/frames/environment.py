@@ -7,26 +7,36 @@ of nothing. Django's engine stays for the admin (`templates/django/`), which is 
 from collections.abc import Mapping, MutableMapping
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest
 from django.template import engines
 from django.template.backends.jinja2 import Jinja2
+from django.template.backends.utils import csrf_input
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
+from django.utils.functional import SimpleLazyObject
 from django.utils.safestring import SafeString, mark_safe
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from chatapp.close_codes import CloseCode
 from chatapp.frames import words
+from chatapp.frames.compiling import Generator, escaped
 from chatapp.frames.includes import WithIncludes
 from chatapp.frames.layout import WithoutLayout
 from chatapp.markdown.allowed import ALLOWED
+from chatapp.models import branding
+from chatapp.models.conversations import address_of
+from chatapp.models.feedback import LONGEST_NOTE
+from chatapp.models.limits import dollars
 
 FILTERS = (
+    dollars,
     words.about_model,
+    words.in_zone,
     words.initials,
     words.is_long,
     words.left_out_sentence,
@@ -48,8 +58,10 @@ def environment(**options: Any) -> Environment:
     made.filters.update({one.__name__: one for one in FILTERS})
     made.globals.update(
         account_token=account_token,
+        brand=branding.known,
         close_codes={code.name: code.value for code in CloseCode},
         foreign_attributes=foreign_attributes(),
+        longest_note=LONGEST_NOTE,
         messages_of=get_messages,
         most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
         static=cache(static),  # a page names some sixty files, whose hashes stay for good
@@ -63,6 +75,9 @@ def environment(**options: Any) -> Environment:
 
 
 class _Environment(Environment):
+    code_generator_class = Generator
+    escaped = staticmethod(escaped)
+
     def make_globals(self, own: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """As one dict: Jinja2's `ChainMap`, copied for each rendering, took most of a prompt's."""
         return {**self.globals, **(own or {})}
@@ -70,7 +85,7 @@ class _Environment(Environment):
 
 def draw(template: str, context: Mapping[str, object]) -> SafeString:
     """A partial as HTML, which other partials may hold."""
-    html = _made().get_template(template).render(context)
+    html = _template(template).render(context)
     return mark_safe(html)  # noqa: S308 - the engine escaped what is not ours
 
 
@@ -78,6 +93,14 @@ def warm_up() -> None:
     """Reads the chat's templates, or the first reply's frames would hold up the loop for it."""
     for name in _made().list_templates(filter_func=lambda name: name.startswith("chat/")):
         _made().get_template(name)
+
+
+def _template(name: str) -> Template:
+    return _made().get_template(name)
+
+
+if not settings.DEBUG:  # Jinja2's own cache has a lock, and an order of use to keep
+    _template = cache(_template)
 
 
 def _made() -> Environment:
@@ -88,7 +111,19 @@ def _made() -> Environment:
 
 
 def url(name: str, *arguments: object) -> str:
+    if len(arguments) == 1 and isinstance(arguments[0], UUID):
+        return address_of(name, arguments[0])
     return reverse(name, args=arguments)
+
+
+def csrf_input_once(request: HttpRequest) -> dict[str, object]:
+    """Django's own hidden input, made once for all forms of a page instead of for each."""
+    return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
+
+
+def with_brand(request: HttpRequest) -> dict[str, object]:
+    """For the administration's own pages, whose engine has no globals."""
+    return {"brand": branding.known()}
 
 
 def foreign_attributes() -> str:

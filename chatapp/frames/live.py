@@ -193,8 +193,13 @@ class LiveReply:
     def view(self) -> ReplyView:
         return ReplyView(
             self.message,
-            [self._calls[key] if key in self._calls else self._region(key) for key in self._order],
+            [
+                self._calls.get(key) or self._region(key)
+                for key in self._order
+                if key in self._shown
+            ],
             self._waiting,
+            self.message.ending,
         )
 
     def _frames_of(self, changes: dict[Key, list[Change]]) -> str:
@@ -223,12 +228,19 @@ class LiveReply:
         return Waiting(text, silent_for, number)
 
     def _frames_of_region(self, key: Key, changes: dict[Key, list[Change]]) -> Iterator[str]:
-        """One frame for a region that is new, in its place among them, or for what came of it."""
+        """One frame for a region that is new, in its place among them, or for what came of it.
+
+        What comes after a text that is behind waits for it, or what a person is asked would move
+        away below their pointer.
+        """
         call = self._calls.get(key)
         if key not in self._shown:
-            if call or changes[key]:
+            region = call or self._region(key)
+            if self._is_held(key):
+                self._is_more = True
+            elif isinstance(region, CallRegion) or region.html:
                 self._shown.add(key)
-                yield self._opened(call or self._region(key))
+                yield self._opened(region)
         elif call and key in self._stale:
             yield replace(f"#{call.element_id}", self._region_html(call))
         elif call:
@@ -236,6 +248,10 @@ class LiveReply:
                 yield self._arguments_frame(call, added)
         else:
             yield from (self._change_frame(key, step) for step in changes[key])
+
+    def _is_held(self, key: Key) -> bool:
+        before = self._order[: self._order.index(key)]
+        return any(self._texts[one].is_behind for one in before if one in self._texts)
 
     def _arguments_frame(self, call: CallRegion, added: str) -> str:
         """What was added to a call's arguments; with all that is around them where they begin."""
@@ -254,8 +270,8 @@ class LiveReply:
         """All regions anew."""
         self._must_redraw = False
         self._stale, self._arguments, self._notice = set(), {}, ""
-        view = self.view()
         self._shown = set(self._order)
+        view = self.view()
         html = "".join(self._region_html(region) for region in view.regions)
         return swap("innerHTML", f"#b{view.key}", html)
 

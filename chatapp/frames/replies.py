@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from uuid import UUID, uuid4
 
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from chatapp.frames.endings import flagged_categories, notice_of
 from chatapp.frames.environment import draw
@@ -88,6 +88,7 @@ class ReplyView:
     message: Message
     regions: list[Region | CallRegion]
     told_waiting: Waiting | None = None  # of one that streams here
+    told_ending: str | None = None  # with these regions: it may end before they are drawn
 
     @classmethod
     def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
@@ -103,6 +104,10 @@ class ReplyView:
     @property
     def key(self) -> str:
         return key_of(self.message)
+
+    @property
+    def ending(self) -> str:
+        return self.message.ending if self.told_ending is None else self.told_ending
 
     @property
     def waiting(self) -> Waiting:
@@ -174,73 +179,13 @@ def reply_html(view: ReplyView) -> SafeString:
 
 
 def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
-    return draw("chat/_prompt.html", {"message": message, "html": typed_html(message, html_of)})
+    siblings = getattr(message, "siblings", [message])
+    context = {"message": message, "html": typed_html(message, html_of), "siblings": siblings}
+    return draw("chat/_prompt.html", context)
 
 
 def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
     return html_of(Typed(prompt.content))
-
-
-@dataclass(frozen=True)
-class ThreadParts:
-    """A conversation whose messages are drawn, all but the reply that streams in this process."""
-
-    before: str
-    live: UUID | None
-    after: str
-
-    @classmethod
-    def of(cls, messages: Iterable[Message], html_of: HtmlOf, live: UUID | None) -> "ThreadParts":
-        """Takes a while where the conversation is long; touches no database."""
-        parts: list[list[str]] = [[], []]
-        is_found = False
-        for message in messages:
-            if message.pk == live:
-                is_found = True
-            elif message.is_prompt:
-                parts[is_found].append(prompt_html(message, html_of))
-            else:
-                parts[is_found].append(reply_html(ReplyView.of(message, html_of)))
-        return cls("".join(parts[0]), live if is_found else None, "".join(parts[1]))
-
-    def html(self, live: ReplyView | None) -> SafeString:
-        middle = reply_html(live) if live and live.message.pk == self.live else ""
-        return mark_safe(self.before + middle + self.after)  # noqa: S308 - rendered templates
-
-
-def thread_html(
-    messages: Iterable[Message], html_of: HtmlOf, live: ReplyView | None = None
-) -> SafeString:
-    """A whole conversation; `live` is the reply in it that streams in this process."""
-    return ThreadParts.of(messages, html_of, live.message.pk if live else None).html(live)
-
-
-def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
-    """Every message with its usage, upstream and ids, for an administrator to read."""
-    views = [
-        (
-            message,
-            typed_html(message, html_of) if message.is_prompt else "",
-            [] if message.is_prompt else ReplyView.of(message, html_of).regions,
-            None if message.is_prompt else getattr(message, "usage", None),
-            notice_of(message),
-            message.extras,
-            flagged_categories(message.moderation),
-        )
-        for message in messages
-    ]
-    return draw("review/thread.html", {"views": views})
-
-
-def turn_frame(prompt: Message, reply: Message, html_of: HtmlOf) -> str:
-    """Shows a new prompt, in place of the one the page drew by itself, and its empty reply."""
-    turn = prompt_html(prompt, html_of) + reply_html(ReplyView(reply, []))
-    drawn = swap("delete", f"#m-{prompt.pk}") + swap("delete", f"#reply-{reply.pk}")
-    return drawn + swap("append", "#messages", turn)
-
-
-def thread_frame(thread: ThreadParts, live: ReplyView | None = None) -> str:
-    return swap("innerHTML", "#messages", thread.html(live))
 
 
 def snapshot_frame(view: ReplyView) -> str:

@@ -10,6 +10,7 @@ from django.utils.dateformat import format as formatted
 from chatapp.catalogue import name_of
 from chatapp.models import Message, Usage, User
 from chatapp.models.extras import Extras
+from chatapp.models.limits import Limit
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.model_list import Ability, ListedModel
 from chatapp.upstream.wire.reply import Ending
@@ -35,6 +36,7 @@ EARLY = frozenset(
         Ending.CUT_OFF,
         Ending.TIMED_OUT,
         Ending.FAILED,
+        Ending.OVER_BUDGET,
     }
 )
 
@@ -143,6 +145,11 @@ def thousands(count: int) -> str:
 
 def moment(value: datetime) -> str:
     return formatted(value, "j M Y H:i:s")
+
+
+def in_zone(value: datetime) -> str:
+    """By the clock of the installation, in whose days limits are counted."""
+    return Limit.said(value)
 
 
 def initials(user: User) -> str:

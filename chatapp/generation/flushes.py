@@ -108,7 +108,7 @@ class Flushes:
     @staticmethod
     def _observe(read_at: float | None) -> None:
         if read_at:
-            metrics.added_latency.observe(time.monotonic() - read_at)
+            metrics.added_latency.note(time.monotonic() - read_at)
 
     def _draw(self) -> None:
         if self._live.has_jobs and (self._drawing is None or self._drawing.done()):

@@ -11,13 +11,15 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from structlog.contextvars import bind_contextvars
 
 from chatapp import metrics
-from chatapp.frames import LiveReply, delay_frame, sidebar_frame, snapshot_frame
+from chatapp.frames import LiveReply, delay_frame, ended_frame, snapshot_frame
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.pace import Pace
+from chatapp.generation.spending import Spending
 from chatapp.generation.storing import stored
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.journal import Segment
 from chatapp.models import Message, Turn, Upstream
+from chatapp.models.purses import Purse
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.viewers import Audience, Showing
@@ -42,14 +44,18 @@ class Generation:
         toolless: Toolless,
         showing: Showing,
         journal: Segment,
+        unended: set[UUID],
     ) -> None:
-        self.message = turn.reply
+        """`unended` holds the ids of all that were asked for at once and have not ended yet."""
+        self.prompt, self.message = turn.prompt, turn.reply
         self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
         self.began_at = self.saved_at = time.monotonic()
         self._flushes = Flushes(self.live, self.audience, pace)
         self._journal = journal
-        self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal)
+        self._unended = unended
+        spending = Spending(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
+        self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal, spending)
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
         self._reading_on: asyncio.TimerHandle | None = None
@@ -78,8 +84,9 @@ class Generation:
         finally:
             await self._save(ending)
             self._journal.discard()
-        ended = self.live.ended_frame() + sidebar_frame(self.message.conversation, running=False)
-        await self.audience.show_everywhere(ended)
+        self._unended.discard(self.message.pk)
+        mark = "" if self._unended else ended_frame(self.message.conversation_id)
+        await self.audience.show_everywhere(self.live.ended_frame() + mark)
 
     @property
     def reply(self) -> UUID:
@@ -89,12 +96,27 @@ class Generation:
     @property
     def is_due(self) -> bool:
         """Whether what has arrived is to be saved in part, since the last time is long ago."""
+        age = time.monotonic() - self.saved_at
+        if (purse := self.purse) and purse.wants_more:
+            return self.writer.spending.is_urgent or age >= CHECKPOINT_SECONDS
         seconds = JOURNALLED_SECONDS if self._journal.is_on else CHECKPOINT_SECONDS
-        return self.writer.is_dirty and time.monotonic() - self.saved_at >= seconds
+        return self.writer.is_dirty and age >= seconds
 
-    async def snapshot(self) -> str:
-        """The frame that draws the reply as far as every tab that shows it has it."""
+    @property
+    def purse(self) -> Purse | None:
+        """What it may spend, where limits concern it; what it has used is known by now."""
+        return self.writer.spending.purse
+
+    def end_if_over(self) -> None:
+        """Ends it where it has used up what it may spend."""
+        self.writer.spending.end_if_over()
+
+    async def flush(self) -> None:
+        """Shows what has arrived to every tab that shows the reply."""
         await self._flushes.now()
+
+    def snapshot(self) -> str:
+        """The frame that draws the reply as far as those tabs have it."""
         return snapshot_frame(self.live.view())
 
     def stop(self, ending: Ending) -> None:
@@ -133,7 +155,9 @@ class Generation:
     def _ending_of(self, reply: Reply) -> Ending:
         if self._stopped_as and (not reply.finish_reason or reply.wants_tools):
             return self._stopped_as
-        return reply.ending
+        ending = reply.ending
+        was_cut_short = ending is Ending.LENGTH and self.writer.spending.was_cut_short
+        return Ending.OVER_BUDGET if was_cut_short else ending
 
     async def _save(self, ending: Ending) -> None:
         """Saves the reply; where the database is away or locked, as soon as it can be."""

@@ -6,10 +6,10 @@ by Channels' own thread.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
@@ -22,16 +22,25 @@ thread = ThreadPoolExecutor(1, "writes")
 
 
 async def stored(
-    write: Callable[[], T], tell_of_delay: Callable[[], Awaitable[None]] | None = None
+    write: Callable[[], T], tell_of_delay: Callable[[], Coroutine[Any, Any, None]] | None = None
 ) -> T:
     """What `write` returns. Where it takes long, that is told once, and it goes on."""
     loop = asyncio.get_running_loop()
     writing = loop.run_in_executor(thread, copy_context().run, _with_connection, write)
-    if tell_of_delay:
-        await asyncio.wait({writing}, timeout=NOTICE_SECONDS)
-        if not writing.done():
-            await tell_of_delay()
-    return await writing
+    if tell_of_delay is None:
+        return await writing
+    telling: list[asyncio.Task[None]] = []
+
+    def tell() -> None:
+        telling.append(loop.create_task(tell_of_delay()))
+
+    notice = loop.call_later(NOTICE_SECONDS, tell)
+    try:
+        return await writing
+    finally:
+        notice.cancel()
+        for one in telling:
+            await one
 
 
 def _with_connection(write: Callable[[], T]) -> T:

@@ -15,7 +15,9 @@ Show = Callable[[int, ToolRun], Awaitable[None]]
 class ToolRuns:
     """The tool calls of one round, all of them at once. Cancelling `finish` cancels them."""
 
-    def __init__(self, calls: list[ToolCall], show: Show) -> None:
+    def __init__(self, calls: list[ToolCall], show: Show, person: int) -> None:
+        """`person` is the primary key of who has them called."""
+        self._person = person
         self.runs = [ToolRun.of(call) for call in calls]
         self._calls = calls
         self._show = show
@@ -39,7 +41,7 @@ class ToolRuns:
             text = f"The arguments are not a JSON object: {call.problem}."
             await self._end(index, RunState.FAILED, text)
             return
-        tool = await shared_toolbox().find(call.name)
+        tool = await shared_toolbox().find(call.name, self._person)
         # Not looked for again: one that is found a moment later would run with nobody's leave.
         if tool is None:
             text = f"There is no tool named {call.name[:100]!r}."

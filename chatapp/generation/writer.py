@@ -9,6 +9,7 @@ from chatapp.catalogue import endpoint_of
 from chatapp.frames import LiveReply
 from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
+from chatapp.generation.spending import Spending
 from chatapp.generation.tool_runs import ToolRuns
 from chatapp.journal import Segment
 from chatapp.models import ToolServer, Turn, Usage
@@ -52,6 +53,7 @@ class Writer:
         flushes: Flushes,
         toolless: Toolless,
         journal: Segment,
+        spending: Spending,
     ) -> None:
         assert turn.reply.upstream
         self.message = turn.reply
@@ -60,9 +62,11 @@ class Writer:
         self.others: list[Reply] = []
         self.is_dirty = False
         self.refused_usage_option = False
+        self._person = turn.conversation.user_id
         self._messages = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
+        self.spending = spending
         self._journal = journal
         self._rounds: list[Round] = []
         self._tool_runs: ToolRuns | None = None
@@ -81,7 +85,7 @@ class Writer:
             await ask_patiently(self._ask, self._tell_of_retry)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
-            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run)
+            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
             await self._tool_runs.finish()
             self._begin_round()
         message = f"the model called tools in {MAX_ROUNDS} rounds and did not answer"
@@ -140,7 +144,9 @@ class Writer:
         if self.upstream.offers_tools and not refused:
             # Later they may be others.
             servers, self._tool_servers = self._tool_servers, None
-            offered = await shared_toolbox().tools(servers, has_clock=self.upstream.offers_clock)
+            offered = await shared_toolbox().tools(
+                servers, has_clock=self.upstream.offers_clock, person=self._person
+            )
             tools = [tool.as_request() for tool in offered]
         return RequestOptions(tools, self.upstream.parameters)
 
@@ -148,6 +154,7 @@ class Writer:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
         asked = Asked.of(self._messages, options.tools)
+        options = await self.spending.admitted(asked, self._cost.ended, options, self.upstream)
         self._cost.ask(asked)
         self._journal.ask(asked, options.choices)
         opened = self._client.stream(endpoint, model, self._messages, options, self._take_at_once)
@@ -175,6 +182,7 @@ class Writer:
         self._journal.append(events)
         for event in events:
             self._apply(event)
+        self.spending.count(events)
         self.is_dirty = True
         self._flushes.soon(read_at)
 

@@ -22,7 +22,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from chatapp.journal.records import MAX_BYTES, Heading, records
 from chatapp.journal.replay import Replay, length_of
 from chatapp.journal.writing import folder, installation
-from chatapp.models import Message, Usage
+from chatapp.models import Message, Usage, allowances
 from chatapp.upstream.wire.reply import Ending
 
 logger = logging.getLogger(__name__)
@@ -143,9 +143,9 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
         if more < 0 or (more == 0 and not message.is_streaming and not replay.others):
             return None
         if message.children.exists():
-            usage = replay.usage
-            usage.message = message
+            usage = replay.usage.of_reply(message)
             Usage.book([usage])
+            allowances.settle([usage])
             return None
         _take(message, replay)
     return Completed(message.conversation.user_id, message.conversation_id)

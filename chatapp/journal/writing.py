@@ -29,6 +29,7 @@ from chatapp.upstream.wire.events import Event
 logger = logging.getLogger(__name__)
 
 MAX_PROCESS_BYTES = 1024 * 1024 * 1024  # of all files of one process
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
 
 
 def folder() -> Path:
@@ -98,16 +99,18 @@ class Journal:
 
 
 class Segment:
-    """One reply's file. Where it fails it is off from then on, and everything else goes on."""
+    """One reply's file. Where it fails it is off from then on, and everything else goes on.
+
+    It is made when something arrives: a file takes long, and nobody shall be asked later for it.
+    """
 
     def __init__(self, journal: Journal | None, path: Path | None, heading: Heading) -> None:
         self._journal = journal
         self._path = path
         self._size = 0
         self._file: int | None = None
-        if path:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
-            self._try(lambda: self._begin(os.open(path, flags, 0o600), line(heading)))
+        self._is_made = False
+        self._first = line(heading) if path else b""  # that is written once there is a file
 
     @classmethod
     def off(cls) -> "Segment":
@@ -117,14 +120,17 @@ class Segment:
     @property
     def is_on(self) -> bool:
         """Whether it holds all that has arrived."""
-        return self._file is not None
+        return self._file is not None or bool(self._first)
 
     def ask(self, asked: Asked, choices: int) -> None:
-        self._append(Asking(asked, choices))
+        if self._file is None and self._first:
+            self._first += line(Asking(asked, choices))
+        else:
+            self._append(Asking(asked, choices))
 
     def append(self, events: Sequence[Event]) -> None:
         """What one read brought."""
-        if self._file is None:
+        if not self.is_on:
             return
         try:
             if data := line_of(events):
@@ -141,27 +147,28 @@ class Segment:
     def discard(self) -> None:
         """The reply is saved, so nothing of it stays here."""
         self.close()
-        if self._path:
+        if self._path and self._is_made:
             with suppress(OSError):
                 self._path.unlink()
 
     def close(self) -> None:
+        self._first = b""
         if self._file is not None and self._journal:
             self._journal.size -= self._size
             os.close(self._file)
             self._file = None
 
     def _append(self, record: Record) -> None:
-        if self._file is not None:
+        if self.is_on:
             self._try(lambda: self._write(line(record)))
 
-    def _begin(self, file: int, heading: bytes) -> None:
-        self._file = file
-        self._write(heading)
-
     def _write(self, data: bytes) -> None:
-        assert self._file is not None
+        assert self._path
         assert self._journal
+        if self._file is None:
+            self._file = os.open(self._path, _NEW_FILE, 0o600)
+            self._is_made = True
+            data, self._first = self._first + data, b""
         self._size += len(data)
         self._journal.size += len(data)
         if self._size > MAX_BYTES or self._journal.size > MAX_PROCESS_BYTES:

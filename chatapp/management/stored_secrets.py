@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
+from chatapp.accounts import second_factor
 from chatapp.models import ToolServer, Upstream
 
 STORED = ((Upstream, "api_key"), (ToolServer, "secrets"))
@@ -36,4 +37,5 @@ def rotate() -> Rotation:
                 elif getattr(one, name):
                     one.save(update_fields=[name])
                     done.rotated += 1
+    done.rotated += second_factor.rotate()
     return done

@@ -15,6 +15,7 @@ been through a cleaner of the same list before it is put into the text.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from . import budgets
 from .allowed import ALLOWED, cleaner
@@ -31,6 +32,7 @@ _RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[
 _NEWLINE_AFTER_TAG = re.compile(
     r"(</?(?:p|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|h[1-6]|pre|hr)\b[^>]*>)\n"
 )
+_TAG_ALONE = itemgetter(1)  # of a match; r"\1" says the same, and is expanded by Python for each
 _LINKS_AND_IMAGES = re.compile(
     r'<a [^>]*>|</a>|<img src="([^"]*)" alt="([^"]*)"(?: title="[^"]*")? />'
 )
@@ -123,7 +125,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
     `level` is that of its headings."""
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
-    html = _NEWLINE_AFTER_TAG.sub(r"\1", to_html(source)).rstrip("\n")
+    html = _NEWLINE_AFTER_TAG.sub(_TAG_ALONE, to_html(source)).rstrip("\n")
     if NOT_A_TAG in html or "%EF%B7%90" in html:
         html = html.replace(NOT_A_TAG, "").replace("%EF%B7%90", "")
     if _is_too_deep(html):

@@ -34,10 +34,15 @@ _LONGEST_OPEN_LINE = 8 * 1024
 _GROWTH = 32  # a large block is rendered again when it has grown by this part of itself
 
 # Characters that have no meaning in Markdown in the middle of a line, after a letter or a digit.
-_WORDS = re.compile(
+_WORD = (
     r"(?:[^\W_]|[ ,.:?'\"()%/=+\u2013\u2014\u2018\u2019\u201c\u201d\u2026"
-    r"\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1f-])+"
+    r"\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1f-])"
 )
+_WORDS = re.compile(f"{_WORD}+")
+# Strong, or code, whatever follows. It comes whole where a read brings more than a token, as those
+# of many gateways do.
+_MARKED_WORDS = re.compile(rf"(?<= )(\*\*|`)([^\W_](?:{_WORD}*[^\W_])?)\1")
+_ELEMENTS = {"**": "strong", "`": "code"}
 # These alone show nothing by themselves: what they open or close is known by what follows.
 _MARKERS = re.compile(r" ?(?:\*{1,3}|_{1,3}|`|~~)")
 _ENDS_MARKUP = frozenset("*_`~)")
@@ -94,11 +99,12 @@ class Prose(OpenBlock):
     def add_words(self, text: str) -> list[Change] | None:
         """The change when plain words follow plain words; None if it takes a rendering."""
         end = self._end + text
-        if not _WORDS.fullmatch(text) or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
+        html = text if _WORDS.fullmatch(text) else self._marked_up(text)
+        if not html or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
             return self._hold_markers(text)
         self._size += len(text)
         self._end = end[-4:]
-        text = self._space + text
+        text = self._space + html
         if self._inline_end:
             if not text.startswith(" "):
                 return None
@@ -109,6 +115,16 @@ class Prose(OpenBlock):
             return []
         self.body += words
         return [Append(self.closing.count("<"), words)]
+
+    def _marked_up(self, text: str) -> str:
+        """Words among which some are marked, as HTML; "" where there is more to them, or where they
+        stand within markup themselves."""
+        bare = _MARKED_WORDS.sub("", text)
+        closing = self.closing.removeprefix(self._inline_end)
+        is_within = closing.startswith("</code>") or _INLINE_END.match(closing)
+        if bare == text or is_within or (bare and not _WORDS.fullmatch(bare)):
+            return ""
+        return _MARKED_WORDS.sub(_element, text)
 
     def _hold_markers(self, text: str) -> list[Change] | None:
         is_code = "</code>" in self.closing  # in which they are text, but for the end of it
@@ -160,6 +176,11 @@ class Prose(OpenBlock):
         if is_whole and inline_end and not self.takes_words and word[-1] in _ENDS_MARKUP:
             self._inline_end = inline_end[0]
             self.takes_words = True
+
+
+def _element(found: re.Match[str]) -> str:
+    name = _ELEMENTS[found[1]]
+    return f"<{name}>{found[2]}</{name}>"
 
 
 def _dress_at_once(formulas: list[str]) -> Dress:

@@ -206,7 +206,9 @@ class _Walk:
             left, right = left and not before.isalnum(), right and not after.isalnum()
         if right:
             count = self._close(marker, count)
-        if left and count and not (marker == "~" and count != 2):
+        # Two that are alike would be closed by one run, which is of another kind.
+        is_alike = any((one.marker, one.count) == (marker, count) for one in self.open)
+        if left and count and not is_alike and not (marker == "~" and count != 2):
             self.open.append(_Opening(marker, count, token.start()))
 
     def _close(self, marker: str, count: int) -> int:

@@ -4,32 +4,79 @@ Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what 
 queryset method. All of it is synchronous and short: one transaction a call.
 """
 
-from chatapp.models import sequence  # noqa: F401 - what it does after a migration
+from chatapp.models import ledger, sequence  # noqa: F401 - what they do after a migration
+from chatapp.models.access_rules import AccessRule, Permitted, permitted
+from chatapp.models.allowances import Allowance, Share
+from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.cache import CacheEntry
-from chatapp.models.conversations import Conversation, View
+from chatapp.models.claimed_groups import ClaimedGroup
+from chatapp.models.conversations import Conversation
+from chatapp.models.daily_usage import DailyUsage, MonthlyUsage
+from chatapp.models.deletions import Deleted, Deletion, Restoration
+from chatapp.models.devices import Device
+from chatapp.models.feedback import Feedback
+from chatapp.models.forks import Fork
 from chatapp.models.images import ReplyImage
+from chatapp.models.installation import Installation
+from chatapp.models.invitations import Invitation
+from chatapp.models.legal_holds import LegalHold
+from chatapp.models.limits import Limit
+from chatapp.models.logos import Logo
 from chatapp.models.messages import Message
+from chatapp.models.prices import Price
 from chatapp.models.processes import Process
+from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
+from chatapp.models.review_policies import ReviewPolicy
+from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
+from chatapp.models.temporary import Hold
 from chatapp.models.tool_servers import ToolServer
-from chatapp.models.turns import Continuation, Prompt, Retry, Turn
+from chatapp.models.turns import Continuation, Edit, Prompt, Retry, Turn
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
+from chatapp.models.windows import View
 
 __all__ = [
+    "AccessRule",
+    "Allowance",
+    "AuditDetail",
+    "AuditEvent",
+    "AuditHead",
     "CacheEntry",
+    "ClaimedGroup",
     "Continuation",
     "Conversation",
+    "DailyUsage",
+    "Deleted",
+    "Deletion",
+    "Device",
+    "Edit",
+    "Feedback",
+    "Fork",
+    "Hold",
+    "Installation",
+    "Invitation",
+    "LegalHold",
+    "Limit",
+    "Logo",
     "Message",
     "ModelChoice",
+    "MonthlyUsage",
     "NotHere",
+    "Permitted",
+    "Price",
     "Process",
+    "Project",
     "Prompt",
     "Refused",
     "ReplyImage",
+    "Restoration",
     "Retry",
+    "ReviewPolicy",
+    "SearchEntry",
+    "Share",
     "StillStreaming",
     "Suggestion",
     "ToolServer",
@@ -38,4 +85,7 @@ __all__ = [
     "Usage",
     "User",
     "View",
+    "index_some",
+    "permitted",
+    "reindex",
 ]

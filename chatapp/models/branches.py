@@ -1,60 +1,162 @@
-"""One branch of a conversation, read by one statement: what came before a prompt.
+"""One branch of a conversation: a way through its tree, from a first prompt to an end.
 
-`trees` does the same with all of a conversation's messages, for whoever shows them.
+A branch leads through the message that is named; where none is, through the one that was read last,
+and else through the newest. Where the one read last stands below the one named, it is the end;
+otherwise each message is followed by the newest that follows it, and of several choices of one
+response by the first. What was deleted is in no branch. Of a window of it no more is read than that
+holds, however long the branch is.
 """
 
+from typing import TypeVar
 from uuid import UUID
 
 from django.db import models
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
 from chatapp.models.messages import Message
-from chatapp.models.statements import Query, Slot
+from chatapp.models.statements import Among, Query, Slot, rows
 
-# From the message that is named, or the newest where there is none such, up to the first prompt,
-# and down by the newest that follow each other; of the choices of a response, after the first.
-BRANCH = """
+T = TypeVar("T")
+
+# The message from which a branch goes on to its end. From the one that was read last it is looked
+# upwards for the one named, which mostly is the same.
+START = """
 WITH RECURSIVE
+  read(id, parent_id) AS (
+    SELECT id, parent_id FROM chatapp_message
+    WHERE id = %s AND conversation_id = %s AND deleted_at IS NULL
+    UNION ALL
+    SELECT above.id, above.parent_id
+    FROM read JOIN chatapp_message AS above ON above.id = read.parent_id
+    WHERE read.id != %s
+  ),
   start(id) AS (
     SELECT coalesce(
-      (SELECT id FROM chatapp_message WHERE id = %s AND conversation_id = %s),
       (
-        SELECT id FROM chatapp_message WHERE conversation_id = %s AND choice = 0
+        SELECT id FROM chatapp_message
+        WHERE id = %s AND %s IN (SELECT id FROM read)
+      ),
+      (
+        SELECT id FROM chatapp_message
+        WHERE id = %s AND conversation_id = %s AND deleted_at IS NULL
+      ),
+      (
+        SELECT id FROM chatapp_message
+        WHERE id = %s AND conversation_id = %s AND deleted_at IS NULL
+      ),
+      (
+        SELECT id FROM chatapp_message
+        WHERE conversation_id = %s AND choice = 0 AND deleted_at IS NULL
         ORDER BY sequence DESC NULLS LAST, created_at DESC, id DESC LIMIT 1
       )
     )
   ),
-  before(id) AS (
-    SELECT id FROM start
-    UNION ALL
-    SELECT parent_id FROM before JOIN chatapp_message USING (id)
-  ),
-  after(id) AS (
-    SELECT id FROM start
+  after(id, place) AS (
+    SELECT id, 0 FROM start
     UNION ALL
     SELECT (
       SELECT child.id FROM chatapp_message AS child
-      WHERE child.parent_id = after.id AND child.choice = 0
-      ORDER BY child.sequence DESC NULLS LAST, child.created_at DESC, child.id DESC LIMIT 1
-    )
+      WHERE child.parent_id = after.id AND child.deleted_at IS NULL
+      ORDER BY child.choice, child.sequence DESC NULLS LAST, child.created_at DESC, child.id DESC
+      LIMIT 1
+    ), place + 1
     FROM after WHERE after.id IS NOT NULL
   )
-SELECT id FROM before UNION SELECT id FROM after
 """
+TO_END = "SELECT id FROM after WHERE id IS NOT NULL ORDER BY place DESC LIMIT 1"
+# From a message up to another one or the first prompt, no more than so many.
+WALK = """
+WITH RECURSIVE upwards(id, parent_id, place) AS (
+  SELECT id, parent_id, 0 FROM chatapp_message WHERE id = %s
+  UNION ALL
+  SELECT above.id, above.parent_id, place + 1
+  FROM upwards JOIN chatapp_message AS above ON above.id = upwards.parent_id
+  WHERE upwards.id IS DISTINCT FROM %s AND place < %s
+)
+"""
+UPWARDS = "SELECT id FROM upwards ORDER BY place"
+DOWNWARDS = "SELECT id FROM upwards ORDER BY place DESC LIMIT %s"
+TYPED = """
+SELECT id FROM upwards JOIN chatapp_message AS typed USING (id)
+WHERE typed.role = 'user' AND NOT typed.is_continuation AND typed.deleted_at IS NULL
+ORDER BY place DESC
+"""
+ANY = 2**31 - 1
 
 
-def said(conversation: UUID, through: UUID | None) -> list[Message]:
-    """Oldest first, each message with what `as_chat_messages` needs of it and nothing else."""
-    after = {message.parent_id: message for message in _SAID.all(through, conversation)}
-    branch: list[Message] = []
-    while message := after.get(branch[-1].pk if branch else None):
-        branch.append(message)
-    return branch
+def end(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Message | None:
+    """The last message of the branch, with what `Message.KNOWN_BY` names; None in an empty one."""
+    return _END.first(conversation, through, leaf)
 
 
-def _said(through: Slot, conversation: Slot) -> "models.QuerySet[Message]":
-    branch = RawSQL(BRANCH, (through, conversation, conversation))  # noqa: S611 - our own
-    return Message.objects.filter(pk__in=branch).only(*Message.SAID).order_by()
+def together(reply: Message) -> list[Message]:
+    """Those that were asked for at once with a reply, itself among them, in that order."""
+    found = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(*Message.KNOWN_BY)
+    return [one for one in found.order_by("slot") if one.is_beside(reply)]
 
 
-_SAID = Query(_said, Message._meta.pk, Message._meta.pk)
+def upwards(message: UUID, most: int) -> list[UUID]:
+    """A message and those before it, the newest first."""
+    return _ids(WALK + UPWARDS, message, None, most - 1) if most > 0 else []
+
+
+def downwards(message: UUID, end: UUID, most: int) -> list[UUID]:
+    """A message and those that follow it on the way to `end`, the oldest first."""
+    found = _ids(WALK + DOWNWARDS, end, message, ANY, most)
+    return found if found[:1] == [message] else []
+
+
+def prompts(end: UUID) -> list[UUID]:
+    """What a person typed on the branch that ends so, the oldest first."""
+    return _ids(WALK + TYPED, end, None, ANY)
+
+
+def siblings(conversation: UUID, messages: "list[Message]") -> dict[UUID | None, list[Message]]:
+    """By what these messages follow: all that follow it, oldest first, known by their ids."""
+    parents = {message.parent_id for message in messages}
+    found = _CHILDREN.all(parents - {None})
+    if None in parents:
+        found += _FIRST.all(conversation)
+    families: dict[UUID | None, list[Message]] = {}
+    for one in found:
+        families.setdefault(one.parent_id, []).append(one)
+    return families
+
+
+def start_values(conversation: T, through: T, leaf: T) -> tuple[T, ...]:
+    """What `START` is given."""
+    read = (leaf, conversation, through)
+    return (*read, leaf, through, through, conversation, leaf, conversation, conversation)
+
+
+def uuid_of(stored: object) -> UUID:
+    """What a database that knows no UUID has of it as text."""
+    return stored if isinstance(stored, UUID) else UUID(str(stored))
+
+
+def _ids(sql: str, *values: UUID | int | None) -> list[UUID]:
+    return [uuid_of(found) for (found,) in rows(sql, values)]
+
+
+def _end(conversation: Slot, through: Slot, leaf: Slot) -> "models.QuerySet[Message]":
+    end = RawSQL(START + TO_END, start_values(conversation, through, leaf))  # noqa: S611 - our own
+    return Message.objects.filter(pk__in=end).only(*Message.KNOWN_BY).order_by()
+
+
+def _children(*parents: Slot) -> "models.QuerySet[Message]":
+    slots = ", ".join(["%s"] * len(parents))
+    of_these = RawSQL(f"chatapp_message.parent_id IN ({slots})", parents, models.BooleanField())  # noqa: S611 - slots
+    return Message.objects.filter(of_these, deleted_at=None).only("parent", "created_at")
+
+
+def _first(conversation: Slot) -> "models.QuerySet[Message]":
+    # Said so that nobody looks for them among the first prompts of all people.
+    has_no_parent = models.Q(pk=Coalesce("parent", "pk"))
+    first = Message.objects.filter(has_no_parent, conversation=conversation, deleted_at=None)
+    return first.only("parent", "created_at")
+
+
+_CHILDREN = Among(_children, Message._meta.pk)
+_FIRST = Query(_first, Message._meta.pk)
+_END = Query(_end, *[Message._meta.pk] * 3)

@@ -1,80 +1,78 @@
 """Conversations: whose they are, their branches, and what is asked in them."""
 
 import uuid
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Self
+from functools import cache
 
 from django.db import IntegrityError, models, transaction
-from django.db.models.functions import Coalesce
+from django.db.models.expressions import RawSQL
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
-from chatapp.models import branches
+from chatapp.models import branches, ledger
+from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.legal_holds import refuse_held
 from chatapp.models.messages import ONE_STREAMS, STORED, Message
+from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, StillStreaming
-from chatapp.models.statements import Insert, Query, Update
-from chatapp.models.trees import Tree
+from chatapp.models.said import Said, said
+from chatapp.models.shelves import INDEXES, IS_KEPT
+from chatapp.models.statements import Insert, Query, Update, new
 from chatapp.models.upstreams import ModelChoice, Upstream
-from chatapp.models.usage import AT_MOST, Usage
 from chatapp.models.users import User
+from chatapp.models.windows import View
 
 LONGEST_TITLE = 80
+TEMPORARY = "Temporary chat"  # what one is called, whose words are to be kept nowhere
+NO_ONE = uuid.UUID(int=0)
 ERASED_AT_ONCE = 500  # messages
+UNINDEXED_TITLE = ~models.Q(indexed_title=models.F("title"))
 
 
-class ConversationQuerySet(models.QuerySet["Conversation"]):
-    def named(self, pk: uuid.UUID) -> "Conversation":
-        """The one of this id; raises `NotHere` where it is not among these."""
-        conversation = self.filter(pk=pk).first()
-        if conversation is None:
-            raise NotHere
-        return conversation
-
-    def after(self, used: datetime, pk: uuid.UUID | None) -> Self:
-        """Those that follow this one in the order of their last use; without `pk`, that moment."""
-        rest = self.filter(updated_at__lte=used)
-        # Said so that the index answers it: an OR of the two would be a filter of all rows.
-        return rest.exclude(updated_at=used, pk__gte=pk) if pk else rest.exclude(updated_at=used)
-
-    def with_usage(self) -> Self:
-        """Adds the sums over a conversation's replies that compare what it cost.
-
-        `reply_count`, `total_tokens`, `estimated_tokens` (those of the total that are estimated),
-        `upper_tokens` (what those are at most)
-        and `unknown_replies` (how many replies the total leaves out); and `has_flagged`, whether
-        an upstream's moderation flagged one. Subqueries, so that a join of a later filter
-        multiplies nothing.
-        """
-        usage = Usage.objects.filter(message__conversation=models.OuterRef("pk"))
-        estimated = usage.filter(provenance=Usage.Provenance.ESTIMATED)
-        unknown = usage.filter(provenance=Usage.Provenance.UNKNOWN)
-        return self.annotate(
-            reply_count=_of_conversation(usage, models.Count("pk")),
-            total_tokens=_of_conversation(usage, models.Sum("total_tokens")),
-            estimated_tokens=_of_conversation(estimated, models.Sum("total_tokens")),
-            upper_tokens=_of_conversation(estimated, models.Sum(AT_MOST)),
-            unknown_replies=_of_conversation(unknown, models.Count("pk")),
-            has_flagged=models.Exists(
-                Message.objects.filter(conversation=models.OuterRef("pk"), is_flagged=True)
-            ),
-        )
+def address_of(name: str, pk: uuid.UUID) -> str:
+    """What `reverse` gives, which takes as long as a row of a list to draw."""
+    before, after = _around_key(name)
+    return f"{before}{pk}{after}"
 
 
-def _of_conversation(usage: "models.QuerySet[Usage]", number: models.Aggregate) -> Coalesce:
-    group = usage.order_by().values("message__conversation")
-    return Coalesce(models.Subquery(group.annotate(number=number).values("number")), 0)
+@cache
+def _around_key(name: str) -> tuple[str, str]:
+    before, _, after = reverse(name, args=[NO_ONE]).partition(str(NO_ONE))
+    return before, after
 
 
 class Conversation(models.Model):
+    class TitledBy(models.TextChoices):
+        PROMPT = "prompt"  # its first words
+        MODEL = "model"
+        PERSON = "person"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=LONGEST_TITLE)
+    # By which searches find it; one that is another by now is to be indexed.
+    indexed_title = models.CharField(max_length=LONGEST_TITLE, null=True, editable=False)  # noqa: DJ001 - none yet is not an empty one
     created_at = models.DateTimeField(auto_now_add=True)
     # Orders a person's conversations: see `_moment_of_use`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
+    titled_by = models.CharField(
+        max_length=6, choices=TitledBy, default=TitledBy.PROMPT, db_default=TitledBy.PROMPT
+    )
+    project = models.ForeignKey(
+        Project, models.SET_NULL, null=True, blank=True, related_name="conversations"
+    )
+    # The last message of the branch that its owner read last; one that is gone means the newest.
+    active_leaf = models.UUIDField(null=True, editable=False)
+    is_pinned = models.BooleanField(default=False, db_default=False)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    trashed_at = models.DateTimeField(null=True, blank=True)
+    is_temporary = models.BooleanField(default=False, db_default=False)
+    # A reply ended in it while no tab of its owner showed it; cleared when one does.
+    is_unread = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
 
@@ -84,11 +82,22 @@ class Conversation(models.Model):
     estimated_tokens: int
     upper_tokens: int
     unknown_replies: int
+    total_cost: int
+    estimated_cost: int
     has_flagged: bool
 
     class Meta:
         ordering = ["-updated_at", "-id"]
-        indexes = [models.Index(fields=["user", "-updated_at", "-id"])]
+        indexes = [
+            models.Index(fields=["user", "-updated_at", "-id"]),
+            models.Index(
+                fields=["updated_at"],
+                condition=models.Q(is_temporary=True),
+                name="temporary_conversations",
+            ),
+            models.Index(fields=["id"], condition=UNINDEXED_TITLE, name="title_to_be_indexed"),
+            *INDEXES,
+        ]
 
     def __str__(self) -> str:
         return self.title
@@ -98,62 +107,113 @@ class Conversation(models.Model):
 
     @cached_property
     def _url(self) -> str:
-        return reverse("conversation", args=[self.pk])  # which takes longer than a row to draw
+        return address_of("conversation", self.pk)
 
     @staticmethod
     def title_of(prompt: str) -> str:
-        return Truncator(" ".join(prompt.split())).chars(LONGEST_TITLE)
+        words = Truncator(" ".join(prompt.split())).chars(LONGEST_TITLE)
+        return words[:LONGEST_TITLE]  # which counts combining characters, too
 
     def rename(self, title: str) -> None:
         """It keeps its place among the others; nothing comes of one that was deleted meanwhile."""
-        self.title = title
-        Conversation.objects.filter(pk=self.pk).update(title=title)
+        self.title, self.titled_by = title, self.TitledBy.PERSON
+        Conversation.objects.filter(pk=self.pk).update(title=title, titled_by=self.titled_by)
 
-    def erase(self) -> None:
-        """Deletes it with all that it holds, the newest messages first.
+    def claim_title(self, first_words: str) -> bool:
+        """Whether a model may give it a title: nobody has, nor will anybody else ask for one."""
+        still = Conversation.objects.filter(
+            pk=self.pk,
+            titled_by=self.TitledBy.PROMPT,
+            title=first_words,
+            is_temporary=False,
+            trashed_at=None,
+        )
+        return bool(still.update(titled_by=self.TitledBy.MODEL))
+
+    def give_title(self, title: str, first_words: str) -> bool:
+        """A model's, in place of its first words; whether they still stood there."""
+        claimed = Conversation.objects.filter(
+            pk=self.pk, titled_by=self.TitledBy.MODEL, title=first_words
+        )
+        return bool(claimed.update(title=title))
+
+    def mark_unread(self) -> None:
+        """Nobody saw how its reply ended. Nothing comes of one that was deleted meanwhile."""
+        Conversation.objects.filter(pk=self.pk).update(is_unread=True)
+
+    def mark_read(self) -> bool:
+        """Whether there was something that nobody had seen."""
+        if not self.is_unread:
+            return False
+        self.is_unread = False
+        return bool(Conversation.objects.filter(pk=self.pk).update(is_unread=False))
+
+    def erase(self) -> Counter[str]:
+        """Deletes it with all that it holds, the newest messages first; returns how many rows of
+        each model went.
 
         In short transactions, so that nobody waits long for the database; where one fails, what is
-        left is a thread that ends earlier, and can be deleted like any other.
+        left is a thread that ends earlier, and can be deleted like any other. Raises `Held`.
         """
-        while self.erase_newest():
-            pass
+        deleted: Counter[str] = Counter()
+        while True:
+            while ledger.complete():
+                pass
+            if not (some := self.erase_newest()):
+                break
+            deleted += some
         with transaction.atomic():
+            refuse_held(self.user_id, self.pk)
             # A reply that is saved just now waits, and is then found to have been deleted.
             Conversation.objects.select_for_update().filter(pk=self.pk).first()
-            self.delete()
+            return deleted + Counter(self.delete()[1])
 
     @transaction.atomic
-    def erase_newest(self) -> int:
-        """Deletes as many messages as may go at once; returns how many there were."""
+    def erase_newest(self) -> Counter[str]:
+        """Deletes as many messages as may go at once; returns how many rows of each model there
+        were. Raises `Held`."""
+        refuse_held(self.user_id, self.pk)
         newest = list(self.messages.reverse().values_list("pk", flat=True)[:ERASED_AT_ONCE])
-        Message.objects.filter(pk__in=newest).only("pk").delete()
-        return len(newest)
+        return +Counter(Message.objects.filter(pk__in=newest).only("pk").delete()[1])
+
+    def begin(self) -> None:
+        """Stores it, as the one that its owner used last."""
+        self.updated_at = self._moment_of_use()
+        self.save(force_insert=True)
 
     def ask(
         self,
         prompt_id: uuid.UUID,
         text: str,
-        parent: "Message | None",
+        parent: "Message | Said | None",
         upstream: Upstream,
         model: str,
         streamed_by: uuid.UUID,
         *,
         is_continuation: bool = False,
-    ) -> tuple["Message", "Message"]:
-        """Stores a prompt, and the reply that will answer it as streaming; returns both.
+        others: Sequence[tuple[Upstream, str]] = (),
+    ) -> list["Message"]:
+        """Stores a prompt, and the reply that will answer it as streaming; returns both, and then
+        the replies of the `others`, models that are asked at the same time.
 
         A continuation has no text. Stores the conversation too where it is new. Raises
         `StillStreaming` where a reply to it is being written, in whatever process.
         """
-        prompt = Message(
+        prompt = new(
+            Message,
             id=prompt_id,
             conversation=self,
-            parent=parent,
+            parent_id=parent.pk if parent else None,
             role=Message.Role.USER,
             content=text,
             is_continuation=is_continuation,
         )
-        return prompt, self._stored([prompt], self._reply_to(prompt, upstream, model, streamed_by))
+        replies = [
+            self._reply_to(prompt, *asked, streamed_by, slot)
+            for slot, asked in enumerate([(upstream, model), *others])
+        ]
+        self._store([prompt], replies)
+        return [prompt, *replies]
 
     def answer(
         self, prompt: "Message", upstream: Upstream, model: str, streamed_by: uuid.UUID
@@ -162,12 +222,20 @@ class Conversation(models.Model):
 
         Raises `StillStreaming` as `ask` does.
         """
-        return self._stored([], self._reply_to(prompt, upstream, model, streamed_by))
+        reply = self._reply_to(prompt, upstream, model, streamed_by)
+        self._store([], [reply])
+        return reply
 
     def _reply_to(
-        self, prompt: "Message", upstream: Upstream, model: str, streamed_by: uuid.UUID
+        self,
+        prompt: "Message",
+        upstream: Upstream,
+        model: str,
+        streamed_by: uuid.UUID,
+        slot: int = 0,
     ) -> "Message":
-        return Message(
+        return new(
+            Message,
             conversation=self,
             parent=prompt,
             role=Message.Role.ASSISTANT,
@@ -175,24 +243,30 @@ class Conversation(models.Model):
             upstream=upstream,
             model=model,
             streamed_by=streamed_by,
+            slot=slot,
         )
 
-    def _stored(self, before: list["Message"], reply: "Message") -> "Message":
+    def _store(self, before: list["Message"], replies: list["Message"]) -> None:
         """Few statements, since while many prompts come each waits for its turn to run."""
+        first, *others = replies
+        for other in others:
+            other.created_at = first.created_at
         with transaction.atomic(savepoint=False):
             self.updated_at = self._moment_of_use()
+            self.active_leaf = first.parent_id if others else first.pk
             if self._state.adding:
                 _BEGUN.run(self)
             elif not _USED.run(self):
                 raise NotHere
+            elif _STREAMING.first(self.pk):  # in whatever slot
+                raise StillStreaming
             try:
-                STORED.run(*before, reply)
+                STORED.run(*before, *replies)
             except IntegrityError as error:
                 # PostgreSQL names the constraint, SQLite its columns.
                 if ONE_STREAMS in str(error) or "chatapp_message.conversation_id" in str(error):
                     raise StillStreaming from error
                 raise
-        return reply
 
     def _moment_of_use(self) -> datetime:
         """Now, or just after the person's last use where a clock of another time told that one."""
@@ -200,67 +274,133 @@ class Conversation(models.Model):
         now = timezone.now()
         return max(now, last.updated_at + timedelta(microseconds=1)) if last else now
 
+    @staticmethod
+    def model_used_last_by(user: User) -> ModelChoice | None:
+        """Of the newest reply, in whichever branch, of the conversation that this person used last,
+        and of several at once of the first; None where none is left."""
+        last = _USED_LAST.first(user.pk)
+        reply = _NEWEST_REPLY.first(last.pk) if last else None
+        return ModelChoice(reply.upstream_id, reply.model) if reply and reply.upstream_id else None
+
     @property
-    def model_used_last(self) -> ModelChoice | None:
-        """Of its newest reply, in whichever branch; None where none is left."""
-        replies = self.messages.filter(role=Message.Role.ASSISTANT, upstream__isnull=False)
-        newest = replies.order_by(models.F("sequence").desc(nulls_last=True))
-        used = newest.values_list("upstream", "model").first()
-        return ModelChoice(*used) if used else None
+    def instructions(self) -> str:
+        """What a model is told first, by its project."""
+        return self.project.instructions if self.project else ""
 
-    def thread(self, through: "uuid.UUID | None" = None) -> list["Message"]:
-        """One branch, oldest message first: the newest that leads through the message named."""
-        return self._tree().branch(through)
+    def said(self, through: "uuid.UUID | None") -> list[Said]:
+        """A branch, of which `branches` says; no more of each message than an upstream is sent."""
+        return said(self.pk, through, self.active_leaf)
 
-    def said(self, through: "uuid.UUID | None") -> list["Message"]:
-        """The same branch with no more of each message than an upstream is sent."""
-        return branches.said(self.pk, through)
+    def standing(self, through: "uuid.UUID | None" = None) -> View:
+        """Of a branch its end alone: of the reply's that streams, or else of this message's."""
+        streaming = _STREAMING.all(self.pk)
+        for one in streaming[:1]:
+            # Of several that were asked for at once the person may have chosen one by now.
+            through = one.parent_id if one.parent_id == self.active_leaf else one.pk
+        return self._branch(through, streaming)
 
-    def view(self, head: "uuid.UUID | None" = None) -> "View":
-        """The branch through `head`, or through the reply that streams where one does."""
-        tree = self._tree()
-        streaming = tree.streaming
-        return View(self, tree.branch(streaming.pk if streaming else head), streaming)
+    def view(self, through: "uuid.UUID | None" = None) -> View:
+        """The newest messages of that branch."""
+        return self.standing(through).newest()
 
-    def _tree(self) -> Tree:
-        related = self.messages.select_related("usage", "upstream").annotate(
-            keeps_logprobs=models.Q(logprobs__isnull=False)
-        )
-        # One takes long to decrypt, the other to read, in which nobody else has a turn.
-        messages = list(related.defer("upstream__api_key", "logprobs"))
-        for message in messages:
-            message.conversation = self
-        return Tree(messages)
+    def view_around(self, at: uuid.UUID) -> View:
+        """This message with what stands around it; raises `NotHere`."""
+        return self._branch_of(at, _STREAMING.all(self.pk)).around(at)
+
+    def earlier(self, than: uuid.UUID) -> View:
+        """The messages before this one; raises `NotHere`."""
+        return self._branch_of(than).before(than)
+
+    def later(self, than: uuid.UUID) -> View:
+        """The messages after this one; raises `NotHere`."""
+        return self._branch_of(than).after(than)
+
+    def read(self, through: uuid.UUID) -> None:
+        """Its owner reads the branch of this message from now on; raises `NotHere`."""
+        self._read(self._branch_of(through))
+
+    def go_on_from(self, message: "uuid.UUID | None") -> None:
+        """Its owner reads the branch through this message now; the newest one without it."""
+        self._read(self._branch(message) if message else View(self, []))
+
+    def _read(self, view: View) -> None:
+        self.active_leaf = view.leaf
+        Conversation.objects.filter(pk=self.pk).update(active_leaf=self.active_leaf)
+
+    def _branch(self, through: "uuid.UUID | None", streaming: Sequence["Message"] = ()) -> View:
+        """Where none of several replies to its last prompt was chosen, they all are its end."""
+        end = branches.end(self.pk, through, self.active_leaf)
+        # Of several the last one was stored last, and so is found.
+        if end is None or not end.slot or end.pk in (through, self.active_leaf):
+            return View(self, [], end, streaming)
+        together = branches.together(end)
+        return View(self, [], together[0], streaming, together if len(together) > 1 else ())
+
+    def _branch_of(self, message: uuid.UUID, streaming: Sequence["Message"] = ()) -> View:
+        if not self.messages.filter(pk=message, deleted_at=None).exists():
+            raise NotHere
+        return self._branch(message, streaming)
 
     @classmethod
     def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
-        """This person's; raises `NotHere` where they have none of this id."""
-        conversation = _OWN.first(user.pk, pk)
-        if conversation is None:
-            raise NotHere
-        return conversation
+        """This person's; raises `NotHere` where they keep none of this id."""
+        return _there(_OWN.first(user.pk, pk))
+
+    @classmethod
+    def held(cls, user: User, pk: uuid.UUID) -> "Conversation":
+        """The same for the rest of a transaction, in which nobody else changes what it holds."""
+        return _there(_HELD.first(user.pk, pk))
+
+
+def _there(conversation: Conversation | None) -> Conversation:
+    if conversation is None:
+        raise NotHere
+    return conversation
 
 
 _BEGUN = Insert(Conversation)
-_USED = Update(Conversation, ["updated_at"])
+_USED = Update(Conversation, ["updated_at", "active_leaf"])
 _USED_LAST = Query(
     lambda user: Conversation.objects.filter(user=user).only("updated_at")[:1], User._meta.pk
 )
+_NEWEST_REPLY = Query(
+    lambda conversation: (
+        Message.objects.filter(
+            conversation=conversation,
+            role=Message.Role.ASSISTANT,
+            upstream__isnull=False,
+            slot=0,
+            deleted_at=None,
+        )
+        .order_by(models.F("sequence").desc(nulls_last=True))
+        .only("upstream", "model")[:1]
+    ),
+    Conversation._meta.pk,
+)
+_STREAMING = Query(
+    # Said so that SQLite knows it for what the index of those that stream holds.
+    lambda conversation: (
+        Message.objects.filter(
+            RawSQL("chatapp_message.ending = 'streaming'", (), models.BooleanField()),
+            conversation=conversation,
+            deleted_at=None,
+        )
+        .only("parent", "streamed_by")
+        .order_by("slot")
+    ),
+    Conversation._meta.pk,
+)
 _OWN = Query(
-    lambda user, pk: Conversation.objects.filter(user=user, pk=pk).order_by(),
+    lambda user, pk: Conversation.objects.filter(IS_KEPT, user=user, pk=pk).order_by(),
     User._meta.pk,
     Conversation._meta.pk,
 )
-
-
-@dataclass(frozen=True)
-class View:
-    """A conversation as it is shown."""
-
-    conversation: Conversation
-    thread: list["Message"]
-    streaming: "Message | None"  # in whatever process
-
-    @property
-    def head(self) -> "Message | None":
-        return self.thread[-1] if self.thread else None
+_HELD = Query(
+    lambda user, pk: (
+        Conversation.objects.filter(IS_KEPT, user=user, pk=pk)
+        .select_for_update(no_key=True)
+        .order_by()
+    ),
+    User._meta.pk,
+    Conversation._meta.pk,
+)

@@ -24,9 +24,9 @@ class Cost:
 
     def end_try(self, choices: Sequence[Reply]) -> None:
         """The round is asked for again, whatever has arrived."""
-        if record := self._of_try(choices):
-            self._tries.append(record)
-        self._was_refused |= self._asked is not None and not record
+        if usage := self._of_try(choices):
+            self._tries.append(usage.as_record())
+        self._was_refused |= self._asked is not None and not usage
         self._asked = None
 
     def end_round(self, choices: Sequence[Reply]) -> dict[str, Any]:
@@ -36,26 +36,36 @@ class Cost:
         self._tries = []
         return self._rounds[-1]
 
+    @property
+    def ended(self) -> Usage:
+        """What the requests have cost that have ended."""
+        return self._sum([*self._rounds, *self._tries])
+
     def usage(self, choices: Sequence[Reply]) -> Usage:
         """What all of it has cost so far."""
         this = self._of_try(choices)
-        return self._sum([*self._rounds, *self._tries, *([this] if this else [])])
+        earlier = [*self._rounds, *self._tries]
+        if this and not earlier:
+            return this
+        return self._sum([*earlier, *([this.as_record()] if this else [])])
 
     def _sum(self, records: list[dict[str, Any]]) -> Usage:
+        if len(records) == 1:
+            return Usage(**records[0])
         if records:
             return Usage.of_rounds(records)
         if self._was_refused or self._asked:
             return Usage.counted(Usage.Provenance.UNKNOWN, None)
         return Usage.nothing()
 
-    def _of_try(self, choices: Sequence[Reply]) -> dict[str, Any] | None:
+    def _of_try(self, choices: Sequence[Reply]) -> Usage | None:
         """None where nothing was asked, or it was refused before it began, which costs nothing."""
         first = choices[0]
         if first.usage:
-            return Usage.counted(Usage.Provenance.REPORTED, first.usage).as_record()
+            return Usage.counted(Usage.Provenance.REPORTED, first.usage)
         if self._asked is None or (first.error and not _has_begun(choices)):
             return None
-        return Usage.estimated(estimate(self._asked, choices)).as_record()
+        return Usage.estimated(estimate(self._asked, choices))
 
 
 def _has_begun(choices: Sequence[Reply]) -> bool:

@@ -2,15 +2,19 @@
 
 from django.db import models
 
+from chatapp.models.review_policies import is_reviewable
 from chatapp.models.users import User
 
 
 class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
     def readable_by(self, user: User) -> "ReplyImageQuerySet":
-        """Those of one's own conversations; who reviews conversations sees all."""
-        if user.is_staff and user.has_perm("chatapp.view_conversation"):
-            return self
-        return self.filter(message__conversation__user=user)
+        """Those of one's own conversations; who reviews sees those of what may be reviewed, too.
+        None of a trash."""
+        there = self.filter(message__deleted_at=None, message__conversation__trashed_at=None)
+        own = models.Q(message__conversation__user=user)
+        if user.reviews:
+            return there.filter(own | is_reviewable("message__conversation"))
+        return there.filter(own)
 
 
 class ReplyImage(models.Model):

@@ -2,21 +2,28 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Self
+from datetime import datetime
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol, Self
 
 from django.db import DatabaseError, models, transaction
 from django.db.models.base import ModelBase
 from django.utils import timezone
 from django.utils.text import Truncator
 
+from chatapp.models import allowances, legal_holds
 from chatapp.models.images import ReplyImage
 from chatapp.models.processes import Process
 from chatapp.models.replies import StoredReply
 from chatapp.models.rounds import ToolRun
 from chatapp.models.statements import Insert, Update
 from chatapp.models.usage import Usage
+from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.reply import Ending, Reply
+
+if TYPE_CHECKING:
+    from chatapp.models.feedback import Feedback
 
 # What stands for a continuation in what a model is sent. A message of another role, or none after
 # the assistant's, is refused by some servers and answered anew by others.
@@ -24,10 +31,18 @@ GO_ON = (
     "Continue where you stopped. Write only what follows, from the very next character on and in "
     "the same language; repeat nothing, and do not say that you continue."
 )
-ONE_STREAMS = "message_one_streams"  # in a conversation at a time
+# In a slot of a conversation at a time. It begins with its name in the version before, by which
+# that one's processes know it.
+ONE_STREAMS = "message_one_streams_a_slot"
+PURGED_AT_ONCE = 500  # messages
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
+    def of(self, user: User) -> Self:
+        """Those that were not deleted, of the conversations that a person keeps."""
+        kept = self.filter(conversation__user=user, conversation__trashed_at=None)
+        return kept.filter(deleted_at=None)
+
     def streaming(self) -> Self:
         return self.filter(ending=Message.STREAMING)
 
@@ -39,11 +54,35 @@ class MessageQuerySet(models.QuerySet["Message"]):
         """Ends what of these streams, each at the cost that is known of it; returns how many."""
         with transaction.atomic(self.db):
             # A process that stands still, or whose host is gone, may hold its rows for long.
-            lost = list(self.streaming().select_for_update(skip_locked=True))
+            related = self.streaming().select_related("conversation", "upstream")
+            streaming = related.defer("upstream__api_key")
+            lost = list(streaming.select_for_update(skip_locked=True, of=("self",)))
             ended = Message.objects.filter(pk__in=[message.pk for message in lost])
             ended.update(ending=Ending.INTERRUPTED, usage_so_far=None)
-            Usage.book([message.stored_usage() for message in lost])
+            for message in lost:
+                message.ending = Ending.INTERRUPTED
+            usages = [message.stored_usage() for message in lost]
+            Usage.book(usages)
+            allowances.settle(usages)
         return len(lost)
+
+    def purge_deleted(self, before: datetime) -> int:
+        """Takes what was deleted before this moment out of the database, as much as may go at once;
+        returns how many there were.
+
+        The newest first, so that none takes others along: all below a message was deleted no later.
+        What is held stays.
+        """
+        newest = models.F("sequence").desc(nulls_last=True), "-created_at", "-id"
+        held = legal_holds.holding("conversation__user", "conversation")
+        gone = self.filter(deleted_at__lt=before).exclude(held)
+        ordered = gone.order_by("conversation", *newest)
+        with transaction.atomic(self.db):
+            some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])
+            legal_holds.lock(list(set(some.values())))
+            still = list(gone.filter(pk__in=some).values_list("pk", flat=True))
+            Message.objects.filter(pk__in=still).only("pk").delete()
+        return len(still)
 
     def orphans(self) -> Self:
         """Replies that stream in no process that is known."""
@@ -64,8 +103,11 @@ class Message(StoredReply):
         USER = "user"
         ASSISTANT = "assistant"
 
+    # Where it stands in its branch, whether that is all of it, and what was asked for with it.
+    KNOWN_BY = ("parent", "ending", "slot", "created_at")
     SAID = (  # what an upstream is sent of it comes from these
         "parent",
+        "deleted_at",
         "role",
         "is_continuation",
         "reasoning",
@@ -93,6 +135,7 @@ class Message(StoredReply):
         "moderation",
         "is_flagged",
         "duration",
+        "indexed_at",
     )
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -107,18 +150,33 @@ class Message(StoredReply):
         help_text="Of a prompt: nobody typed it, it asks for the rest of the reply before it.",
     )
     created_at = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+    # When it became found by searches as it stands; whoever saves another text takes it back.
+    indexed_at = models.DateTimeField(null=True, editable=False)
     # The database's, see `chatapp.models.sequence`: it orders messages, and no clock does.
     sequence = models.BigIntegerField(null=True, editable=False)
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
+    is_limited = (
+        True  # as far as is known; who asks for a reply is told whether a limit concerns it
+    )
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
-        indexes = [models.Index(fields=["conversation", "sequence"])]
+        indexes = [
+            models.Index(fields=["conversation", "sequence"]),
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(indexed_at=None),
+                name="message_to_be_indexed",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(
-                fields=["conversation"], condition=models.Q(ending="streaming"), name=ONE_STREAMS
+                fields=["conversation", "slot"],
+                condition=models.Q(ending="streaming"),
+                name=ONE_STREAMS,
             )
         ]
 
@@ -149,16 +207,26 @@ class Message(StoredReply):
     def is_prompt(self) -> bool:
         return self.role == self.Role.USER
 
+    @property
+    def known_feedback(self) -> "Feedback | None":
+        """As it was read along with the message: it is never asked for while a reply is drawn."""
+        is_read = Message.feedback.is_cached(self)
+        return getattr(self, "feedback", None) if is_read else None
+
+    def is_beside(self, other: "Message") -> bool:
+        """Whether they answer one prompt and were asked for at once: others have other moments."""
+        return (self.parent_id, self.created_at) == (other.parent_id, other.created_at)
+
     def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
         """What an upstream is sent of this message: what was said and called.
 
         Where tools were called and the reply that is `asked` for is of the same upstream's model,
         it gets what it wants back with the calls, the reasoning of all rounds among it.
         """
+        if not self.earlier_rounds:
+            return plain_chat_messages(self)
         is_same = asked and (asked.upstream_id, asked.model) == (self.upstream_id, self.model)
         reasoning_field = self.extras.reasoning_field if is_same else ""
-        if self.is_continuation:
-            return [{"role": self.role, "content": GO_ON}]
         *earlier, last = self.rounds
         called = [
             one
@@ -178,33 +246,39 @@ class Message(StoredReply):
         if self.usage_so_far:
             usage = Usage(**self.usage_so_far)
         else:
-            thread = self.conversation.thread(self.pk)
-            history = [one for message in thread[:-1] for one in message.as_chat_messages()]
+            branch = self.conversation.said(self.pk)
+            before = takewhile(lambda message: message.pk != self.pk, branch)
+            history = [one for message in before for one in message.as_chat_messages()]
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
             last = Usage.estimated(estimate(Asked.of(history), [reply]))
             earlier = (round["usage"] for round in self.earlier_rounds)
             usage = Usage.of_rounds([*earlier, last.as_record()])
-        usage.message = self
-        return usage
+        return usage.of_reply(self)
 
     def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
         """Saves a reply that has ended, what it cost, and the other choices that came with it.
 
         It may have been ended before, by a process that took its own for dead: this replaces that.
+        Where it was deleted meanwhile, `DatabaseError` is raised once its cost is booked.
         """
-        usage.message = self
-        self.usage_so_far = None
+        usage.of_reply(self)
+        self.usage_so_far = self.indexed_at = None
         images = [image for one in (self, *others) for image in one.image_rows()]
         with transaction.atomic():
-            if not _ENDED.run(self):
-                raise DatabaseError("the reply is not stored any more")
+            is_stored = _ENDED.run(self)
+            if not is_stored:
+                usage.forget_erased_person()
             Usage.book([usage])
-            if others:
+            if self.is_limited:
+                allowances.settle([usage])
+            if others and is_stored:
                 _OTHER_CHOICE.run(*others)
-            if images:
+            if images and is_stored:
                 ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
+        if not is_stored:
+            raise DatabaseError("the reply is not stored any more")
 
     def image_rows(self) -> list[ReplyImage]:
         """Its new images as they are stored."""
@@ -230,10 +304,30 @@ class Message(StoredReply):
         return other
 
 
+class Plain(Protocol):
+    """A message as far as most of them are sent."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def is_continuation(self) -> bool: ...
+
+
+def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
+    """What an upstream is sent of a message in which no tools were called."""
+    content = GO_ON if message.is_continuation else message.content
+    return [{"role": message.role, "content": content}] if content else []
+
+
 STORED = Insert(Message)
 _GROWN = Update(Message, Message.GROWING, where=("id", "ending"))
 _ENDED = Update(
     Message,
-    [one.name for one in StoredReply._meta.local_fields if one.name not in Message.GIVEN],
+    [
+        *(one.name for one in StoredReply._meta.local_fields if one.name not in Message.GIVEN),
+        "indexed_at",
+    ],
 )
 _OTHER_CHOICE = Insert(Message, replacing=Message.OTHER_CHOICES)

@@ -44,7 +44,13 @@ class StoredReply(models.Model):
         "reasoning_duration",
         "usage_so_far",
     )
-    GIVEN = ("streamed_by", "upstream", "model", "choice")  # as it begins, and never changed
+    GIVEN = (
+        "streamed_by",
+        "upstream",
+        "model",
+        "choice",
+        "slot",
+    )  # as it begins, and never changed
 
     reasoning = models.TextField(blank=True)
     content = models.TextField(blank=True)
@@ -67,6 +73,9 @@ class StoredReply(models.Model):
     duration = models.FloatField(null=True, help_text="Seconds, from request to ending.")
     choice = models.PositiveSmallIntegerField(
         default=0, help_text="Of several that were asked for."
+    )
+    slot = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Of several models that were asked at once."
     )
     earlier_rounds = models.JSONField(
         default=list, blank=True, help_text="What was written before the last tool calls."

@@ -1,9 +1,15 @@
 """Text that is stored encrypted, by SECRET_KEY or one of SECRET_KEY_FALLBACKS."""
 
+from functools import lru_cache
 from typing import Any
 
-from cryptography.fernet import InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from encrypted_fields.fields import EncryptedTextField
+
+
+@lru_cache(maxsize=64)  # each turn reads its upstream's key, and what endpoints have is in memory
+def _decrypted(keys: Fernet | MultiFernet, value: str) -> str:
+    return str(keys.decrypt(value.encode()), "utf-8")
 
 
 class Unreadable(str):
@@ -26,7 +32,7 @@ class SecretField(EncryptedTextField):  # type: ignore[misc]
         if not value:
             return value
         try:
-            return str(self.f.decrypt(value.encode()), "utf-8")
+            return _decrypted(self.f, value)
         except (InvalidToken, UnicodeError):
             return Unreadable(value)
 

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from chatapp.models.statements import Query
+
 
 class Suggestion(models.Model):
     MOST_SHOWN = 8
@@ -21,4 +23,7 @@ class Suggestion(models.Model):
 
     @classmethod
     def shown(cls) -> list[str]:
-        return list(cls.objects.values_list("text", flat=True)[: cls.MOST_SHOWN])
+        return [one.text for one in _SHOWN.all()]
+
+
+_SHOWN = Query(lambda: Suggestion.objects.only("text")[: Suggestion.MOST_SHOWN])

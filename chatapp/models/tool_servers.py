@@ -7,9 +7,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
+from chatapp.models.access_rules import server_is_open
 from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.models.statements import Query
+from chatapp.models.users import User
 
 
 def validate_tool_url(value: str) -> None:
@@ -81,8 +83,16 @@ class ToolServer(models.Model):
         return self.name
 
     @staticmethod
-    def all_enabled() -> "list[ToolServer]":
-        return _ENABLED.all()
+    def all_enabled(person: int | None = None) -> "list[ToolServer]":
+        """Those that are connected; for a person, each says whether it is open to them."""
+        if person is None:
+            return _ENABLED.all()
+        return [*_ENABLED_FOR.all(person)]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is to the person for whom `all_enabled` was asked; to anybody else it is."""
+        return bool(vars(self).get("opens", True))
 
     @property
     def secret_problem(self) -> str:
@@ -125,3 +135,7 @@ class ToolServer(models.Model):
 
 
 _ENABLED = Query(lambda: ToolServer.objects.filter(enabled=True))
+_ENABLED_FOR = Query(
+    lambda person: ToolServer.objects.filter(enabled=True).annotate(opens=server_is_open(person)),
+    User._meta.pk,
+)

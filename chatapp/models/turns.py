@@ -5,48 +5,62 @@ A person is given by their `User`, and whatever is asked about is looked for in 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from chatapp.models.conversations import Conversation
+from chatapp.models import branches, purses
+from chatapp.models.conversations import TEMPORARY, Conversation
+from chatapp.models.held import GONE, held
 from chatapp.models.messages import Message
+from chatapp.models.purses import Purse
 from chatapp.models.refusals import Refused
+from chatapp.models.said import Said
 from chatapp.models.statements import Query
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
-
-GONE = "That reply is not here any more. Reload the page."
+from chatapp.upstream.wire.estimates import Asked
 
 
 @dataclass(frozen=True)
 class Turn:
     """A stored prompt and the reply to come, with as much of what they follow as is sent."""
 
-    thread: list[Message]
+    before: Sequence[Said]
+    prompt: Message
+    reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
+    instructions: str = ""  # which the model is told first
     is_repeated: bool = False
+    others: Sequence["Turn"] = ()  # of the same prompt, asked of other models at the same time
+    purse: Purse | None = None  # where limits concern the reply
 
     @property
-    def prompt(self) -> Message:
-        return self.thread[-2]
+    def replies(self) -> list[Message]:
+        """All that answer the prompt now."""
+        return [self.reply, *(turn.reply for turn in self.others)]
 
     @property
-    def reply(self) -> Message:
-        return self.thread[-1]
+    def head(self) -> UUID:
+        """What a page shows last that shows it, see `View.head`."""
+        return self.prompt.pk if self.others else self.reply.pk
 
     @property
     def conversation(self) -> Conversation:
-        return self.reply.conversation
+        return self.prompt.conversation
 
     @property
     def history(self) -> list[Mapping[str, object]]:
         """What the upstream is sent."""
-        earlier = self.thread[:-1]
-        return [one for message in earlier for one in message.as_chat_messages(self.reply)]
+        asked: list[Said | Message] = [*self.before, self.prompt]
+        said = [one for message in asked for one in message.as_chat_messages(self.reply)]
+        if self.instructions:
+            said.insert(0, {"role": "system", "content": self.instructions})
+        return said  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,9 @@ class Prompt:
     parent: UUID | None = None  # the reply that it follows
     id: UUID | None = None  # made by the page, so that it is stored once
     is_continuation: bool = False  # which has no text
+    is_temporary: bool = False  # the conversation that begins
+    project: UUID | None = None  # in which a new conversation begins
+    others: Sequence[ModelChoice] = ()  # models that are asked at the same time
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """The turn of a new prompt, or of one that was stored already, perhaps just now.
@@ -74,32 +91,58 @@ class Prompt:
             namesake = Message.objects.filter(pk=self.id).select_related("conversation").first()
             if namesake is None:
                 raise
-        if namesake.conversation.user_id == user.pk and namesake.content == self.text:
-            return Turn(namesake.conversation.thread(namesake.pk), is_repeated=True)
+        is_same = namesake.conversation.user_id == user.pk and namesake.content == self.text
+        if is_same and namesake.deleted_at is None:
+            end = namesake.conversation.standing(namesake.pk).end
+            return Turn([], namesake, end or namesake, is_repeated=True)
         return self._begin(user, worker, uuid4())  # whoever made up that id takes no harm
 
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
-        streamed_by = _admitted(user, worker)
-        upstream = Upstream.offering(self.model)
+        asked = [self.model, *self.others]
+        streamed_by = _admitted(user, worker, len(asked))
+        upstreams = [Upstream.offering(model, user.pk) for model in asked]
+        (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
         with transaction.atomic():
-            conversation = self._conversation_of(user)
-            thread = conversation.said(self.parent) if self.conversation else []
-            parent = thread[-1] if thread else None
-            prompt, reply = conversation.ask(
+            conversation, before = self._place(user)
+            parent = before[-1] if before else None
+            prompt, *replies = conversation.ask(
                 pk,
                 self.text,
                 parent,
-                upstream,
-                self.model.name,
+                first,
+                model,
                 streamed_by,
                 is_continuation=self.is_continuation,
+                others=others,
             )
-        return Turn([*thread, prompt, reply], _tool_servers(upstream))
+            admitted = _paid(user, before, prompt, replies)
+        turn, *beside = (
+            Turn(
+                before,
+                prompt,
+                reply,
+                _tool_servers(upstream, user),
+                conversation.instructions,
+                purse=admitted.get(reply.pk),
+            )
+            for upstream, reply in zip(upstreams, replies, strict=True)
+        )
+        for reply in replies:
+            reply.siblings = replies
+        return replace(turn, others=beside)
 
-    def _conversation_of(self, user: User) -> Conversation:
+    def _place(self, user: User) -> tuple[Conversation, list[Said]]:
+        """Where it is asked, and what it follows."""
         if self.conversation:
-            return Conversation.own(user, self.conversation)
-        return Conversation(user=user, title=Conversation.title_of(self.text))
+            conversation = Conversation.held(user, self.conversation)
+            return conversation, conversation.said(self.parent)
+        # Where that project is gone, or never was this person's, it begins all the same.
+        project = user.projects.filter(pk=self.project).first() if self.project else None
+        title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
+        begun = Conversation(
+            user=user, title=title, project=project, is_temporary=self.is_temporary
+        )
+        return begun, []
 
 
 @dataclass(frozen=True)
@@ -112,46 +155,65 @@ class Continuation:
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """The turn that goes on, as a prompt that nobody typed; raises `Refused`."""
-        replies = Message.objects.filter(role=Message.Role.ASSISTANT, conversation__user=user)
+        replies = Message.objects.of(user).filter(role=Message.Role.ASSISTANT)
         reply = replies.filter(pk=self.reply).defer("logprobs").first()
         if reply is None:
             raise Refused(GONE)
         if not reply.can_be_continued:
             raise Refused("That reply is whole, or is being written: nothing of it is missing.")
-        if reply.children.exclude(pk=self.id or reply.pk).exists():
+        if reply.children.filter(deleted_at=None).exclude(pk=self.id or reply.pk).exists():
             raise Refused("The conversation has gone on from that reply. Reload the page.")
         prompt = Prompt("", self.model, reply.conversation_id, reply.pk, self.id, True)
         return prompt.store(user, worker)
 
 
 @dataclass(frozen=True)
-class Retry:
-    """What a person asks a model once more: the prompt of a reply that is there already."""
+class Edit(Prompt):
+    """What a person asks in place of an earlier prompt, which stays beside it."""
 
-    reply: UUID
+    edited: UUID | None = None
+
+    def _place(self, user: User) -> tuple[Conversation, list[Said]]:
+        if self.edited is None:
+            return super()._place(user)
+        edited = held(user, self.edited)
+        if not edited.is_prompt or edited.is_continuation:
+            raise Refused("Only what you typed can be changed.")
+        conversation = edited.conversation
+        before = takewhile(lambda one: one.pk != edited.pk, conversation.said(edited.pk))
+        return conversation, list(before)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """What a person asks a model once more: a prompt, which a reply to it may stand for."""
+
+    message: UUID
     model: ModelChoice
 
     def store(self, user: User, worker: UUID | None) -> Turn:
         """The turn of one more reply to the prompt; raises `Refused`."""
-        prompts = Message.objects.filter(role=Message.Role.USER, conversation__user=user)
-        prompt = prompts.filter(children=self.reply).select_related("conversation").first()
-        if prompt is None:
-            raise Refused(GONE)
         streamed_by = _admitted(user, worker)
-        upstream = Upstream.offering(self.model)
-        conversation = prompt.conversation
-        reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
-        thread = conversation.thread(reply.pk)
-        thread[-1].upstream = upstream  # whose key is read
-        return Turn(thread, _tool_servers(upstream))
+        upstream = Upstream.offering(self.model, user.pk)
+        with transaction.atomic():
+            named = held(user, self.message)
+            prompt = named if named.is_prompt else named.parent
+            assert prompt
+            conversation = prompt.conversation = named.conversation
+            reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
+            reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
+            before = conversation.said(reply.pk)[:-2]
+            purse = _paid(user, before, prompt, [reply]).get(reply.pk)
+        servers = _tool_servers(upstream, user)
+        return Turn(before, prompt, reply, servers, conversation.instructions, purse=purse)
 
 
-def _admitted(user: User, worker: UUID | None) -> UUID:
-    """The worker, where it may write one more reply for this person; raises `Refused`."""
+def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
+    """The worker, where it may write so many more replies for this person; raises `Refused`."""
     if worker is None:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
     most = settings.CHATAPP_REPLIES_PER_PERSON
-    if _WRITTEN_FOR.count(user.pk) >= most:
+    if _WRITTEN_FOR.count(user.pk) + count > most:
         raise Refused(
             f"{most} replies are being written for you already. "
             "Stop one, or wait for its end; your text is kept."
@@ -159,8 +221,21 @@ def _admitted(user: User, worker: UUID | None) -> UUID:
     return worker
 
 
-def _tool_servers(upstream: Upstream) -> list[ToolServer]:
-    return ToolServer.all_enabled() if upstream.offers_tools else []
+def _paid(
+    user: User, before: Sequence[Said], prompt: Message, replies: Sequence[Message]
+) -> Mapping[UUID, Purse]:
+    """What the replies may use, by their ids, where limits concern them; raises `Refused`."""
+
+    def prompt_tokens(reply: Message) -> int:
+        instructions = prompt.conversation.instructions
+        history = Turn(before, prompt, reply, instructions=instructions).history
+        return Asked.of(history).upper_tokens + purses.tools_of(reply.upstream_id)
+
+    return purses.admit(user.pk, replies, prompt_tokens)
+
+
+def _tool_servers(upstream: Upstream, user: User) -> list[ToolServer]:
+    return ToolServer.all_enabled(user.pk) if upstream.offers_tools else []
 
 
 _WRITTEN_FOR = Query(

@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Self
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from chatapp.models.access_rules import NOT_YOURS, AccessRule, model_is_open
 from chatapp.models.addresses import http_parts, names_an_account
 from chatapp.models.refusals import Refused
 from chatapp.models.secrets import SecretField, Unreadable
 from chatapp.models.statements import Query
+from chatapp.models.users import User
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
@@ -125,15 +128,23 @@ class Upstream(models.Model):
         return self.name
 
     @staticmethod
-    def offering(choice: ModelChoice) -> "Upstream":
-        """The upstream of the model, as far as its administrator says; raises `Refused`."""
-        upstream = _ENABLED.first(choice.upstream)
+    def offering(choice: ModelChoice, person: int) -> "Upstream":
+        """The upstream of the model, as far as its administrator says, for the person of this
+        primary key; raises `Refused`."""
+        upstream = _ENABLED.first(choice.name, person, choice.upstream)
         named = upstream.named_models if upstream else ()
         if upstream is None or (named and choice.name not in named):
             raise Refused(NOT_OFFERED)
+        if not vars(upstream)["is_open"]:
+            raise Refused(NOT_YOURS)
         if upstream.secret_problem:
             raise Refused(upstream.secret_problem)
         return upstream
+
+    @staticmethod
+    def all_enabled() -> "list[Upstream]":
+        """Those that answer, in the order in which people see them."""
+        return _ALL_ENABLED.all()
 
     @property
     def named_models(self) -> Mapping[str, str]:
@@ -174,15 +185,26 @@ class Upstream(models.Model):
         )
 
     @classmethod
-    def switch_demo_off(cls) -> bool:
-        """Where it was on; something better is connected."""
+    def switch_demo_off(cls) -> Self | None:
+        """The demo, where it was on; something better is connected."""
         demo = cls.objects.filter(from_environment=True, name=DEMO, enabled=True)
-        return bool(demo.update(enabled=False))
+        found = demo.first()
+        return found if demo.update(enabled=False) else None
 
 
 _ENABLED = Query(
-    lambda pk: Upstream.objects.filter(pk=pk, enabled=True).order_by(), Upstream._meta.pk
+    lambda model, person, pk: (
+        Upstream.objects.filter(pk=pk, enabled=True)
+        .annotate(is_open=model_is_open(model, person))
+        .order_by()
+    ),
+    AccessRule._meta.get_field("model"),
+    User._meta.pk,
+    Upstream._meta.pk,
 )
+
+
+_ALL_ENABLED = Query(lambda: Upstream.objects.filter(enabled=True))
 
 
 @lru_cache(maxsize=64)  # a thread asks once for each of its replies

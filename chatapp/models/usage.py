@@ -1,16 +1,31 @@
-"""What replies cost, in tokens."""
+"""The ledger: what replies and titles cost, in tokens and in money, and whom.
+
+A row is kept when the message goes that it was booked for, and the conversation, and the person.
+What it cost in money is as certain as its tokens are: reported, or estimated like them.
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, Self
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
 
 from django.db import models
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
-from chatapp.models.statements import Insert
+from chatapp.models.limits import Limit
+from chatapp.models.prices import Price
+from chatapp.models.statements import Insert, new
+from chatapp.models.upstreams import Upstream
+from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending
 
+if TYPE_CHECKING:
+    from chatapp.models.messages import Message
+
+AT_ONCE = 1000  # rows, so that a statement has no more parameters than PostgreSQL takes
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
 
@@ -27,7 +42,16 @@ class Usage(models.Model):
 
     Where it is estimated the counts are the likely ones, and `upper_…` what it cost at most, as
     `chatapp.upstream.wire.estimates` has it.
+
+    The key is that of the message, so that a reply is booked once, whoever ends it; or of the
+    conversation that was given a title. No constraint holds it, nor what else a row refers to:
+    what it names may go, and a process of the version before, which knows nothing of the ledger,
+    can delete people and upstreams that stand in it.
     """
+
+    class Kind(models.TextChoices):
+        REPLY = "reply"
+        TITLE = "title"
 
     class Provenance(models.TextChoices):
         REPORTED = "reported"
@@ -35,8 +59,34 @@ class Usage(models.Model):
         UNKNOWN = "unknown"
 
     message = models.OneToOneField(
-        "chatapp.Message", models.CASCADE, primary_key=True, related_name="usage"
+        "chatapp.Message",
+        models.DO_NOTHING,
+        primary_key=True,
+        db_constraint=False,
+        related_name="usage",
     )
+    user = models.ForeignKey(
+        User,
+        models.SET_NULL,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="usage",
+    )
+    upstream = models.ForeignKey(
+        Upstream, models.SET_NULL, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    upstream_name = models.CharField(max_length=100, default="", db_default="")
+    model = models.CharField(max_length=200, default="", db_default="")
+    kind = models.CharField(max_length=5, choices=Kind, default=Kind.REPLY, db_default=Kind.REPLY)
+    # Empty where a process of the version before has booked it; see `chatapp.models.ledger`.
+    booked_at = models.DateTimeField(null=True)
+    day = models.DateField(null=True)  # of the installation's zone; under it the row is summed up
+    ending = models.CharField(
+        max_length=14, default="", db_default="", choices=[(one.value, one.value) for one in Ending]
+    )
+    first_token_ms = models.PositiveBigIntegerField(null=True)
+    duration_ms = models.PositiveBigIntegerField(null=True)
     provenance = models.CharField(max_length=9, choices=Provenance)
     prompt_tokens = models.PositiveBigIntegerField(null=True)
     completion_tokens = models.PositiveBigIntegerField(null=True)
@@ -50,16 +100,24 @@ class Usage(models.Model):
     rejected_prediction_tokens = models.PositiveBigIntegerField(null=True)
     upper_prompt_tokens = models.PositiveBigIntegerField(null=True)
     upper_completion_tokens = models.PositiveBigIntegerField(null=True)
+    # In nano-dollars, by the price that is kept with it; none where the model had none.
+    cost = models.PositiveBigIntegerField(null=True)
+    price = models.JSONField(null=True, editable=False)  # `Price.as_record`
 
     class Meta:
         verbose_name_plural = "usage"
+        indexes = [
+            models.Index(fields=["user", "booked_at"]),
+            models.Index(fields=["day"], condition=models.Q(day=None), name="usage_of_no_day"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.total_tokens} tokens ({self.provenance})"
 
     @classmethod
     def counted(cls, provenance: "Usage.Provenance", tokens: TokenUsage | None) -> Self:
-        return cls(provenance=provenance, **(asdict(tokens) if tokens else {}))
+        counts = {name: getattr(tokens, name) for name in COUNTS} if tokens else {}
+        return new(cls, provenance=provenance, **counts)
 
     @classmethod
     def estimated(cls, estimate: Estimate) -> Self:
@@ -73,11 +131,51 @@ class Usage(models.Model):
         """Of a reply that ended before its upstream was asked."""
         return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
 
+    def of_reply(self, reply: "Message") -> Self:
+        """As what this reply cost, to be booked."""
+        self.message = reply
+        self.ending = reply.ending
+        self.first_token_ms = _milliseconds(reply.time_to_first_token)
+        self.duration_ms = _milliseconds(reply.duration)
+        self._charge(
+            reply.conversation.user_id, reply.upstream, reply.model, asked_at=reply.created_at
+        )
+        return self
+
+    def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
+        """As what it cost to give this conversation its title, to be booked."""
+        self.message_id, self.kind = conversation, self.Kind.TITLE
+        self._charge(user, upstream, model, asked_at=timezone.now())
+        return self
+
+    def forget_erased_person(self) -> None:
+        """In a transaction: whose it was may have gone with it, or be going just now."""
+        person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()
+        self.user_id = person.pk if person else None
+
+    @staticmethod
+    def day_of(moment: datetime) -> date:
+        """In the installation's zone."""
+        return moment.astimezone(Limit.zone()).date()
+
+    def _charge(
+        self, user: int, upstream: Upstream | None, model: str, *, asked_at: datetime
+    ) -> None:
+        self.user_id = user
+        self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
+        self.model, self.booked_at = model, timezone.now()
+        self.day = self.day_of(self.booked_at)
+        price = Price.holding(upstream.pk if upstream else None, model, asked_at)
+        if price and self.total_tokens is not None:
+            self.cost, self.price = price.cost(self.tokens), price.as_record()
+
     @classmethod
     def book(cls, usages: Iterable[Self]) -> None:
         """Stores each as the one row of its message, in place of one that may stand there: another
         process may have ended a reply of which its own has more."""
-        _BOOKED.run(*usages)
+        rows = list(usages)
+        for start in range(0, len(rows), AT_ONCE):
+            _BOOKED.run_as_one(*rows[start : start + AT_ONCE])
 
     @classmethod
     def of_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
@@ -97,6 +195,12 @@ class Usage(models.Model):
         return cls(provenance=cls.Provenance.REPORTED if reported else provenance, **sums)
 
     @property
+    def tokens(self) -> TokenUsage:
+        counts = {name: getattr(self, name) for name in COUNTS}
+        main = {name: counts[name] or 0 for name in COUNTS[:3]}
+        return TokenUsage(**(counts | main))
+
+    @property
     def upper_total_tokens(self) -> int | None:
         """What it cost at most, where it is estimated."""
         if self.upper_prompt_tokens is None or self.upper_completion_tokens is None:
@@ -110,9 +214,15 @@ class Usage(models.Model):
         return counts | {"provenance": self.provenance}
 
 
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else max(0, round(seconds * 1000))
+
+
 def _at_most(record: Mapping[str, Any], upper: str) -> int:
     count = record.get(upper)
     return (record[UPPER[upper]] or 0) if count is None else int(count)
 
 
-_BOOKED = Insert(Usage, replacing=("provenance", *COUNTS, *UPPER))
+_BOOKED = Insert(
+    Usage, replacing=[field.name for field in Usage._meta.local_fields if not field.primary_key]
+)

@@ -24,14 +24,20 @@ class Lane:
     not count, so that `threads` may work in all."""
 
     def __init__(self, threads: int, at_once: int, name: str) -> None:
-        self._threads = ThreadPoolExecutor(threads, name)
+        # Made once: it looks closely at what it wraps.
+        self._in_thread = sync_to_async(
+            _done, thread_sensitive=False, executor=ThreadPoolExecutor(threads, name)
+        )
         self._places = FewAtATime(at_once, LONG_SECONDS)
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns. Whoever is cancelled before its turn is forgotten; after that the
         work is done to its end, and keeps its place meanwhile."""
         place = await self._places.begin()
-        in_thread = sync_to_async(work, thread_sensitive=False, executor=self._threads)
-        working = asyncio.create_task(in_thread())
+        working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
         working.add_done_callback(lambda _: place.give_back())
         return await asyncio.shield(working)
+
+
+def _done(work: Callable[[], T]) -> T:
+    return work()

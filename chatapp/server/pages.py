@@ -6,6 +6,7 @@ its turn of the event loop.
 """
 
 import asyncio
+import re
 from contextlib import closing
 from functools import partial
 from typing import IO, Any
@@ -20,11 +21,14 @@ from chatapp.server.lanes import Lane
 
 # Two, so that one goes on where the other waits for the event loop or the database. In all no more
 # than the pool of PostgreSQL has connections for, with those of the sockets.
-PAGES_AT_ONCE, PAGE_THREADS = 2, 6
+PAGES_AT_ONCE, PAGE_THREADS = 2, 4
 # Who asks these asks for the process, and not for how many others wait.
 PROBES, PROBE_THREADS = ("/healthz", "/readyz", "/metrics"), 4
 # This one waits for upstreams that are slow to list their models, and no page behind it does.
 WAITING, WAITING_THREADS = "/models/", 2
+# These ask an upstream or a tool server what it does, for as long as a minute: `admin.inquiries`.
+INQUIRIES = re.compile(r"/admin/chatapp/(upstream/.+/check|toolserver/.+/tools)/")
+INQUIRY_THREADS = 2
 
 
 class Pages(ASGIHandler):
@@ -36,6 +40,7 @@ class Pages(ASGIHandler):
         self._pages = Lane(PAGE_THREADS, PAGES_AT_ONCE, "page")
         self._probes = Lane(PROBE_THREADS, 1, "probe")
         self._waiting = Lane(WAITING_THREADS, 1, "waiting")
+        self._inquiries = Lane(INQUIRY_THREADS, INQUIRY_THREADS, "inquiry")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -63,7 +68,9 @@ class Pages(ASGIHandler):
     def _lane(self, path: str) -> Lane:
         if path in PROBES:
             return self._probes
-        return self._waiting if path == WAITING else self._pages
+        if path == WAITING:
+            return self._waiting
+        return self._inquiries if INQUIRIES.fullmatch(path) else self._pages
 
     def _response(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """Blocks until it is whole, but for what it streams."""

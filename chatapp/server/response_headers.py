@@ -1,7 +1,7 @@
 """The headers that every response has, whoever made it: a page, a file, an error, the server.
 
-A response that says otherwise itself keeps what it says. What is not a static file is kept by
-nobody, since it may hold private text.
+A response that says otherwise itself keeps what it says, as the logo and the accent do. What is no
+static file either is kept by nobody, since it may hold private text.
 """
 
 from collections.abc import Iterable

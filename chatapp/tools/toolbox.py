@@ -31,19 +31,24 @@ class Toolbox:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def tools(
-        self, servers: Sequence[ToolServer] | None = None, *, has_clock: bool = True
+        self,
+        servers: Sequence[ToolServer] | None = None,
+        *,
+        has_clock: bool = True,
+        person: int | None = None,
     ) -> list[Tool]:
         """The built-in tool, unless it is unwanted, and those of every enabled server that has
-        told its own: of `servers`, where who asks has just read which are enabled.
+        told its own: of `servers`, where who asks has just read which are enabled. Where a `person`
+        is named, by their primary key, what is not open to them is left out.
 
         A server's first listing is waited for, three seconds at most; what it tells later is
         offered from then on, and `problems` says why a server offers nothing.
         """
         if servers is None:
-            servers = await database_sync_to_async(ToolServer.all_enabled)()
+            servers = await database_sync_to_async(ToolServer.all_enabled)(person)
         await self._stock(servers)
         tools = {CLOCK.name: CLOCK} if has_clock else {}
-        for server in servers:
+        for server in (one for one in servers if one.is_open):
             for tool in _tools_of(server, self._listing(server)):
                 tools.setdefault(tool.name, tool)
         return list(tools.values())[:TOOLS_LIMIT]
@@ -54,9 +59,10 @@ class Toolbox:
         await self._stock(servers)
         return [problem for server in servers if (problem := self._listing(server).problem)]
 
-    async def find(self, name: str) -> Tool | None:
-        """The tool that the model calls `name`, as it is configured now."""
-        return next((tool for tool in await self.tools() if tool.name == name), None)
+    async def find(self, name: str, person: int | None = None) -> Tool | None:
+        """The tool that the model calls `name`, as it is configured now, for this person."""
+        tools = await self.tools(person=person)
+        return next((tool for tool in tools if tool.name == name), None)
 
     async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         """Runs a tool that `find` gave: the one that a person was asked about, and no other that

@@ -14,11 +14,13 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
 from urllib.request import getproxies
 
 import httpx
+import msgspec
 
 from chatapp.upstream.bodies import read_at_most
 from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
@@ -52,6 +54,13 @@ KEPT_SECONDS = 30.0  # an idle connection, which needs no look-up of its host
 _MAX_RECORDING_BYTES = 64 * 1024 * 1024
 _MAX_LIST_BYTES = 8 * 1024 * 1024
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+_HEADERS = {
+    b"Accept": b"*/*",
+    b"Accept-Encoding": b"identity",
+    b"Connection": b"keep-alive",
+    b"User-Agent": b"chatapp",
+}
+_PHASES = ("read", "write", "pool")  # of a request, that may last as long as a silence
 
 
 class UpstreamClient:
@@ -62,21 +71,10 @@ class UpstreamClient:
     ) -> None:
         self._idle_seconds = idle_seconds
         self._usage_seconds = usage_seconds
-        # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
-        limits = httpx.Limits(
-            max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
-        )
-        self._http = httpx.AsyncClient(
-            headers={"User-Agent": "chatapp", "Accept-Encoding": "identity"},
-            timeout=httpx.Timeout(idle_seconds, connect=CONNECT_SECONDS),
-            limits=limits,
-            # httpx's own knows proxies, ours is made for many small reads.
-            transport=None if getproxies().keys() - {"no"} else Transport(limits),
-            # A proxy from the environment is for hosts elsewhere.
-            mounts=dict.fromkeys(_LOOPBACK),
-            # Cookies would mix the requests of everyone.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        # httpx's own way knows proxies, ours is made for many small reads; and what else its client
+        # does for each request (redirects, cookies, authentication) is nothing that is wanted here.
+        has_proxies = bool(getproxies().keys() - {"no"})
+        self._http = _through_proxies() if has_proxies else Transport(KEPT_SECONDS)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -177,17 +175,20 @@ class UpstreamClient:
         self, method: str, endpoint: Endpoint, path: str, body: dict[str, object] | None = None
     ) -> httpx.Response:
         """Send a request and return the response, its body unread. Raises `UpstreamFailed`."""
-        # JSON in ASCII, so that a lone surrogate in a prompt can't fail
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else _json(body)
         try:
-            headers = {b"Content-Type": b"application/json"} if content else {}
-            headers |= endpoint.headers()
-            url = endpoint.url(path)
-            timeout = httpx.Timeout(self._longest_silence(endpoint), connect=CONNECT_SECONDS)
-            request = self._http.build_request(
-                method, url, headers=headers, content=content, timeout=timeout
+            headers = _HEADERS | endpoint.headers()
+            if content:
+                headers[b"Content-Type"] = b"application/json"
+            silence = self._longest_silence(endpoint)
+            timeouts = {"connect": CONNECT_SECONDS} | dict.fromkeys(_PHASES, silence)
+            url = _url(endpoint.url(path))
+            request = httpx.Request(
+                method, url, headers=headers, content=content, extensions={"timeout": timeouts}
             )
-            return await self._http.send(request, stream=True)
+            if isinstance(self._http, httpx.AsyncClient):
+                return await self._http.send(request, stream=True)
+            return await self._http.handle_async_request(request)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
             raise UpstreamFailed(transport_error(error, endpoint.secret)) from error
 
@@ -213,6 +214,24 @@ class UpstreamClient:
         return endpoint.silence_seconds or self._idle_seconds
 
 
+def _through_proxies() -> httpx.AsyncClient:
+    """A client that takes the proxies of the environment."""
+    # No bound: a full pool leaks connections on cancelling (encode/httpcore #1093).
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_SECONDS
+    )
+    return httpx.AsyncClient(
+        limits=limits,
+        # A proxy from the environment is for hosts elsewhere.
+        mounts=dict.fromkeys(_LOOPBACK),
+        # Cookies would mix the requests of everyone.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+    )
+
+
+_url = lru_cache(httpx.URL)  # of a few upstreams; it is parsed for as long as a request is sent
+
+
 async def _only(events: list[Event]) -> AsyncIterator[list[Event]]:
     yield events
 
@@ -224,3 +243,10 @@ async def _after(
         yield first
         async for events in batches:
             yield events
+
+
+def _json(body: dict[str, object]) -> bytes:
+    try:
+        return msgspec.json.encode(body)  # of a long conversation eight times as fast
+    except UnicodeEncodeError:  # a lone surrogate, which only JSON in ASCII can say
+        return json.dumps(body).encode()

@@ -41,6 +41,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._take: Callable[[bytes], bool] | None = None
         self._context: Context
         self._silence_seconds: float | None = None
+        self._head = b""  # of a request, that is not written yet
         self._expects_head = False
         self.is_at_body = False  # the head of a response was read, and nothing more
 
@@ -98,8 +99,13 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._has_ended:
             raise httpcore.WriteError(str(self._error or "the connection is closed"))
-        self._expects_head, self.is_at_body = True, False
-        self._transport.write(buffer)
+        if not self._expects_head:  # a request's head, which goes along with what follows
+            self._expects_head, self.is_at_body = True, False
+            self._head = buffer
+            return
+        if data := self._head + buffer:
+            self._head = b""
+            self._transport.write(data)
         if not self._is_full:
             return
         self._writing = self._loop.create_future()
@@ -114,16 +120,14 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             raise httpcore.WriteError(str(self._error)) from self._error
 
     async def aclose(self) -> None:
-        self._cancel_timer()
-        # What is still to be sent is of no use to anyone, a TLS farewell included.
-        self._transport.abort()
+        self.close()
 
     async def start_tls(
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> "Stream":
         try:
             transport = await self._loop.start_tls(
                 self._transport,
@@ -151,7 +155,12 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         names = {"client_addr": "sockname", "server_addr": "peername"}
         return self._transport.get_extra_info(names.get(info, info))
 
-    # What a body calls, in place of httpcore.
+    # What is called in place of httpcore.
+
+    def close(self) -> None:
+        self._cancel_timer()
+        # What is still to be sent is of no use to anyone, a TLS farewell included.
+        self._transport.abort()
 
     async def offer(self, take: Callable[[bytes], bool], timeout: float | None) -> bool:
         """Give what comes to `take` in the turn of the loop in which it comes.

@@ -30,9 +30,11 @@ class Viewer(Watcher, Protocol):
     user_id: int
     session_key: str
     head: UUID | None  # the last message that it shows
+    shows_end: bool  # whether that is the last of its branch
 
-    async def catch_up(self, conversation: UUID) -> None:
-        """Draws the conversation as the database has it now, where the tab still shows it."""
+    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
+        """Draws the conversation as the database has it now, where the tab still shows it: what is
+        new in it, or all of it `anew`."""
 
     async def close(self, code: int) -> None: ...
 
@@ -63,6 +65,11 @@ class Audience:
     @property
     def is_watching(self) -> bool:
         return bool(self._showing or self._following)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether anybody waits for it who has not left."""
+        return bool(self._waiting)
 
     def ways(self) -> list[Write] | None:
         """How a frame is shown in this turn of the event loop: to a tab or two, mostly.

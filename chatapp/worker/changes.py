@@ -1,8 +1,8 @@
-"""A conversation that its owner renamed or deleted is shown so in all of the person's tabs.
+"""What an owner did to their conversations is shown so in all of the person's tabs.
 
 Whoever hears of a change asks for a look; the database says what it was, so that the order of what
-is heard does not matter. The reply that runs in a conversation that is gone is ended, and its
-upstream closed.
+is heard does not matter. The reply that runs in a conversation that is gone, or in the trash, is
+ended, and its upstream closed.
 """
 
 import asyncio
@@ -36,6 +36,21 @@ class Changes:
             else:
                 await self._take_away(user, conversation)
 
+    async def look_at_list(self, user: int) -> None:
+        """Has the person's tabs ask for their lists, after a look at what they show and what runs
+        for them: only that may have to end."""
+        tabs = self._viewers.all_of(user)
+        shown = {pk for tab in tabs if (pk := self._viewers.shown_by(tab))}
+        running = {
+            generation.message.conversation_id
+            for generation in self._replies
+            if generation.message.conversation.user_id == user
+        }
+        gone = await database_sync_to_async(_gone)(shown | running, shown)
+        for conversation in gone:
+            await self.look_at(user, conversation)
+        await show_to(self._viewers.all_of(user), frames.list_frame())
+
     async def end_deleted(self, replies: Collection[UUID]) -> None:
         """Ends those of these replies that were deleted, whoever did so and told nobody."""
         stored = Message.objects.filter(pk__in=replies).values_list("pk", flat=True)
@@ -51,17 +66,27 @@ class Changes:
         await show_to(showing, frames.title_frame(conversation))
 
     async def _take_away(self, user: int, conversation: UUID) -> None:
-        if generation := self._replies.get(conversation):
-            generation.stop(Ending.ABANDONED)
+        for generation in self._replies.of(conversation):
+            generation.stop(Ending.STOPPED)  # as it is, should it be brought back
         showing = list(self._viewers.showing(conversation))
         for viewer in showing:
             self._viewers.show(viewer, None)
-            viewer.head = None
+            viewer.head, viewer.shows_end = None, True
         await show_to(showing, frames.emptied_frame(conversation, DELETED))
         await show_to(self._viewers.all_of(user), frames.row_gone_frame(conversation))
 
 
+def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID]:
+    """Which of these are kept no more; and marks those as read that are shown."""
+    kept = Conversation.objects.kept().filter(pk__in=conversations)
+    there = dict(kept.values_list("pk", "is_unread"))
+    unread = [pk for pk in shown if there.get(pk)]
+    if unread:
+        Conversation.objects.filter(pk__in=unread).update(is_unread=False)
+    return [pk for pk in conversations if pk not in there]
+
+
 def _with_state(conversation: UUID) -> tuple[Conversation, bool] | None:
-    """The conversation, and whether a reply streams in it; None where it is gone."""
-    found = Conversation.objects.filter(pk=conversation).first()
+    """The conversation, and whether a reply streams in it; None where it is not kept."""
+    found = Conversation.objects.kept().filter(pk=conversation).first()
     return (found, found.messages.streaming().exists()) if found else None

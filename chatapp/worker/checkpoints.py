@@ -6,15 +6,22 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, transaction
 
 from chatapp.cluster import Beating
 from chatapp.generation import Generation, stored
-from chatapp.models import Message
+from chatapp.models import Message, purses
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.1
+
+
+@transaction.atomic
+def _save_and_grow(due: list[Generation]) -> None:
+    Message.objects.checkpoint([generation.message for generation in due])
+    if wanting := [one.purse for one in due if one.purse and one.purse.wants_more]:
+        purses.grow(wanting)
 
 
 class Checkpoints:
@@ -38,8 +45,9 @@ class Checkpoints:
             for generation in due:
                 generation.saved_at = now
                 generation.writer.update_message()
-            replies = [generation.message for generation in due]
-            await stored(partial(Message.objects.checkpoint, replies))
+            await stored(partial(_save_and_grow, due))
+            for generation in due:
+                generation.end_if_over()
         except (OperationalError, InterfaceError) as error:
             logger.warning("A checkpoint failed, the next one saves its text: %s", error)
             for generation in due:

@@ -30,6 +30,7 @@ def begin_as(heartbeat: Heartbeat) -> None:
     bus = Alone(process.pk) if process.is_alone else LayerBus(process.pk)
     _worker = Worker(bus, heartbeat)
     _worker.begin()
+    _worker.indexing.start()
 
 
 def look_again_at(people: Collection[int] | None) -> None:

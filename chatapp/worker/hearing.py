@@ -1,7 +1,7 @@
 """What this worker does about what it hears: of other workers, and of the database at each beat."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from contextlib import aclosing
 from typing import assert_never
 from uuid import UUID
@@ -10,9 +10,11 @@ from django.db import Error
 
 from chatapp.cluster import Beating, Cluster, Event, Sighting, SnapshotAsked, Stale
 from chatapp.cluster.messages import (
+    Change,
     ConversationChanged,
     Decide,
     Gone,
+    ListChanged,
     PeopleChanged,
     Stop,
     TurnBegan,
@@ -63,28 +65,34 @@ class Hearing:
         match event:
             case SnapshotAsked():
                 await self._answer(event)
-            case Stop(reply, conversation, ending):
-                if generation := self._replies.find(reply, conversation):
+            case Stop(reply, _, ending):
+                if generation := self._replies.get(reply):
                     generation.stop(ending)
-            case Decide(reply, conversation, round, call, allowed):
-                if generation := self._replies.find(reply, conversation):
+            case Decide(reply, _, round, call, allowed):
+                if generation := self._replies.get(reply):
                     generation.decide(round, call, allowed)
-            case Stale(conversation, viewers):
-                self._catch_up(conversation, viewers)
-            case PeopleChanged() | ConversationChanged():
+            case Stale(conversation, viewers, anew):
+                self._catch_up(conversation, viewers, anew=anew)
+            case PeopleChanged() | ConversationChanged() | ListChanged():
                 self.act_on_change(event)
             case _:
                 assert_never(event)
 
-    def act_on_change(self, change: PeopleChanged | ConversationChanged) -> None:
+    def act_on_change(self, change: Change) -> None:
         """What was changed in the database, here or elsewhere, is looked at there."""
         match change:
             case PeopleChanged(people):
                 self._revocation.look_again_at(people)
             case ConversationChanged(user, conversation):
-                self._tasks.start(self._look_at(user, conversation))
+                self._tasks.start(self._look_at(self._changes.look_at(user, conversation)))
+            case ListChanged(user):
+                self._tasks.start(self._look_at(self._changes.look_at_list(user)))
             case _:
                 assert_never(change)
+
+    def redraw(self, conversation: UUID) -> None:
+        """Some of what was said there is gone, or is back."""
+        self._catch_up(conversation, self._viewers.showing(conversation), anew=True)
 
     async def see(self, sighting: Sighting) -> None:
         for event in self._cluster.see(sighting, self._replies.conversations()):
@@ -104,17 +112,18 @@ class Hearing:
             logger.exception("Nothing could be done about: %s", type(event).__name__)
 
     async def _answer(self, asked: SnapshotAsked) -> None:
-        generation = self._replies.find(asked.reply, asked.conversation)
+        generation = self._replies.get(asked.reply)
         if generation is None:
             self._cluster.bus.post(asked.worker, Gone(asked.reply))
             return
         followers = self._cluster.followers
         follower = followers.follow(asked.worker, asked.reply, generation.audience)
-        follower.post_snapshot(await generation.snapshot())
+        await generation.flush()
+        follower.post_snapshot(generation.snapshot())
 
-    async def _look_at(self, user: int, conversation: UUID) -> None:
+    async def _look_at(self, looking: Coroutine[None, None, None]) -> None:
         try:
-            await self._changes.look_at(user, conversation)
+            await looking
         except Error as error:
             logger.warning("A changed conversation is shown as it was: %s", error)
 
@@ -134,9 +143,11 @@ class Hearing:
             logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
             return
         logger.error("Replies that nobody was writing were interrupted: %d", len(conversations))
-        for conversation in conversations:
+        for conversation in set(conversations):
             self._catch_up(conversation, self._viewers.showing(conversation))
 
-    def _catch_up(self, conversation: UUID, viewers: Collection[Viewer]) -> None:
+    def _catch_up(
+        self, conversation: UUID, viewers: Collection[Viewer], *, anew: bool = False
+    ) -> None:
         for viewer in list(viewers):
-            self._tasks.start(viewer.catch_up(conversation))
+            self._tasks.start(viewer.catch_up(conversation, anew=anew))

@@ -1,6 +1,7 @@
 """What streams in this worker.
 
-One reply runs in a conversation at a time, in whatever worker: the database sees to that.
+The replies of one asking run in a conversation at a time, in whatever worker: the database sees to
+that.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ class Replies:
         self.pace = Pace()
         self._checkpoints = Checkpoints(self, heartbeat)
         self._running: dict[UUID, Generation] = {}
+        self.begun = 0  # so far
         self._prompts = 0  # that are being stored
         self._strays: frozenset[UUID] = frozenset()  # at the last look
         self._unstored: frozenset[UUID] = frozenset()
@@ -35,16 +37,15 @@ class Replies:
     def __iter__(self) -> Iterator[Generation]:
         return iter(list(self._running.values()))
 
-    def get(self, conversation: UUID | None) -> Generation | None:
-        """The one that runs in the conversation."""
-        return self._running.get(conversation) if conversation else None
+    def get(self, reply: UUID) -> Generation | None:
+        return self._running.get(reply)
 
-    def find(self, reply: UUID, conversation: UUID) -> Generation | None:
-        generation = self.get(conversation)
-        return generation if generation and generation.message.pk == reply else None
+    def of(self, conversation: UUID | None) -> list[Generation]:
+        """Those that run in the conversation, in the order in which they were asked for."""
+        return [one for one in self if one.message.conversation_id == conversation]
 
     def conversations(self) -> set[UUID]:
-        return set(self._running)
+        return {one.message.conversation_id for one in self}
 
     @contextmanager
     def taking_prompt(self) -> Iterator[None]:
@@ -61,10 +62,12 @@ class Replies:
 
     def add(self, generation: Generation) -> None:
         """It is found here from now on."""
-        conversation = generation.message.conversation_id
-        if given_up := self._running.get(conversation):  # while this worker was taken for dead
-            given_up.stop(Ending.INTERRUPTED)
-        self._running[conversation] = generation
+        message = generation.message
+        for one in self.of(message.conversation_id):
+            if not one.message.is_beside(message):  # given up while this worker was taken for dead
+                one.stop(Ending.INTERRUPTED)
+        self._running[message.pk] = generation
+        self.begun += 1
         if not self._upkeep:
             own = Context()  # not that of the request that happens to be the first
             self._upkeep.start(self.pace.watch(), own)
@@ -72,12 +75,10 @@ class Replies:
 
     async def run(self, generation: Generation) -> None:
         """Returns when it has ended, is saved and shown, and is found no more."""
-        conversation = generation.message.conversation_id
         try:
             await generation.run()
         finally:
-            if self._running.get(conversation) is generation:
-                del self._running[conversation]
+            del self._running[generation.message.pk]
             if not self._running:
                 self._upkeep.cancel()
 

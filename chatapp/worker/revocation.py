@@ -86,6 +86,7 @@ class Revocation:
             part = viewers[start : start + VIEWERS_AT_ONCE]
             held = {viewer.session_key: viewer.user_id for viewer in part}
             await self._close(part, await database_sync_to_async(sessions.look)((), held))
+        await self._stop_for_nobody(writing & (people or set()))
 
     async def _look_at_people(self, people: Collection[int]) -> None:
         """Whether any of them is gone. That is seen at once: nothing is to settle first."""
@@ -97,6 +98,15 @@ class Revocation:
         await self._close([one for one in self._viewers if one.user_id in seen.gone], seen)
         for reply in self._replies:
             if _person_of(reply) in seen.gone:
+                reply.stop(Ending.ABANDONED)
+
+    async def _stop_for_nobody(self, people: set[int]) -> None:
+        """Ends what goes on, though its tabs were lost, for who is signed in nowhere any more."""
+        if not people:
+            return
+        signed_out = await database_sync_to_async(sessions.without_any)(people)
+        for reply in self._replies:
+            if _person_of(reply) in signed_out and not reply.audience.is_awaited:
                 reply.stop(Ending.ABANDONED)
 
     async def _close(self, viewers: Iterable[Viewer], seen: sessions.Look) -> None:

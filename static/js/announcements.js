@@ -17,6 +17,7 @@ document.addEventListener("htmx:after:settle", ({ target, detail }) => {
 
 function announceArrived(node) {
   if (node.matches('[data-ending="streaming"]')) announce("Reply started");
+  if (node.matches(`.beside${OURS}`)) announce("Replies started");
   if (node.matches(`.waiting${OURS}`)) announce(node.textContent);
   const question = node.matches('[data-state="asking"]') && `.tool-question${OURS}`;
   if (question) announce(node.querySelector(question).textContent);

@@ -1,5 +1,7 @@
 // Each block of code gets its button that copies it, since the renderer writes none.
 
+import { addressOf } from "./icons.js";
+
 document.addEventListener("chat:shown", () => addButtons(document.getElementById("messages")));
 
 document.addEventListener("htmx:after:settle", ({ detail }) => {
@@ -22,6 +24,6 @@ function addButton(code) {
   button.dataset.copyCode = "";
   button.title = "Copy code";
   button.setAttribute("aria-label", "Copy code");
-  button.innerHTML = '<svg class="icon" aria-hidden="true"><use href="#icon-copy"/></svg>';
+  button.innerHTML = `<svg class="icon" aria-hidden="true"><use href="${addressOf("copy")}"/></svg>`;
   code.prepend(button);
 }

@@ -6,19 +6,23 @@ import { streaming } from "./page.js";
 
 const COMMANDS = ["stop", "allow", "deny"];
 
-let kept = []; // the messages, as they were sent
+let kept = []; // the messages, as they were sent, each with the replies that it is about
 
 function ofTheRunning() {
-  kept = kept.filter(({ values }) => values.reply === streaming());
-  return kept;
+  const running = streaming();
+  kept = kept.filter(({ replies }) => replies.some((reply) => running.includes(reply)));
+  return kept.map(({ message }) => message);
 }
 
 export const isStopKept = () => ofTheRunning().some(({ values }) => values.action === "stop");
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message } }) => {
   if (!COMMANDS.includes(message.values.action)) return;
-  message.values.reply ??= streaming();
-  kept = [...ofTheRunning(), message];
+  const { values } = message;
+  const replies = values.reply ? [values.reply] : streaming();
+  if (replies.length === 1) [values.reply] = replies;
+  ofTheRunning();
+  kept.push({ message, replies });
 });
 
 document.addEventListener("htmx:ws:after:connection", () => ofTheRunning().forEach(sendAgain));

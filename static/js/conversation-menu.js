@@ -1,58 +1,36 @@
-// What the menu of a conversation in the sidebar does: it is renamed or deleted by a dialog's form.
-// What comes of it the server tells all tabs over their sockets, this one too.
+// The menu of a conversation in a list: it has what can be done with one in that list.
 
-import { refresh } from "./conversation-list.js";
+import { choose } from "./keeping.js";
+import { closeMenu } from "./menus.js";
+import { shelf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
+import { rename } from "./renaming.js";
+import { startSelecting } from "./selecting.js";
 
 let row = null; // the one whose menu was opened last
 
 document.addEventListener("click", ({ target }) => {
   const options = target.closest?.(`.conversation > button${OURS}`);
-  if (options) row = options.closest("li");
+  if (!options) return;
+  row = options.closest("li");
+  choose([row.dataset.id], row.closest("[data-project-page]")?.dataset.projectPage);
 }, true);
 
 document.addEventListener("beforetoggle", ({ target, newState }) => {
-  const form = target.querySelector?.(":scope > [data-conversation-form]");
-  if (form && newState === "open") prepare(form);
+  if (target.id !== "conversation-menu" || newState !== "open") return;
+  const place = row.closest("#lists") ? shelf() || "list" : "list";
+  for (const item of target.children) item.hidden = !item.dataset.in.split(" ").includes(place);
+  const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
+  if (place === "list") {
+    pin.hidden = "pinned" in row.dataset;
+    unpin.hidden = !pin.hidden;
+  }
 }, true);
 
-function prepare(form) {
-  const title = row.querySelector(".conversation-title").textContent;
-  const { title: input } = form.elements;
-  const quoted = form.querySelector("[data-title]");
-  if (input) input.value = title;
-  if (quoted) quoted.textContent = title;
-  tell(form, "");
-  form.action = `${row.querySelector("button").dataset.url}${form.dataset.conversationForm}/`;
-}
-
-function tell(form, problem) {
-  const line = form.querySelector(".problem");
-  line.textContent = problem;
-  line.hidden = !problem;
-}
-
-document.addEventListener("submit", async (event) => {
-  const form = event.target;
-  if (!form.matches("[data-conversation-form]")) return;
-  event.preventDefault();
-  const answer = await post(form);
-  if (!answer?.ok) return tell(form, await problemOf(answer));
-  form.closest("dialog").close();
-  document.querySelector(`#${row.id} > button`)?.focus(); // which may be another than before
-  refresh();
+document.addEventListener("click", ({ target }) => {
+  const item = target.closest?.("#conversation-menu button");
+  if (!item || item.dataset.opens) return;
+  closeMenu();
+  if ("rename" in item.dataset) rename(row);
+  if ("select" in item.dataset) startSelecting(row);
 });
-
-const post = (form) =>
-  fetch(form.action, {
-    method: "POST",
-    body: new FormData(form),
-    headers: { "HX-Request": "true" },
-    redirect: "manual",
-  }).catch(() => null);
-
-async function problemOf(answer) {
-  if (answer?.status === 422) return answer.text();
-  if (answer?.status === 404) return "This conversation is not here any more.";
-  return "That did not work. Nothing was changed: try again in a moment.";
-}

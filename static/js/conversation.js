@@ -2,6 +2,8 @@
 // page's first, and `chat:named` where the new chat that it shows was stored and so has an address.
 // Where the shown one was deleted, a new chat takes its place: `chat:gone`, and then `chat:shown`.
 
+import { setTitle } from "./page-title.js";
+
 const tell = (name) => document.dispatchEvent(new Event(name));
 
 document.addEventListener("DOMContentLoaded", () => tell("chat:shown"));
@@ -19,22 +21,20 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 const setAddress = (url) => history.replaceState({ htmx: true }, "", url);
 
-function setTitle(title) {
-  document.title = `${title} · chatapp`;
-}
-
-function adopt({ url, title, conversation }) {
+function adopt({ url, title, conversation, temporary }) {
   if (!url || location.pathname + location.search === url) return;
   setAddress(url);
   setTitle(title);
   const heading = document.getElementById("title");
   heading.textContent = title;
   heading.dataset.conversation = conversation;
+  heading.toggleAttribute("data-temporary", temporary !== undefined);
   tell("chat:named");
 }
 
 function leave() {
   setAddress("/");
+  document.querySelectorAll(".crumb, .project-page").forEach((one) => one.remove());
   tell("chat:gone");
   tell("chat:shown");
 }

@@ -1,14 +1,15 @@
-// Copies a reply, a block of code, or a text that a button holds. A reply is copied as the Markdown
+// Copies a reply, a block of code, the address of a message, or a text that a button holds. A reply is copied as the Markdown
 // that the server has of it, and as the HTML that is shown, for whatever takes either.
 
 import { announce } from "./announcements.js";
+import { addressOf } from "./icons.js";
 import { say } from "./page.js";
 
 const FAILED = "That could not be copied. Select the text and copy it by hand.";
 const NOT_FETCHED = "The server did not give the reply's text, so nothing is copied. Try again in a moment.";
 
 document.addEventListener("click", ({ target }) => {
-  const button = target.closest?.("[data-copy], [data-copy-code], [data-copy-text]");
+  const button = target.closest?.("[data-copy], [data-copy-code], [data-copy-link], [data-copy-text]");
   if (button) copy(button);
 });
 
@@ -25,8 +26,10 @@ async function copy(button) {
   else showDone(button);
 }
 
-const textOf = ({ dataset, parentElement }) =>
-  dataset.copyText ?? parentElement.querySelector("code").textContent;
+function textOf({ dataset, parentElement }) {
+  if (dataset.copyLink) return new URL(dataset.copyLink, location.origin).href;
+  return dataset.copyText ?? parentElement.querySelector("code").textContent;
+}
 
 function kindsOfReply(button) {
   return {
@@ -85,7 +88,8 @@ async function writeByHand(kinds) {
 
 function showDone(button) {
   const icon = button.querySelector("use");
-  icon.setAttribute("href", "#icon-check");
+  icon.setAttribute("href", addressOf("check"));
   announce("Copied");
-  setTimeout(() => icon.setAttribute("href", "#icon-copy"), 1500);
+  const before = addressOf(button.dataset.copyLink ? "link" : "copy");
+  setTimeout(() => icon.setAttribute("href", before), 1500);
 }

@@ -1,4 +1,5 @@
 // Dialogs: a button with data-opens opens the one of that id, and so does "?" the sheet of shortcuts.
+// One that the page does not have comes from the button's data-from when it is first opened.
 // data-closes and a click beside it close it, as the browser does by Escape.
 
 import { OURS } from "./foreign.js";
@@ -7,14 +8,24 @@ import { closeMenu } from "./menus.js";
 const isWrittenIn = (target) => target.matches?.("input, textarea, select, [contenteditable]");
 
 // Where the focus goes when it closes is where it is when it opens: no item of a menu that is gone.
-export function open(id) {
+export async function open(id) {
   closeMenu();
-  if (!document.querySelector(":modal")) document.getElementById(id).showModal();
+  if (!document.getElementById(id)) await fetched(id);
+  if (!document.querySelector(":modal")) document.getElementById(id)?.showModal();
+}
+
+const awaited = new Set(); // ids
+
+async function fetched(id) {
+  if (awaited.has(id)) return;
+  awaited.add(id);
+  const { from } = document.querySelector(`[data-opens="${id}"]${OURS}`).dataset;
+  await htmx.ajax("GET", from, { target: "body", swap: "beforeend" }).finally(() => awaited.delete(id));
 }
 
 document.addEventListener("click", ({ target }) => {
   const opens = target.closest?.(`[data-opens]${OURS}`);
-  if (opens) open(opens.dataset.opens);
+  if (opens && !opens.matches("a")) open(opens.dataset.opens);
   if (target.closest?.(`dialog [data-closes]${OURS}`)) target.closest("dialog").close();
 });
 

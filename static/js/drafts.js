@@ -5,7 +5,8 @@
 
 import { keep, kept, names } from "./account.js";
 import { newId } from "./ids.js";
-import { box, fillAbove } from "./message-box.js";
+import { edit, resume } from "./editing.js";
+import { fillAbove, written } from "./message-box.js";
 import { conversation } from "./page.js";
 import { bubbleOf, putBack, unanswered } from "./prompt.js";
 
@@ -17,8 +18,15 @@ let letGo = () => {};
 
 function keepDraft() {
   const sent = unanswered();
-  const draft = { text: box().value, sent: sent ? [sent.id, sent.text] : undefined };
-  keep(name, draft.text || draft.sent ? JSON.stringify(draft) : "");
+  const edited = edit();
+  const [text, pasted] = edited ? edited.aside : written();
+  const draft = {
+    text,
+    pasted,
+    sent: sent ? [sent.id, ...sent.parts] : undefined,
+    edit: edited ? [edited.prompt, ...written()] : undefined,
+  };
+  keep(name, Object.values(draft).some(Boolean) ? JSON.stringify(draft) : "");
 }
 
 function begin() {
@@ -48,16 +56,18 @@ function takeIfLeft(other) {
 }
 
 function take(other) {
-  const { text, sent } = JSON.parse(kept(other) ?? "{}");
-  fillAbove(text);
-  if (sent && !bubbleOf(sent[0])) putBack(...sent);
+  const { text, pasted, sent, edit: edited } = JSON.parse(kept(other) ?? "{}");
+  const isLost = sent && !bubbleOf(sent[0]);
+  fillAbove(text, pasted);
+  if (edited && (edited[1] || edited[2] || isLost)) resume(...edited);
+  if (isLost) putBack(...sent);
   keepDraft();
   keep(other, "");
 }
 
 // What was typed for a conversation that is gone stays in the box, which is the new chat's now.
 function moveOn() {
-  fillAbove(unanswered()?.text);
+  fillAbove(...(unanswered()?.parts ?? []));
   keep(name, "");
 }
 

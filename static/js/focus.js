@@ -1,14 +1,17 @@
 // Who pressed a button that goes away keeps their place: Stop and Send take each other's, and Allow
-// and Deny go as soon as they are pressed.
+// and Deny go as soon as they are pressed. With the reply that was chosen of several the others go.
 
 import { OURS } from "./foreign.js";
 import { focusBox } from "./message-box.js";
+import { isStreaming } from "./page.js";
 
 const isNowhere = () => document.activeElement === document.body;
 
+let hasChosen = false;
 let answered = ""; // the id of the tool call that was answered by key
 
 document.addEventListener("click", ({ target, detail: clicks }) => {
+  hasChosen = Boolean(target.closest?.(`.beside-choose${OURS}`));
   const call = target.closest?.(`.tool-answer > button${OURS}`)?.closest(".tool-call");
   if (call) answered = clicks ? "" : call.id;
 });
@@ -16,6 +19,10 @@ document.addEventListener("click", ({ target, detail: clicks }) => {
 document.addEventListener("htmx:after:settle", ({ target, detail }) => {
   const call = answered && detail.newContent.find(({ id }) => id === answered);
   if (call && isNowhere()) call.querySelector("summary").focus({ preventScroll: true });
+  if (hasChosen && target.id === "messages") {
+    hasChosen = false;
+    focusBox();
+  }
   const isEnded = target.matches?.("[data-reply]:not([data-ending=streaming])");
-  if (isEnded && (isNowhere() || document.activeElement?.matches(".stop"))) focusBox();
+  if (isEnded && !isStreaming() && (isNowhere() || document.activeElement?.matches(".stop"))) focusBox();
 });

@@ -26,7 +26,7 @@ document.addEventListener("beforetoggle", ({ target, newState }) => {
 document.addEventListener("toggle", ({ target, newState }) => {
   if (!target.matches(".menu")) return;
   opener?.setAttribute("aria-expanded", newState === "open");
-  if (newState === "open") target.querySelector(ITEMS).focus();
+  if (newState === "open") shownItems(target)[0].focus();
 }, true);
 
 // Below the button or above it, and along its left or right side: where there is more room.
@@ -55,10 +55,12 @@ document.addEventListener("keydown", (event) => {
   if (!menu) return;
   const step = menu.contains(event.target) && STEPS[event.key];
   if (event.key === "Escape") closeMenu();
-  else if (step) step([...menu.querySelectorAll(ITEMS)].filter((item) => item.offsetParent)).focus();
+  else if (step) step(shownItems(menu)).focus();
   else return;
   event.preventDefault(); // or it stopped a reply, too
 }, true);
+
+const shownItems = (menu) => [...menu.querySelectorAll(ITEMS)].filter((item) => item.offsetParent);
 
 const next = (items, step) =>
   items.at((items.indexOf(document.activeElement) + step) % items.length);

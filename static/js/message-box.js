@@ -1,5 +1,6 @@
 // The message box: it grows with its text, a suggestion fills it, and the document is told in
-// `chat:typed` of each change, by whomever.
+// `chat:typed` of each change, by whomever. What is to be sent is in two parts: what was typed, and
+// beside the box what was pasted (pasting.js), which is sent below it.
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focus brings up no keyboard on the screen
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
@@ -9,29 +10,47 @@ const RIGHT_TO_LEFT =
 export const box = () => document.getElementById("message");
 export const form = () => document.getElementById("composer");
 
-export function fill(text) {
-  box().value = text;
-  box().setSelectionRange(text.length, text.length);
+const pasted = () => document.getElementById("pasted-text");
+export const written = () => [box().value, pasted().value];
+export const isEmpty = () => !written().some((part) => part.trim());
+export const joined = (...parts) => parts.filter(Boolean).join("\n\n");
+
+export function fill(typed, besides = "") {
+  box().value = typed;
+  box().setSelectionRange(typed.length, typed.length);
+  attach(besides);
+}
+
+export function attach(text) {
+  pasted().value = text;
+  document.getElementById("pasted").hidden = !text;
+  document.getElementById("pasted-length").textContent = grouped(charactersIn(text));
   changed();
 }
 
 // What was given back takes no place of what was typed meanwhile.
-export function fillAbove(text) {
-  if (text) fill(box().value ? `${text}\n\n${box().value}` : text);
+export function fillAbove(...parts) {
+  if (parts.some(Boolean)) fill(...written().map((part, number) => joined(parts[number], part)));
 }
 
-// Why the text can't be sent; empty where it can. A pair of surrogates is one character, as Python
-// counts.
+// A pair of surrogates is one, as Python counts.
+const charactersIn = (text) =>
+  text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+
+// As toLocaleString("en") would, whose first call stands in the way for longer than all else here.
+const grouped = (number) => `${number}`.replace(/\B(?=(\d{3})+$)/g, ",");
+
+// Why the text can't be sent; empty where it can.
 export function tooLong() {
   const most = Number(box().dataset.mostCharacters);
-  const pairs = box().value.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0;
-  const length = box().value.length - pairs;
+  const length = charactersIn(joined(...written()));
   if (length <= most) return "";
-  const [has, takes] = [length, most].map((number) => number.toLocaleString("en"));
+  const [has, takes] = [length, most].map(grouped);
   return `This has ${has} characters, and ${takes} can be sent at once. Shorten it, or send it in parts.`;
 }
 
 export function focusBox() {
+  if (document.querySelector(".renaming")) return; // a double click opens a chat, too, a moment later
   if (FINE_POINTER.matches) box().focus({ preventScroll: true });
 }
 
@@ -44,7 +63,7 @@ function direct() {
 
 function changed() {
   direct();
-  form().toggleAttribute("data-empty", !box().value.trim());
+  form().toggleAttribute("data-empty", isEmpty());
   if (!GROWS_BY_ITSELF) {
     box().style.height = "auto";
     box().style.height = `${box().scrollHeight}px`;

@@ -14,6 +14,11 @@ export function entriesOf(select) {
   });
 }
 
+export function setIn(select, value) {
+  select.value = value;
+  for (const type of ["input", "change"]) select.dispatchEvent(new Event(type, { bubbles: true }));
+}
+
 // Those that have every word of the query, somewhere; "gpt4" finds "GPT-4" too.
 export function matching(entries, query) {
   const wanted = folded(query).split(/\s+/).filter(Boolean);

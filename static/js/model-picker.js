@@ -1,5 +1,5 @@
 // The model: the one that was picked by hand in what is shown, also where the picker is drawn anew;
-// a new chat starts with the one picked last in this browser.
+// a new chat starts with the one picked last in this browser, unless its project has one of its own.
 
 import { keep, kept } from "./account.js";
 import { conversation } from "./page.js";
@@ -22,7 +22,8 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 });
 
 function choose() {
-  const wanted = picked || (!conversation() && kept("model"));
+  const isPreset = document.querySelector("#model-picker[data-preset]");
+  const wanted = picked || (!conversation() && !isPreset && kept("model"));
   const picker = document.getElementById("model");
   if ([...picker.options].some(({ value }) => value === wanted)) picker.value = wanted;
 }

@@ -1,27 +1,36 @@
-// The models as a list to search in. It opens over the select that they are chosen for, by a click, a
-// touch, Enter, an arrow or a letter on that. What is chosen here is chosen there: the select stays what
-// is sent, and what serves without this script.
+// The models as a list to search in, which model-opener.js opens over the select that they are chosen
+// for: what is chosen here is chosen there, and the select stays what is sent, and what serves without
+// this script. Or it opens beside a button, for what that takes.
 
-import { draw, entriesOf, matching } from "./model-list.js";
+import { draw, entriesOf, matching, setIn } from "./model-list.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focus brings up no keyboard on the screen
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
-const OPENERS = ["Enter", "ArrowDown", "ArrowUp", "F4"];
 
 const sheet = document.getElementById("model-sheet");
 const search = sheet.querySelector("input");
 const list = sheet.querySelector("[role=listbox]");
 const select = () => document.getElementById("model");
-const isOpen = () => sheet.matches(":popover-open");
+export const isOpen = () => sheet.matches(":popover-open");
 
+let asked = null; // who wants a model besides the select: {anchor, chosen, take}
 let entries = [];
 let rows = [];
 let active = 0; // of the rows
 
-function open(query = "") {
-  const { left, bottom } = select().getBoundingClientRect();
-  sheet.style.setProperty("--picker-left", `${left}px`);
-  sheet.style.setProperty("--picker-bottom", `${bottom}px`);
+export function openFor(anchor, chosen, take) {
+  asked = { anchor, chosen, take };
+  open();
+}
+
+const opener = () => asked?.anchor ?? select();
+const chosen = () => asked?.chosen ?? select().value;
+
+export function open(query = "") {
+  const box = opener().getBoundingClientRect();
+  sheet.classList.toggle("asked", asked !== null);
+  sheet.classList.toggle("above", box.bottom > document.documentElement.clientHeight / 2);
+  for (const side of ["top", "left", "bottom"]) sheet.style.setProperty(`--picker-${side}`, `${box[side]}px`);
   entries = entriesOf(select());
   search.value = query;
   list.replaceChildren(); // what was shown last need not be laid out again
@@ -32,12 +41,12 @@ function open(query = "") {
 
 function show() {
   const found = matching(entries, search.value);
-  rows = draw(list, found, select().value);
+  rows = draw(list, found, chosen());
   sheet.querySelector(".model-none").hidden = found.length > 0;
   const count = found.length === 1 ? "1 model" : `${found.length} models`;
   sheet.querySelector("[role=status]").textContent = search.value && count;
-  const chosen = rows.findIndex(({ ariaSelected }) => ariaSelected === "true");
-  activate(search.value ? 0 : Math.max(chosen, 0), "center");
+  const first = rows.findIndex(({ ariaSelected }) => ariaSelected === "true");
+  activate(search.value ? 0 : Math.max(first, 0), "center");
 }
 
 function activate(number, block = "nearest") {
@@ -48,37 +57,27 @@ function activate(number, block = "nearest") {
   for (const element of [search, list]) element.setAttribute("aria-activedescendant", row?.id ?? "");
 }
 
-function close() {
+// Who typed that much, and Enter, before the list was there sees no list.
+export function chooseFirst(query) {
+  const [first] = matching(entriesOf(select()), query);
+  if (first) setIn(select(), first.value);
+}
+
+export function close() {
+  opener().focus({ preventScroll: true });
   sheet.hidePopover();
-  select().focus({ preventScroll: true });
 }
 
 function choose(row) {
+  const { take } = asked ?? {};
   close();
-  select().value = row.dataset.value;
-  for (const type of ["input", "change"]) select().dispatchEvent(new Event(type, { bubbles: true }));
+  if (take) take(row.dataset.value);
+  else setIn(select(), row.dataset.value);
 }
-
-// Not the browser's own list.
-for (const type of ["mousedown", "touchend"]) {
-  document.addEventListener(type, (event) => {
-    if (event.target !== select() || event.button) return;
-    event.preventDefault();
-    isOpen() ? close() : open();
-  });
-}
-
-document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
-  if (target !== select() || event.ctrlKey || event.metaKey || event.isComposing) return;
-  if (key.length > 1 && !OPENERS.includes(key)) return;
-  event.preventDefault();
-  open(key.length > 1 ? "" : key.trim());
-});
 
 sheet.addEventListener("keydown", (event) => {
   const { key } = event;
-  if (event.isComposing) return;
+  if (event.isComposing || event.target.matches("button")) return;
   if (key in STEPS) activate(active + STEPS[key]);
   else if (key === "Enter") rows[active] && choose(rows[active]);
   else if (key === "Escape") close(); // and does not stop the reply
@@ -90,11 +89,12 @@ search.addEventListener("input", show);
 list.addEventListener("click", ({ target }) => {
   if (target.closest(".model-row")) choose(target.closest(".model-row"));
 });
+sheet.addEventListener("toggle", ({ newState }) => {
+  if (newState === "closed") asked = null;
+});
 sheet.addEventListener("focusout", ({ relatedTarget }) => {
   if (isOpen() && !sheet.contains(relatedTarget)) sheet.hidePopover();
 });
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.id !== "model-picker" || !isOpen()) return;
-  entries = entriesOf(select());
-  show();
+  if (target.id === "model-picker" && isOpen()) show((entries = entriesOf(select())));
 });

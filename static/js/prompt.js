@@ -4,7 +4,9 @@
 
 import { sendAgain, takesMessages } from "./htmx-socket.js";
 import { newId } from "./ids.js";
-import { box, fill, fillAbove, focusBox, form, tooLong } from "./message-box.js";
+import {
+  box, fill, fillAbove, focusBox, form, isEmpty, joined, tooLong, written,
+} from "./message-box.js";
 import { CLOSE, isStreaming, say } from "./page.js";
 
 // Close codes after which no answer comes.
@@ -12,7 +14,7 @@ const GIVES_BACK = [
   CLOSE.TOO_LARGE, CLOSE.SIGNED_OUT, CLOSE.DEACTIVATED, CLOSE.TOO_MANY_TABS,
 ];
 
-let pending = null; // the prompt that was sent and is not answered yet: {id, text, message}
+let pending = null; // the prompt that was sent and is not answered yet: {id, text, parts, message}
 let doubtful = null; // one that came back to the box, and that the server may have: {id, text}
 
 export const unanswered = () => pending;
@@ -20,7 +22,7 @@ export const bubbleOf = (id) => document.getElementById(`m-${id}`);
 
 document.addEventListener("submit", (event) => {
   if (event.target !== form()) return;
-  const isReady = box().value.trim() && !isStreaming() && !pending && takesMessages();
+  const isReady = !isEmpty() && !isStreaming() && !pending && takesMessages();
   if (isReady && !tooLong()) return;
   if (isReady) say(tooLong());
   event.preventDefault();
@@ -28,11 +30,13 @@ document.addEventListener("submit", (event) => {
 }, true);
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message } }) => {
-  const { action, message: text } = message.values;
-  if (action !== "prompt") return;
+  const { action } = message.values;
+  if (action !== "prompt" && action !== "edit") return;
+  const parts = written();
+  const text = joined(...parts);
   const id = text === doubtful?.text ? doubtful.id : newId();
-  message.values.prompt = id;
-  pending = { id, text, message };
+  Object.assign(message.values, { prompt: id, message: text });
+  pending = { id, text, parts, message };
   say("");
   drawBubble();
   fill("");
@@ -78,17 +82,17 @@ document.addEventListener("htmx:ws:close", ({ detail: { code } }) => {
 });
 
 function giveBack() {
-  const { id, text } = pending;
+  const { id, parts } = pending;
   pending = null;
   bubbleOf(id)?.remove();
-  putBack(id, text);
+  putBack(id, ...parts);
   box().focus();
 }
 
 // To the box; sent again as it was, it is stored once.
-export function putBack(id, text) {
-  doubtful = { id, text };
-  fillAbove(text);
+export function putBack(id, ...parts) {
+  doubtful = { id, text: joined(...parts) };
+  fillAbove(...parts);
 }
 
 document.addEventListener("chat:shown", () => {

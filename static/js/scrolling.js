@@ -7,7 +7,10 @@ let scroller = null;
 let isPinned = true;
 let lastTop = 0;
 
+// Whether the thread's end is on the page at all.
+const hasEnd = () => !document.querySelector("#messages > .later");
 const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+const isAtEnd = (near) => distance() < near && hasEnd();
 
 const resized = new ResizeObserver(() => {
   if (isPinned) toEnd();
@@ -27,17 +30,19 @@ document.addEventListener("chat:shown", () => {
 });
 
 document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
-  if (["prompt", "continue", "retry"].includes(detail.message.values.action)) isPinned = true;
+  if (["prompt", "edit", "continue", "retry"].includes(detail.message.values.action)) isPinned = true;
 });
 
 document.addEventListener("click", ({ target }) => {
-  if (target.closest?.("[data-to-latest]")) toEnd();
+  if (!target.closest?.("[data-to-latest]")) return;
+  if (hasEnd()) toEnd();
+  else document.querySelector("a[data-newest]").click();
 });
 
 function scrolled() {
   const top = scroller.scrollTop;
-  if (top < lastTop) isPinned = distance() < 1;
-  else if (distance() < NEAR) isPinned = true;
+  if (top < lastTop) isPinned = isAtEnd(1);
+  else if (isAtEnd(NEAR)) isPinned = true;
   lastTop = top;
   drawButton();
 }
@@ -52,11 +57,11 @@ function toEnd() {
 // Moves the thread by as many pixels, for who wants to see another place of it.
 export function scrollBy(pixels) {
   scroller.scrollTop += pixels;
-  isPinned = distance() < 1;
+  isPinned = isAtEnd(1);
 }
 
 function drawButton() {
   const button = document.querySelector("[data-to-latest]");
-  const isHidden = isPinned || distance() < NEAR;
+  const isHidden = isPinned || isAtEnd(NEAR);
   if (button.hidden !== isHidden) button.hidden = isHidden;
 }

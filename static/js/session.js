@@ -2,7 +2,7 @@
 // undefined where it does not answer.
 
 export async function isSignedIn() {
-  const list = document.getElementById("conversations").getAttribute("hx-get");
+  const list = document.getElementById("lists").getAttribute("hx-get");
   const answer = await fetch(list, { redirect: "manual" }).catch(() => null);
   if (answer?.ok) return true;
   if (answer?.type === "opaqueredirect") return false;

@@ -1,24 +1,25 @@
-// From one reply to the next of the same prompt, which is another page of the conversation: the
-// control stays under the pointer, and focused.
+// From one reply to the next of the same prompt, or from one version of a prompt to the next, with what
+// follows it: the control stays under the
+// pointer, and focused.
 
 import { OURS } from "./foreign.js";
 import { scrollBy } from "./scrolling.js";
 
-let step = null; // {reply, label, top}: where to, by which link, and how far down that stood
+let step = null; // {message, label, top}: where to, by which button, and how far down that stood
 
 document.addEventListener("click", ({ target }) => {
-  const link = target.closest?.(`.siblings${OURS} > a`);
-  if (!link) return;
-  const reply = new URL(link.href).searchParams.get("reply");
-  step = { reply, label: link.ariaLabel, top: link.getBoundingClientRect().top };
+  const button = target.closest?.(`.siblings${OURS} > button`);
+  if (!button) return;
+  const { message } = JSON.parse(button.getAttribute("hx-vals"));
+  step = { message, label: button.ariaLabel, top: button.getBoundingClientRect().top };
 });
 
-document.addEventListener("chat:shown", () => {
-  const nav = step && document.querySelector(`[data-reply="${step.reply}"] .siblings${OURS}`);
-  if (nav) {
-    const link = nav.querySelector(`[aria-label="${step.label}"]`) ?? nav.querySelector("a");
-    link.focus({ preventScroll: true });
-    scrollBy(link.getBoundingClientRect().top - step.top);
-  }
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.id !== "messages" || !step) return;
+  const group = document.querySelector(`:is(#reply-${step.message}, #m-${step.message}) .siblings${OURS}`);
+  if (!group) return;
+  const button = group.querySelector(`[aria-label="${step.label}"]:enabled`) ?? group.querySelector(":enabled");
+  button.focus({ preventScroll: true });
+  scrollBy(button.getBoundingClientRect().top - step.top);
   step = null;
 });

@@ -28,6 +28,10 @@ function toggle() {
   document.querySelector(target).focus();
 }
 
+export function show() {
+  if (!isOpen()) toggle();
+}
+
 function remember(state) {
   document.cookie = `sidebar=${state}; path=/; max-age=${YEAR}; samesite=lax`;
 }
@@ -39,7 +43,7 @@ document.addEventListener("click", ({ target }) => {
 
 // By what lies over it: a menu, a dialog.
 const isTakenByOther = (event) =>
-  event.defaultPrevented || document.querySelector(":modal, :popover-open");
+  event.defaultPrevented || document.querySelector(":modal, :popover-open, .renaming, [data-selecting]");
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !PHONE.matches || !isOpen() || isTakenByOther(event)) return;

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from chatapp.accounts.setup_link import is_setup_token, setup_token
-from chatapp.models import User
-from tests.conftest import PASSWORD
+from chatapp.models import Device, User
+from tests.conftest import PASSWORD, signed_in
 from tests.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -142,3 +142,25 @@ def test_signing_out_takes_a_post(alices: Client) -> None:
     assert alices.get("/").status_code == 200
     assert alices.post("/accounts/logout/").headers["location"] == "/accounts/login/"
     assert alices.get("/").status_code == 302
+
+
+def test_who_is_signed_in_elsewhere_signs_out_there(alice: User, bob: User) -> None:
+    here, phone, laptop, bobs = (signed_in(one) for one in (alice, alice, alice, bob))
+    for client in (here, phone, laptop, bobs):
+        client.get("/help/", headers={"User-Agent": "<i>Firefox/9 Linux"})
+    page = here.get("/accounts/devices/").text
+    assert (page.count("Firefox on Linux ("), page.count("<i>")) == (1, 0)
+    first, second, theirs = (
+        Device.objects.get(session_key=client.session.session_key)
+        for client in (phone, laptop, bobs)
+    )
+    own = Device.objects.get(session_key=here.session.session_key)
+    for not_another in (theirs.pk, own.pk):
+        here.post("/accounts/devices/", {"device": not_another})
+    here.post("/accounts/devices/", {"device": first.pk})
+    seen = [one.get("/help/").status_code for one in (here, phone, laptop, bobs)]
+    assert seen == [200, 302, 200, 200]
+    here.post("/accounts/devices/")
+    seen = [one.get("/help/").status_code for one in (here, laptop, bobs)]
+    assert seen == [200, 302, 200]
+    assert not Device.objects.filter(pk=second.pk).exists()

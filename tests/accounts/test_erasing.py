@@ -1,6 +1,7 @@
 """A person is erased: no word of theirs stays, whatever they did, and nobody else loses one."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,7 +22,8 @@ from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import worker
 from tests.conftest import PASSWORD
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.stored import answered, end, reply_of
+from tests.present import present
+from tests.stored import MODEL, answered, end, reply_of
 from tests.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,9 +45,9 @@ def carol(connected: Upstream) -> User:
 def write(person: User, upstream: Upstream, word: str) -> Conversation:
     """A conversation with two branches and an image, that has the word everywhere."""
     conversation = person.conversations.create(title=f"Of {word}")
-    prompt, first = conversation.ask(uuid4(), f"ask {word}", None, upstream, f"m-{word}", uuid4())
+    prompt, first = conversation.ask(uuid4(), f"ask {word}", None, upstream, MODEL, uuid4())
     end(first, reply_of(f"answer {word}", f"thought {word}"))
-    other = conversation.answer(prompt, upstream, f"m-{word}", uuid4())
+    other = conversation.answer(prompt, upstream, MODEL, uuid4())
     end(other, reply_of(f"other {word}"), Ending.STOPPED)
     image = b"GIF89a" + word.encode()
     ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=image)
@@ -76,7 +78,7 @@ def test_no_word_of_theirs_stays_in_any_table(
     sign_in(carol.username)
     olives = sign_in("olive")
     olives.post(f"{PEOPLE}{carol.pk}/change/", {"username": carol.username, "first_name": "C"})
-    assert everything().count(CANARY) > 12
+    assert everything().count(CANARY) > 10
     before = everything().count("sparrow")
     answer = olives.post(f"{PEOPLE}{carol.pk}/delete/", {"post": "yes"})
     assert answer.status_code == 302
@@ -124,6 +126,19 @@ async def test_what_runs_for_them_ends_and_their_tabs_close(
     assert CANARY not in await sync_to_async(everything)()
 
 
+async def test_what_runs_for_them_is_booked_without_them(
+    tab: Tab, alice: User, olive: User, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half an answer"), Stall())
+    reply = await tab.ask("Where?")
+    await tab.until("Half an answer")
+    await sync_to_async(erase)([alice])
+    await worker().until_saved()
+    booked = await Usage.objects.aget()
+    assert (booked.pk, booked.user_id, booked.upstream_name) == (reply, None, "Fake")
+    assert present(booked.total_tokens) > 0
+
+
 async def test_no_text_of_theirs_is_kept_rendered(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,15 +175,16 @@ def test_ten_thousand_messages_go_in_short_transactions(
     steps: list[int] = []
     erase_some = Conversation.erase_newest
 
-    def counted(self: Conversation) -> int:
+    def counted(self: Conversation) -> Counter[str]:
         assert not connection.in_atomic_block
-        steps.append(erase_some(self))
-        return steps[-1]
+        rows = erase_some(self)
+        steps.append(rows["chatapp.Message"])
+        return rows
 
     monkeypatch.setattr(Conversation, "erase_newest", counted)
     erase([alice])
     assert steps == [500] * 20 + [0]
-    assert not Usage.objects.exists()
+    assert Usage.objects.filter(user=None).count() == 10_000
 
 
 def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:

@@ -37,7 +37,7 @@ ARGUMENTS = [
     # A page that a test has changed on its way may still open its socket on this machine.
     "--disable-features=LocalNetworkAccessChecks",
 ]
-WAIT_MS = 10_000
+WAIT_MS = 60_000
 # What Chromium and htmx say of what could not be reached.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 

@@ -23,6 +23,9 @@ from tests.fake_upstream import (
     usage,
 )
 from tests.live import PASSWORD, ROOT, Server, Site
+from tests.long_thread import stored_for
+
+pytestmark = pytest.mark.any_database
 
 AXE = (ROOT / "tests/vendor/axe-core-4.14.1/axe.min.js").read_text()
 WIDTHS = {"wide": 1280, "narrow": 390}
@@ -207,6 +210,22 @@ def test_a_long_reply_scrolled_away_from_its_end(tab: Tab, upstream: FakeUpstrea
     expect_accessible(tab.page)
 
 
+@pytest.mark.parametrize("at", [None, 10, 15])
+def test_a_part_of_a_long_conversation_and_its_outline(
+    desk: Desk, server: Server, at: int | None
+) -> None:
+    assert desk.person
+    long = stored_for(server, desk.person, 210)
+    tab = desk.open(long.path if at is None else f"{long.path}?at={long.id(at)}")
+    tab.page.route("**/earlier/**", lambda route: route.abort())
+    desk.expect_error("ERR_FAILED|htmx:error|Failed to fetch")
+    tab.page.locator("#scroller").evaluate("scroller => { scroller.scrollTop = 0 }")
+    expect_accessible(tab.page)
+    tab.page.get_by_role("button", name="Outline").click()
+    expect(tab.page.get_by_role("dialog").get_by_role("link").first).to_be_visible()
+    expect_accessible(tab.page)
+
+
 # ---- what opens
 
 
@@ -222,14 +241,37 @@ def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
     hello.page.get_by_role("button", name="Account").click()
     expect_accessible(hello.page)
     hello.page.get_by_role("button", name="Keyboard shortcuts").click()
+    expect(hello.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     expect_accessible(hello.page)
 
 
-@pytest.mark.parametrize("item", ["", "Rename", "Delete"])
-def test_the_menu_of_a_conversation_and_its_dialogs(hello: Tab, item: str) -> None:
+@pytest.mark.parametrize("item", ["", "Rename", "Pin", "Move to…", "Select", "Delete"])
+def test_the_menu_of_a_conversation_and_what_it_opens(hello: Tab, item: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
     if item:
         hello.page.get_by_role("menuitem", name=item).click()
+    expect_accessible(hello.page)
+
+
+@pytest.mark.parametrize("shelf", ["Archive", "Trash"])
+def test_the_sidebars_other_lists(hello: Tab, shelf: str) -> None:
+    hello.page.get_by_role("button", name="Options for Hello").click()
+    item = {"Archive": "Archive", "Trash": "Delete"}[shelf]
+    hello.page.get_by_role("menuitem", name=item).click()
+    hello.page.get_by_role("button", name="Account").click()
+    hello.page.get_by_role("button", name=shelf, exact=True).click()
+    expect(hello.page.locator(".conversation")).to_have_count(1)
+    expect_accessible(hello.page)
+
+
+def test_a_project_and_its_settings(hello: Tab) -> None:
+    hello.page.get_by_role("button", name="New project").click()
+    expect_accessible(hello.page)
+    hello.page.get_by_role("textbox", name="Name").fill("Work")
+    hello.page.keyboard.press("Enter")
+    expect(hello.page.get_by_role("heading", name="Work", level=2)).to_be_visible()
+    expect_accessible(hello.page)
+    hello.page.get_by_role("button", name="Settings of the project").click()
     expect_accessible(hello.page)
 
 
@@ -272,6 +314,7 @@ ADMIN = {
     "a new upstream": "/admin/chatapp/upstream/add/",
     "an upstream": "/admin/chatapp/upstream/1/change/",
     "a new tool server": "/admin/chatapp/toolserver/add/",
+    "the installation": "/admin/chatapp/installation/1/change/",
     "conversations": "/admin/chatapp/conversation/",
 }
 
@@ -286,6 +329,25 @@ def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
         page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Name:")).to_be_visible()
     return page
+
+
+def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) -> None:
+    olive.goto(f"{server.url}/people/?q={site.person().username}")
+    olive.locator("tbody th a").first.click()
+    olive.get_by_label("Reason").fill("A matter")
+    olive.get_by_role("button", name="Set a legal hold").click()
+    expect(olive.get_by_text("The legal hold is set")).to_be_visible()
+    expect_accessible(olive)
+    olive.get_by_role("link", name="Delete…").click()
+    expect(olive.get_by_text("A legal hold keeps what is theirs")).to_be_visible()
+    expect_accessible(olive)
+    olive.get_by_role("link", name="Back", exact=True).click()
+    olive.get_by_role("button", name="End the legal hold of").click()
+    expect(olive.get_by_text("The legal hold has ended.")).to_be_visible()
+    olive.get_by_role("link", name="Delete…").click()
+    olive.get_by_role("button", name="Delete for good").click()
+    expect(olive.get_by_role("heading", name="was deleted", level=1)).to_be_visible()
+    expect_accessible(olive)
 
 
 @pytest.mark.parametrize("name", ADMIN)
@@ -312,3 +374,15 @@ def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/admin/chatapp/conversation/")
     olive.locator("#result_list tbody th a").first.click()
     expect_accessible(olive)
+
+
+def test_the_policy_of_reviews(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/policy/")
+    expect_accessible(olive)
+    olive.get_by_label("Reviewers may read flagged chats").check()
+    olive.get_by_role("button", name="Set the policy").click()
+    expect(olive.get_by_role("cell", name="Reviewers may read flagged chats")).to_be_visible()
+    expect_accessible(olive)
+    olive.get_by_label("Reviewers may read every chat").check()
+    olive.get_by_role("button", name="Set the policy").click()
+    expect(olive.get_by_role("row")).to_have_count(4)

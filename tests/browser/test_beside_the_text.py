@@ -20,6 +20,8 @@ from tests.fake_upstream import (
     usage,
 )
 
+pytestmark = pytest.mark.any_database
+
 
 def png(width: int, height: int) -> str:
     """A data URL of a grey picture that is not packed, so that it is large."""

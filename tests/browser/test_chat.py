@@ -178,7 +178,7 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
     expect(tab.page.locator("article")).to_have_count(0)
     tab.ask("The second one")
     expect(tab.answer).to_contain_text("Half of")
-    running = tab.sidebar.locator("li[data-running]")
+    running = tab.sidebar.locator("li:has(.running)")
     tab.sidebar.get_by_role("link", name="The first one").click()
     expect(tab.answer).to_have_text("Packets in flight")
     expect(running).to_contain_text("The second one")

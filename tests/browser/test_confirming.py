@@ -1,9 +1,12 @@
 """What matters asks for the password again, in a real browser."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
-from tests.live import PASSWORD, Server, Site, run
+from tests.live import PASSWORD, Server, Site
+
+pytestmark = pytest.mark.any_database
 
 ADD = "/admin/chatapp/toolserver/add/"
 POST = """
@@ -16,7 +19,6 @@ async ([path, fields, mark]) => {
 }
 """
 LONG_AGO = """
-import django; django.setup()
 from django.contrib.sessions.backends.db import SessionStore
 session = SessionStore({key!r})
 for record in session.get("account_authentication_methods", []):
@@ -36,7 +38,7 @@ FIELDS = {
 def test_an_administrator_is_asked_once_and_goes_on(
     site: Site, server: Server, sit_down: SitDown
 ) -> None:
-    run(server.environment, "-c", LONG_AGO.format(key=site.olive.session))
+    server.run(LONG_AGO.format(key=site.olive.session))
     desk = sit_down(site.olive)
     page = desk.context.new_page()
     page.goto(desk.url + ADD)
@@ -71,7 +73,7 @@ def test_what_was_typed_is_kept_where_the_password_is_wanted_anew(
     page.get_by_role("button", name="Confirm").click()
     page.get_by_label("Name:").fill("kept-wiki")
     page.get_by_label("URL:").fill("http://127.0.0.1:1/mcp")
-    run(server.environment, "-c", LONG_AGO.format(key=site.olive.session))
+    server.run(LONG_AGO.format(key=site.olive.session))
     save = page.get_by_role("button", name="Save", exact=True)
     save.click()
     expect(page.get_by_text("Your password was asked for too long ago")).to_be_visible()

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Route, WebSocket, expect
 
@@ -11,6 +12,10 @@ from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish,
 from tests.line import Line
 from tests.live import Person
 from tests.program import WAIT_SECONDS
+
+pytestmark = pytest.mark.any_database
+
+AT_ONCE_MS = 3000  # sooner than a silent network is noticed
 
 
 def test_after_a_loss_every_word_is_there_once(
@@ -248,10 +253,10 @@ def test_offline_and_online_count_at_once(
     tab = desk.open()
     line.hush()
     desk.context.set_offline(True)
-    expect(tab.connection).to_contain_text("Connection lost", timeout=1000)
+    expect(tab.connection).to_contain_text("Connection lost", timeout=AT_ONCE_MS)
     line.mend()
     desk.context.set_offline(False)
-    expect(tab.connection).to_be_hidden(timeout=1000)
+    expect(tab.connection).to_be_hidden(timeout=AT_ONCE_MS)
     tab.until_connected()
 
 

@@ -6,6 +6,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, Tab
 from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, reasoning, role, usage
 
+pytestmark = pytest.mark.any_database
+
 CODE = "if a:\n\n    b = '  '  \n\tc\n\n"
 MARKDOWN = (
     "# Roots\n\n1. $\\sqrt{b^2 - 4ac}$ of\n2. *it*, __and__ `x`\n\n- [x] done\n\n"

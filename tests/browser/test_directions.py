@@ -1,9 +1,12 @@
 """Text that runs from right to left does so, wherever a person or a model wrote it."""
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
+
+pytestmark = pytest.mark.any_database
 
 HEBREW, ARABIC = "שלום עולם", "مرحبا بالعالم"
 ANSWER = (

@@ -26,20 +26,18 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site, run
+from tests.live import Person, Server, Site
 from tests.security.payloads import SETS, TOOL_SERVER
+
+pytestmark = pytest.mark.any_database
 
 AT_ONCE = 60  # payloads in one reply
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
 EQUIP = """
-import django
-django.setup()
 from chatapp.models import ToolServer
 ToolServer.objects.create(name="test", transport="stdio", command={command!r})
 """
 COUNT_TOOL_SERVERS = """
-import django
-django.setup()
 from chatapp.models import ToolServer
 print(ToolServer.objects.count())
 """
@@ -55,10 +53,12 @@ FOREIGN_ELEMENTS = """
 def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
     """A server with one tool server, whose tools ask first."""
     with site.server(
-        OPENAI_BASE_URL=package_upstream.base_url, OPENAI_API_KEY="sk-very-secret"
+        OPENAI_BASE_URL=package_upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        DJANGO_SETTINGS_MODULE="tests.browser.patient",
     ) as server:
         command = f"{sys.executable} -m tests.tools.server stdio"
-        run(server.environment, "-c", EQUIP.format(command=command))
+        server.run(EQUIP.format(command=command))
         yield server
 
 
@@ -163,7 +163,7 @@ def test_a_reply_on_an_administrators_screen_makes_no_tool_server(
         tab.ask(attack)
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
     tab.reload()
-    assert run(equipped.environment, "-c", COUNT_TOOL_SERVERS).stdout.strip() == "1"
+    assert equipped.run(COUNT_TOOL_SERVERS).strip() == "1"
     witness.check(tab.page)
 
 

@@ -1,9 +1,12 @@
 """Formulas as they are drawn: by the app's own font, whatever fonts the host has."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish, role
+
+pytestmark = pytest.mark.any_database
 
 ROOT = r"$$x = \frac{-b \pm \sqrt{b^2-4ac}}{2a}$$"
 MATRIX = r"$$A = \begin{pmatrix}a&b\\c&d\\e&f\end{pmatrix}$$"

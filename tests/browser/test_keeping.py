@@ -3,10 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, Tab
 from tests.browser.test_moving_on import Held
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.live import Person
 
 POST = """async ([path, fields]) => {
   const csrfmiddlewaretoken = document.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -27,6 +26,11 @@ def post(page: Page, path: str, **fields: str) -> None:
     assert page.evaluate(POST, [path, fields]) == 200
 
 
+def trash(page: Page, path: str) -> None:
+    pk = path.split("/")[2]
+    post(page, "/conversations/change/", action="trash", ids=pk)
+
+
 def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> None:
     beside, same = desk.open(), desk.open(sky)
     title = "<b>Skies</b>, 'quoted' & more"
@@ -37,29 +41,6 @@ def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> No
     for one in (tab, same, beside):
         expect(one.sidebar.get_by_role("link", name=title)).to_be_visible()
     expect(beside.page.locator("#title")).to_have_text("New chat")
-
-
-@pytest.mark.parametrize("item", ["Rename", "Delete"])
-def test_the_dialogs_do_nothing_to_what_is_anothers(
-    desk: Desk, tab: Tab, sky: str, sit_down: SitDown, bob: Person, item: str
-) -> None:
-    desk.expect_error("404")
-    bobs = sit_down(bob).open()
-    bobs.ask("A secret of mine")
-    bobs.expect_ending("complete")
-    options = tab.page.get_by_role("button", name="Options for Why is the sky blue?")
-    options.evaluate("(button, url) => { button.dataset.url = url }", f"/c/{path_of(bobs)}")
-    options.click()
-    tab.page.get_by_role("menuitem", name=item).click()
-    dialog = tab.page.get_by_role("dialog")
-    if item == "Rename":
-        dialog.get_by_role("textbox", name="Title").fill("Mine now")
-    dialog.get_by_role("button", name=item).click()
-    expect(dialog.get_by_role("alert")).to_have_text("This conversation is not here any more.")
-    bobs.reload()
-    expect(bobs.page.locator("#title")).to_have_text("A secret of mine")
-    expect(bobs.page.locator("article")).to_have_count(1)
-    expect(tab.page.locator("#title")).to_have_text("Why is the sky blue?")
 
 
 def path_of(tab: Tab) -> str:
@@ -73,7 +54,7 @@ def test_a_deleted_one_makes_way_for_a_new_chat_in_every_tab(
     beside, same = desk.open(), desk.open(sky)
     beside.message.fill("typed for a new chat")
     same.message.fill("typed for the sky")
-    post(tab.page, f"{sky}delete/")
+    trash(tab.page, sky)
     for one in (tab, same):
         expect(one.page.locator("#title")).to_have_text("New chat")
         expect(one.page.locator("#messages > *")).to_have_count(0)
@@ -101,7 +82,7 @@ def test_one_that_streams_is_closed_at_its_upstream(
     expect(tab.answer).to_have_text("Half a reply")
     request = upstream.chat_requests[0]
     beside = desk.open()
-    post(beside.page, f"/c/{path_of(tab)}delete/")
+    trash(beside.page, f"/c/{path_of(tab)}")
     assert request.wait_for_close().was_streaming
     expect(tab.page.locator("#messages > *")).to_have_count(0)
     expect(tab.stop).to_be_hidden()
@@ -110,7 +91,7 @@ def test_one_that_streams_is_closed_at_its_upstream(
 def test_a_tab_that_has_moved_on_keeps_what_it_shows(held: Held, tab: Tab, sky: str) -> None:
     frames: list[str | bytes] = []
     held.frames = frames
-    post(tab.page, f"{sky}delete/")
+    trash(tab.page, sky)
     while not any("data-gone" in str(frame) for frame in frames):
         tab.page.wait_for_timeout(20)
     tab.page.get_by_role("link", name="New chat").click()

@@ -7,6 +7,8 @@ from tests.browser.conftest import WAIT_MS, Desk, Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.live import Person, Server
 
+pytestmark = pytest.mark.any_database
+
 ROW = 40  # px
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
 IME = """({ key, keyCode, isComposing }) => document.getElementById("message").dispatchEvent(

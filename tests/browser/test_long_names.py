@@ -10,7 +10,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import SitDown, Tab
 from tests.browser.test_tools_and_choices import call
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import PASSWORD, Person, Server, Site, run
+from tests.live import PASSWORD, Person, Server, Site
+
+pytestmark = pytest.mark.any_database
 
 MARKUP = "<img/src=x/onerror=alert(1)><b/hx-get='/'/hx-trigger=load>"
 BACKWARDS = "\u202e\u05e9\u05dc\u05d5\u05dd"
@@ -20,8 +22,6 @@ LISTED = [
     {"id": BACKWARDS * 30},
 ]
 NAME = """
-import django
-django.setup()
 from chatapp.models import Conversation, Suggestion, ToolServer, Upstream, User
 
 markup, backwards = {markup!r}, {backwards!r}
@@ -83,10 +83,15 @@ def gateway() -> Iterator[FakeUpstream]:
 def named(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
     """A server on which whoever could name a thing did their worst."""
     person = site.person()
-    with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
+    own = site.server(
+        OPENAI_BASE_URL=gateway.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        DJANGO_SETTINGS_MODULE="tests.browser.patient",
+    )
+    with own as server:
         command = f"{sys.executable} -m tests.tools.server stdio"
         words = {"markup": MARKUP, "backwards": BACKWARDS, "command": command}
-        run(server.environment, "-c", NAME.format(person=person.username, **words))
+        server.run(NAME.format(person=person.username, **words))
         yield server, person
 
 
@@ -163,8 +168,6 @@ ADMINISTRATION = (
     *("conversation/", "conversation/{conversation}/change/"),
 )  # fmt: skip
 KEYS = """
-import django
-django.setup()
 from chatapp.models import Conversation, Upstream, User
 print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 100).pk,
       Conversation.objects.order_by("updated_at").last().pk)
@@ -173,7 +176,7 @@ print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 1
 
 def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
     server, _person = named
-    printed = run(server.environment, "-c", KEYS).stdout.split()
+    printed = server.run(KEYS).split()
     keys = dict(zip(("user", "upstream", "conversation"), printed, strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
     page = desk.context.new_page()

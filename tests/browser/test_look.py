@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish
 from tests.live import Site
+
+pytestmark = pytest.mark.any_database
 
 LONG = "\n\n".join(f"Paragraph {number} of a long reply." for number in range(80))
 WIDE = f"```python\nprint({'1 + ' * 80}1)\n```\n\n" + "| a | b |\n|-|-|\n| 1 | 2 |\n"
@@ -43,7 +46,7 @@ def test_an_administrator_is_told_what_to_do_first(sit_down: SitDown, site: Site
         olives = sit_down(site.olive, url=server.url)
         page = olives.open().page
         page.get_by_role("link", name="Connect a gateway").click()
-        expect(page).to_have_url(re.compile(r"upstream(/|%2F)add"))
+        expect(page).to_have_url(re.compile(r"upstreams(/|%2F)new"))
         page.close()
         alices = sit_down(site.person(), url=server.url).open()
         expect(alices.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)

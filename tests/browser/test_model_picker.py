@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from statistics import median
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Stall, role
-from tests.live import Person, Server, Site, run
+from tests.live import Person, Server, Site
+
+pytestmark = pytest.mark.any_database
 
 LONG = "a-model-whose-name-nobody-can-read-" * 5
 OPENING_MS = 50.0
@@ -36,8 +38,6 @@ OPEN = """() => new Promise((resolve) => {
   });
 })"""
 NAME = """
-import django
-django.setup()
 from chatapp.models import Upstream
 
 Upstream.objects.create(
@@ -57,7 +57,7 @@ def gateway() -> Iterator[FakeUpstream]:
 def offering(site: Site, gateway: FakeUpstream) -> Iterator[Server]:
     """A server with 118 models of one gateway, and two of another, named by an administrator."""
     with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
-        run(server.environment, "-c", NAME.format(url=gateway.base_url))
+        server.run(NAME.format(url=gateway.base_url))
         yield server
 
 
@@ -123,6 +123,7 @@ def test_escape_closes_the_list_and_leaves_all_as_it_was(tab: Tab, picker: Locat
     tab.page.keyboard.press("Enter")  # there is nothing to choose
     picker.focus()
     tab.page.keyboard.press("ArrowDown")
+    expect(sheet(tab)).to_be_visible()
     tab.page.keyboard.press("ArrowDown")
     tab.page.keyboard.press("Escape")
     expect(sheet(tab)).to_be_hidden()
@@ -226,6 +227,7 @@ def test_a_reply_names_its_model_as_the_picker_does(
     picker.click()
     tab.page.keyboard.type(searched)
     tab.page.keyboard.press("Enter")
+    expect(picker).to_have_value(re.compile(f"/{id}$"))
     gateway.script(role(), Stall())
     tab.ask("Hello")
     expect(tab.reply.locator(".waiting")).to_contain_text(f"Waiting for {name}…")
@@ -236,3 +238,36 @@ def test_a_reply_names_its_model_as_the_picker_does(
         about = tab.reply.locator(".about dd").first
         expect(about).to_have_text(re.compile(rf"^\s*{name} \({id}\) at \w+"))
         tab.reload()
+
+
+def test_what_is_typed_before_the_list_is_there_chooses_too(
+    desk: Desk, tab: Tab, picker: Locator
+) -> None:
+    """It went into the message box, and Enter sent it; or the list took the focus from there."""
+    late: list[Route] = []
+    desk.context.route(re.compile("/model-sheet"), lambda route: late.append(route))
+    tab.reload()
+    with tab.page.expect_request(re.compile("/model-sheet")):
+        picker.click()
+    tab.page.keyboard.type("quick")
+    tab.page.keyboard.press("Enter")
+    expect(tab.message).to_have_value("")
+    tab.message.focus()
+    late[0].continue_()
+    expect(picker).to_have_value(re.compile("/alpha$"))
+    expect(sheet(tab)).to_be_hidden()
+    expect(tab.message).to_be_focused()
+    expect(tab.page.locator("article")).to_have_count(0)
+
+
+def test_the_browsers_own_list_serves_where_the_script_of_ours_cannot_be_had(
+    desk: Desk, picker: Locator
+) -> None:
+    desk.expect_error("ERR_FAILED")
+    desk.context.route(re.compile("/model-sheet"), lambda route: route.abort())
+    picker.page.reload()
+    picker.focus()
+    picker.press("Enter")
+    expect(picker.page.get_by_role("dialog", name="Choose a model")).to_be_hidden()
+    picker.select_option("vendor/model-3")
+    expect(picker).to_have_value(re.compile("vendor/model-3$"))

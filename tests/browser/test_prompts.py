@@ -1,10 +1,13 @@
 """Prompts stand on every page as they were typed."""
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream
 from tests.live import Person, Site
+
+pytestmark = pytest.mark.any_database
 
 TYPED = (
     "def __init__(self):\n    self.x = 2 * y ** z\n\n\n# not a heading\n- not a list\n1) nor this\n"

@@ -7,11 +7,9 @@ from playwright.sync_api import expect
 from tests.browser.conftest import NETWORK, SitDown
 from tests.fake_upstream import FakeUpstream
 from tests.line import Line
-from tests.live import PASSWORD, Person, Server, run
+from tests.live import PASSWORD, Person, Server
 
 DEACTIVATE = """
-import django
-django.setup()
 from chatapp.models import User
 User.objects.filter(username={name!r}).update(is_active=False)
 """
@@ -55,7 +53,7 @@ def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
     desk = sit_down(alice)
     desk.expect_error(r"WebSocket|htmx:ws")
     tab = desk.open()
-    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    server.run(DEACTIVATE.format(name=alice.username))
     tab.ask("Am I still here?")
     expect(tab.connection).to_contain_text("not active any more")
     expect(tab.message).to_have_value("Am I still here?")
@@ -68,7 +66,7 @@ def test_the_sign_in_page_says_that_the_account_was_deactivated(
     desk = sit_down(alice)
     desk.expect_error(r"WebSocket|htmx:ws")
     tab, beside = desk.open(), desk.open()
-    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    server.run(DEACTIVATE.format(name=alice.username))
     tab.page.reload()
     beside.page.get_by_role("link", name="New chat").click()
     for one in (tab, beside):
@@ -83,7 +81,7 @@ def test_one_who_comes_back_later_is_told_the_same(
     desk.expect_error(NETWORK + "|403")
     tab = desk.open()
     line.cut()
-    run(server.environment, "-c", DEACTIVATE.format(name=alice.username))
+    server.run(DEACTIVATE.format(name=alice.username))
     line.mend()
     expect(tab.connection).to_contain_text("not active any more")
 

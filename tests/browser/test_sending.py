@@ -11,6 +11,8 @@ from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.line import Line
 from tests.live import Person, Site
 
+pytestmark = pytest.mark.any_database
+
 # What Chromium and htmx say of what could not be reached.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 LIMIT = 1000

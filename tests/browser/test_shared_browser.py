@@ -9,6 +9,8 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream
 from tests.live import PASSWORD, Person, Site
 
+pytestmark = pytest.mark.any_database
+
 SECRET = "what Alice has not sent yet"
 STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).join('\\n')"
 

@@ -5,11 +5,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown
 from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Server, Site, run
+from tests.live import Person, Server, Site
 
 MAKE = """
-import django
-django.setup()
 from datetime import timedelta
 from django.utils import timezone
 from chatapp.models import User
@@ -24,7 +22,7 @@ LOOKED_AT_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
 def give(server: Server, person: Person, count: int, hours: int) -> None:
     """The person so many conversations, each some hours older than the one before."""
     script = MAKE.format(name=person.username, count=count, hours=hours)
-    run(server.environment, "-c", script)
+    server.run(script)
 
 
 def shown(page: Page) -> list[str]:

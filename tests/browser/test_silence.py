@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, Tab
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+
+pytestmark = pytest.mark.any_database
 
 
 def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream) -> None:

@@ -13,6 +13,8 @@ from tests.browser.conftest import SitDown, Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
 from tests.live import Person
 
+pytestmark = pytest.mark.any_database
+
 PARAGRAPH = (
     "The **committee** that had been asked to look into the matter found, after deliberation, "
     "that nobody could say with *any* certainty who had moved the words, nor `when()` they had "

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.live import Person, Server, Site, run
 
+pytestmark = pytest.mark.any_database
+
 # What only a fitting answer holds.
 FITTING = {
     "What can you do?": "h3, li",
@@ -15,9 +17,12 @@ FITTING = {
     "Write a short code example in Python": "pre",
     "Explain a theorem, with the math": "math",
 }
+NONE = """
+from chatapp.models import Suggestion
+
+Suggestion.objects.all().delete()
+"""
 SUGGEST = """
-import django
-django.setup()
 from chatapp.models import Suggestion
 
 Suggestion.objects.create(text="Write a <b>letter</b>")
@@ -45,9 +50,10 @@ def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
 def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
     sit_down: SitDown, alice: Person, server: Server
 ) -> None:
+    server.run(NONE)
     tab = sit_down(alice).open()
     expect(tab.page.locator("[data-suggestion]")).to_have_count(0)
-    run(server.environment, "-c", SUGGEST)
+    server.run(SUGGEST)
     tab.reload()
     suggestions = tab.page.locator("[data-suggestion]")
     expect(suggestions).to_have_text(["Write a <b>letter</b>"])

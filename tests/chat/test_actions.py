@@ -1,12 +1,15 @@
 """The actions of a tab: each with its form, each for what is a person's own."""
 
+import asyncio
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 
+from chatapp.fairness.turns import FewAtATime
 from chatapp.generation import asking
 from chatapp.models import Message
+from chatapp.worker import worker
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.stored import saved
 from tests.tab import Tab
@@ -95,14 +98,6 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
     assert first.parent_id == other.parent_id
 
 
-async def test_a_prompt_can_not_be_retried(tab: Tab, upstream: FakeUpstream) -> None:
-    reply = await saved(await tab.ask())
-    await tab.until_ended()
-    assert reply.parent
-    await tab.send(action="retry", reply=str(reply.parent.pk))
-    assert "That reply is not here" in await tab.until('id="problem"')
-
-
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 200_001])
 async def test_a_bad_prompt_is_refused_and_given_back(tab: Tab, text: str) -> None:
     prompt = str(uuid4())
@@ -118,3 +113,20 @@ async def test_a_model_that_is_none_ends_no_tab(
     await tab.send(action="prompt", message="Hello", model=model)
     await tab.ask()
     assert await tab.until_ended()
+
+
+async def test_of_many_turns_a_few_are_stored_at_a_time(
+    tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = FewAtATime(1, long_seconds=60)
+    monkeypatch.setattr(worker(), "few_turns_at_a_time", few)
+    before = await few.begin()
+    asked = asyncio.create_task(tab.ask())
+    async with asyncio.timeout(10):
+        while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - for which a drain waits
+            await asyncio.sleep(0.01)
+    assert not await Message.objects.aexists()
+    before.give_back()
+    assert (await saved(await asked)).role == "assistant"
+    await tab.until_ended()
+    await few.begin()

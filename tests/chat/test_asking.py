@@ -12,7 +12,17 @@ from chatapp import catalogue
 from chatapp.generation import storing
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.worker import worker
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, reasoning, role, usage
+from tests.fake_upstream import (
+    MODEL,
+    FakeUpstream,
+    Pause,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
 from tests.stored import saved
 from tests.tab import Tab
 
@@ -42,7 +52,8 @@ async def test_a_turn_goes_to_the_database_twice(
     tab: Tab, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is stored and as it has ended; each way there and back costs as much as it writes."""
-    upstream = f"{connected.pk}/any"
+    upstream = f"{connected.pk}/{MODEL}"
+    await worker().catalogue.offers(wait_for_all=True)  # as a page does, which lists them
     await tab.ask("One", model=upstream)
     await tab.until_ended()
     conversation = str((await Conversation.objects.aget()).pk)

@@ -76,13 +76,13 @@ def test_half_a_character_is_stored_as_a_question_mark() -> None:
 def test_a_model_is_chosen_by_its_upstream_and_its_name(
     value: str | None, chosen: ModelChoice | None
 ) -> None:
-    assert prompt_form(model=value).chosen_model == chosen
+    assert prompt_form(model=value).chosen_models == ([chosen] if chosen else [])
 
 
 def test_a_retry_names_its_reply() -> None:
     form = RetryForm({"reply": str(HERE), "model": "1/m"})
     assert form.is_valid()
-    assert form.chosen_model == MODEL
+    assert form.chosen_models == [MODEL]
     assert form.asked(MODEL) == Retry(HERE, MODEL)
     assert not RetryForm({"reply": "x"}).is_valid()
     assert not RetryForm({}).is_valid()

@@ -1,12 +1,16 @@
-"""What an owner does to a conversation as a whole, and what the tabs show of it."""
+"""What an owner does with conversations as a whole, and what the tabs show of it."""
 
+from datetime import timedelta
+from io import StringIO
 from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
-from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.models import Conversation, Message, Upstream, User, shelves
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.stored import end, reply_of, saved
 from tests.tab import Tab
@@ -14,6 +18,8 @@ from tests.tab import Tab
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HTMX = {"HX-Request": "true"}
+CHANGE = "/conversations/change/"
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -56,37 +62,131 @@ def test_what_is_no_title_is_refused_with_a_sentence(
     assert sky.title == "The sky"
 
 
-def test_a_deleted_one_leaves_nothing(alices: Client, sky: Conversation) -> None:
-    answer = alices.post(address(sky.pk, "delete"), headers=HTMX)
-    assert (answer.status_code, answer.content) == (200, b"")
+def change(client: Client, action: str, *pks: UUID, **fields: str) -> tuple[int, str]:
+    """What comes of doing so with these: the status and the sentence."""
+    posted = {"action": action, "ids": [str(pk) for pk in pks], **fields}
+    answer = client.post(CHANGE, posted, headers=HTMX)
+    return answer.status_code, answer.content.decode()
+
+
+def test_what_is_in_the_trash_is_nowhere_else(
+    alice: User, alices: Client, olives: Client, sky: Conversation
+) -> None:
+    reply = sky.messages.get(role="assistant")
+    addresses = [f"/replies/{reply.pk}/{what}/" for what in ("markdown", "confidence")]
+    assert [alices.get(one).status_code for one in addresses] == [200, 200]
+    assert change(alices, "trash", sky.pk) == (200, "Moved to the trash.")
+    for gone in (f"/c/{sky.pk}/", *addresses):
+        assert alices.get(gone).status_code == 404
+    assert alices.post(address(sky.pk, "rename"), {"title": "Again"}).status_code == 404
+    for listed in ("/conversations/", "/conversations/?shelf=archive"):
+        assert "The sky" not in alices.get(listed).text
+    assert "The sky" not in olives.get("/admin/chatapp/conversation/").text
+    assert "The sky" in alices.get("/conversations/?shelf=trash").text
+    for action in ("pin", "archive", "trash", "move"):
+        assert change(alices, action, sky.pk) == (404, "This is not here any more.")
+    assert change(alices, "restore", sky.pk) == (200, "Restored.")
+    assert alices.get(addresses[0]).status_code == 200
+
+
+def test_after_thirty_days_the_trash_has_it_no_more(
+    alice: User, alices: Client, sky: Conversation
+) -> None:
+    kept = alice.conversations.create(title="Kept")
+    young = alice.conversations.create(title="Young", trashed_at=timezone.now() - 29 * DAY)
+    Conversation.objects.filter(pk=sky.pk).update(trashed_at=timezone.now() - 30 * DAY)
+    assert "The sky" not in alices.get("/conversations/?shelf=trash").text
+    assert change(alices, "restore", sky.pk)[0] == 404
+    call_command("housekeeping", stdout=StringIO())
+    assert set(alice.conversations.all()) == {kept, young}
     assert not Message.objects.exists()
-    for what in ("delete", "rename"):
-        assert alices.post(address(sky.pk, what), {"title": "Again"}).status_code == 404
+
+
+def test_the_trash_is_emptied_at_once_and_of_nothing_else(
+    alice: User, bob: User, alices: Client, sky: Conversation
+) -> None:
+    bobs = bob.conversations.create(title="Bob's", trashed_at=timezone.now())
+    gone = alice.conversations.create(title="Gone", trashed_at=timezone.now())
+    assert change(alices, "empty") == (200, "The trash is empty.")
+    assert change(alices, "restore", gone.pk)[0] == 404
+    call_command("housekeeping", stdout=StringIO())
+    assert set(Conversation.objects.all()) == {sky, bobs}
+    assert change(alices, "empty")[0] == 404
+
+
+def test_deleting_for_good_is_of_the_trash_alone(alices: Client, sky: Conversation) -> None:
+    assert change(alices, "discard", sky.pk)[0] == 404
+    change(alices, "trash", sky.pk)
+    assert change(alices, "discard", sky.pk) == (200, "Deleted for good.")
+    call_command("housekeeping", stdout=StringIO())
+    assert not Conversation.objects.exists()
+
+
+def test_many_are_changed_at_once_and_others_are_left_alone(
+    alice: User, bob: User, alices: Client
+) -> None:
+    own = [alice.conversations.create(title=f"Own {number}").pk for number in range(3)]
+    bobs = bob.conversations.create(title="Bob's")
+    assert change(alices, "archive", *own, bobs.pk, uuid4()) == (200, "3 conversations: archived.")
+    bobs.refresh_from_db()
+    assert bobs.archived_at is None
+    assert alice.conversations.archived().count() == 3
+    assert change(alices, "pin", bobs.pk) == (404, "This is not here any more.")
+
+
+@pytest.mark.parametrize(
+    ("posted", "reason"),
+    [
+        ({"action": "erase", "ids": [str(uuid4())]}, "Select a valid choice"),
+        ({"action": "trash", "ids": ["x"]}, "This page is out of date. Reload it."),
+        ({"action": "trash", "ids": [str(uuid4())] * 501}, "Choose 500 conversations at most."),
+        ({"action": "move", "project": str(uuid4())}, "This project is not here any more."),
+    ],
+)
+def test_what_can_t_be_done_is_refused_with_a_sentence(
+    alices: Client, posted: dict[str, object], reason: str
+) -> None:
+    answer = alices.post(CHANGE, posted, headers=HTMX)
+    assert answer.status_code == 422
+    assert reason in answer.content.decode()
+
+
+def test_so_many_can_be_pinned(
+    alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "MOST_PINNED", 2)
+    pks = [alice.conversations.create(title=f"Chat {number}").pk for number in range(3)]
+    assert change(alices, "pin", *pks[:2])[0] == 200
+    assert change(alices, "pin", *pks[:2])[0] == 200  # which they are already
+    status, reason = change(alices, "pin", pks[2])
+    assert (status, reason) == (422, "2 conversations can be pinned. Unpin some first.")
 
 
 def test_without_htmx_one_is_sent_on(alices: Client, sky: Conversation) -> None:
     answer = alices.post(address(sky.pk, "rename"), {"title": "Mine"})
     assert answer.headers["location"] == f"/c/{sky.pk}/"
-    assert alices.post(address(sky.pk, "delete")).headers["location"] == "/"
+    answer = alices.post(CHANGE, {"action": "trash", "ids": [str(sky.pk)]})
+    assert answer.headers["location"] == "/"
 
 
-@pytest.mark.parametrize("what", ["rename", "delete"])
-def test_nobody_else_does_so(
-    alice: User, bobs: Client, olive: User, olives: Client, sky: Conversation, what: str
+def test_nobody_else_renames_it(
+    alice: User, bobs: Client, olive: User, olives: Client, sky: Conversation
 ) -> None:
     for client, status in ((bobs, 404), (olives, 404), (Client(), 302)):
-        answer = client.post(address(sky.pk, what), {"title": "Theirs"})
+        answer = client.post(address(sky.pk, "rename"), {"title": "Theirs"})
         assert answer.status_code == status
     sky.refresh_from_db()
     assert sky.title == "The sky"
 
 
-@pytest.mark.parametrize("what", ["rename", "delete"])
+@pytest.mark.parametrize("what", ["rename", "change"])
 def test_no_other_site_posts_it(alice: User, sky: Conversation, what: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
-    assert client.post(address(sky.pk, what), {"title": "Theirs"}).status_code == 403
-    assert client.get(address(sky.pk, what)).status_code == 405
+    path = CHANGE if what == "change" else address(sky.pk, what)
+    posted = {"title": "Theirs", "action": "trash", "ids": str(sky.pk)}
+    assert client.post(path, posted).status_code == 403
+    assert client.get(path).status_code == 405
 
 
 async def test_a_tab_shows_a_new_chat_once_its_conversation_is_gone(
@@ -96,7 +196,7 @@ async def test_a_tab_shows_a_new_chat_once_its_conversation_is_gone(
     conversation = (await saved(await tab.ask())).conversation_id
     request = await upstream.until_requested()
     await tab.until("Half")
-    await sync_to_async(alices.post)(address(conversation, "delete"))
+    await sync_to_async(change)(alices, "trash", conversation)
     assert f'data-gone="{conversation}"' in await tab.until("was deleted")
     await tab.until(f"delete target:#nav-{conversation}")
     assert (await request.until_closed()).was_streaming
@@ -110,7 +210,7 @@ async def test_a_tab_that_comes_back_to_one_that_is_gone_starts_anew(
     conversation = (await saved(await tab.ask())).conversation_id
     await tab.until_ended()
     await tab.close()
-    await sync_to_async(alices.post)(address(conversation, "delete"))
+    await sync_to_async(change)(alices, "trash", conversation)
     async with Tab(alices, conversation=conversation) as again:
         frame = await again.until("not here any more")
     assert f'data-gone="{conversation}"' in frame
@@ -119,8 +219,8 @@ async def test_a_tab_that_comes_back_to_one_that_is_gone_starts_anew(
 async def test_what_is_asked_in_one_that_is_gone_is_given_back(tab: Tab, alices: Client) -> None:
     conversation = (await saved(await tab.ask())).conversation_id
     await tab.until_ended()
-    await sync_to_async(alices.post)(address(conversation, "delete"))
+    await sync_to_async(change)(alices, "trash", conversation)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="And?", conversation=str(conversation), prompt=prompt)
     assert "not here any more" in await tab.until(f'data-prompt="{prompt}"')
-    assert not await Message.objects.aexists()
+    assert await Message.objects.acount() == 2

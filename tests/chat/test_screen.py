@@ -1,14 +1,23 @@
 """What a tab shows when it comes, comes back, or moves on while a reply is written."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
-from django.test import Client
+from django.test import AsyncClient, Client
 from pytest_django import Settings
 
+from chatapp import rendering
+from chatapp.chat import screen
+from chatapp.models import Upstream, User
+from chatapp.worker import worker
+from tests.chat.browsing import Browsing
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.stored import saved
 from tests.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+Act = Callable[[], Awaitable[None]]
 
 
 async def test_whoever_comes_back_in_time_gets_a_snapshot_and_what_follows(
@@ -68,6 +77,83 @@ async def test_moving_to_another_conversation_keeps_the_reply_going(
     await tab.send(action="nonsense")
     await tab.until("Reload")
     pause.release()
-    frame = await tab.until(f"#nav-{conversation}")
-    assert "data-running" not in frame.partition(f"#nav-{conversation}")[2]
+    await tab.until(f"delete target:#running-{conversation}")
     assert (await saved(reply)).content == "Half of it"
+
+
+@pytest.fixture
+def client(alice: User, connected: Upstream, generations_end: None) -> AsyncClient:
+    client = AsyncClient(headers={"host": "localhost"})
+    client.force_login(alice)
+    return client
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, module: object, name: str, do: Act) -> None:
+    """Lets something happen while the first call of a function is on its way."""
+    function = getattr(module, name)
+
+    async def held(*given: object) -> object:
+        result = await function(*given)
+        monkeypatch.setattr(module, name, function)
+        await do()
+        return result
+
+    monkeypatch.setattr(module, name, held)
+
+
+async def test_a_turn_is_not_put_below_a_branch_that_a_tab_went_to_meanwhile(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks, steps = Browsing(client), Browsing(client)
+    await asks.open()
+    await asks.ask("First")
+    await asks.until_ended()
+    path = f"/c/{asks.page.form()['conversation']}/"
+    await steps.open(path)
+    prompt = asks.shown[0][0]
+    await asks.ask("Second", action="edit", edited=prompt)
+    await asks.until_ended()
+
+    async def step() -> None:
+        [button] = [one for one in steps.buttons("step") if prompt in one.attributes["hx-vals"]]
+        await steps.press(button)
+        await steps.until_done()
+        assert steps.shown[0][1] == "First"
+
+    await steps.until_done()
+    hold(monkeypatch, rendering, "arendered", step)
+    await asks.ask("Third")
+    await asks.until_ended()
+    await steps.until_done()
+    await asks.open(f"{path}?at={steps.shown[-1][0]}")
+    assert [text for _, text, ending, _ in asks.shown if not ending] == ["Second", "Third"]
+    assert steps.shown == asks.shown
+    await asks.close()
+    await steps.close()
+
+
+async def test_what_a_tab_lacks_is_looked_at_again_where_it_was_shown_more_meanwhile(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks, lags = Browsing(client), Browsing(client)
+    await asks.open()
+    await asks.ask("First")
+    await asks.until_ended()
+    path = f"/c/{asks.page.form()['conversation']}/"
+    await lags.open(path)
+    await lags.until_done()
+    [late] = [
+        one for one in worker().viewers if one.head and one is not next(iter(worker().viewers))
+    ]
+
+    async def edit() -> None:
+        await asks.ask("Second", action="edit", edited=asks.shown[0][0])
+        await asks.until_ended()
+
+    hold(monkeypatch, screen, "drawn", edit)
+    await late.catch_up(next(iter(worker().viewers.conversations())))
+    await lags.until_done()
+    await asks.open(path)
+    assert lags.shown == asks.shown
+    await asks.close()
+    await lags.close()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from chatapp.chat import sidebar
 from chatapp.models import Upstream, User
+from chatapp.models.lists import PAGE
 from tests.clock import HOUR, Step
 from tests.stored import answered, started_by
 
@@ -16,6 +18,26 @@ from tests.stored import answered, started_by
 @pytest.fixture
 def pages_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sidebar, "PAGE", 2)
+
+
+def titles(browser: Client, asked: dict[str, str]) -> list[str]:
+    listed = browser.get("/conversations/", asked).content.decode()
+    return list(dict.fromkeys(re.findall(r"Chat \d+", listed)))
+
+
+def test_a_page_below_above_or_from_a_row_is_not_the_first(alice: User, alices: Client) -> None:
+    now = timezone.now()
+    made = [
+        alice.conversations.create(title=f"Chat {number}", updated_at=now - timedelta(hours=number))
+        for number in range(PAGE + 2)
+    ]
+    every = [one.title for one in made]
+    place = {"id": str(made[-3].pk)}
+    used = made[-3].updated_at.isoformat()
+    assert titles(alices, {}) == every[:-2]
+    assert titles(alices, place | {"before": used}) == every[-2:]
+    assert titles(alices, place | {"after": used}) == every[:-3]
+    assert titles(alices, place | {"at": used}) == every[-3:]
 
 
 def pages(browser: Client) -> Iterator[list[str]]:

@@ -1,11 +1,14 @@
 """Pages: who may see them, and what they show."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db.models.sql.compiler import SQLCompiler
 from django.test import AsyncClient, Client
 
-from chatapp.models import Conversation, Message, Suggestion, Upstream, User
+from chatapp.models import Conversation, Installation, Message, Suggestion, Upstream, User
 from chatapp.models.upstreams import DEMO
 from tests.fake_upstream import FakeUpstream, Pause, Script
 from tests.page import parse
@@ -48,6 +51,33 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
     )
     end(reply, reply_of("It **scatters**."))
     return conversation
+
+
+@pytest.mark.parametrize(("path", "is_packed"), [("/", True), ("/search/?q=sky", False)])
+async def test_what_shows_a_part_of_its_address_is_not_compressed(
+    alices: AsyncClient, path: str, is_packed: bool
+) -> None:
+    packed = await alices.get(path, headers={"Accept-Encoding": "gzip"})
+    assert packed.get("Content-Encoding") == ("gzip" if is_packed else None)
+    assert "Content-Encoding" not in await alices.get(path)
+
+
+async def test_a_page_builds_its_statements_once(
+    alices: AsyncClient, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[object] = []
+    build = SQLCompiler.as_sql
+
+    def counted(self: SQLCompiler, *options: Any, **more: Any) -> Any:
+        built.append(self.query.model)
+        return build(self, *options, **more)
+
+    for path in ("/", conversation.get_absolute_url()):
+        assert (await alices.get(path)).status_code == 200
+        with monkeypatch.context() as patched:
+            patched.setattr(SQLCompiler, "as_sql", counted)
+            assert (await alices.get(path)).status_code == 200
+    assert len(built) <= 4, "the sidebar's two of either page"
 
 
 @pytest.mark.parametrize(
@@ -157,6 +187,37 @@ async def test_named_models_are_offered_whatever_the_upstream_says(
     assert f'value="{connected.pk}/one"' in page
     assert f'value="{connected.pk}/two">The second</option>' in page
     assert 'hx-trigger="load"' not in page  # nothing is awaited
+
+
+async def test_a_new_chat_begins_with_the_model_that_an_administrator_chose(
+    alices: AsyncClient, alice: User, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two", "three"]
+    await Installation.objects.acreate(pk=1, default_upstream=connected, default_model="two")
+
+    async def chosen(path: str = "/") -> str:
+        page = parse((await alices.get(path)).content.decode())
+        [option] = page.find_all("select[name=model] option[selected]")
+        return option.text
+
+    assert await chosen() == await chosen("/models/") == "two"
+    conversation = await alice.conversations.acreate(title="Asked")
+    await sync_to_async(conversation.ask)(uuid4(), "Why?", None, connected, "three", uuid4())
+    assert await chosen() == await chosen("/models/") == "three"
+    await alice.conversations.all().adelete()
+    await Installation.objects.aupdate(default_model="gone")
+    assert await chosen() == "one"
+
+
+async def test_a_message_of_the_day_stands_on_each_new_chat_as_text(
+    alices: AsyncClient, conversation: Conversation
+) -> None:
+    assert 'class="notice"' not in (await alices.get("/")).content.decode()
+    await Installation.objects.acreate(pk=1, notice="Down at noon\n<b hx-get=/>ask</b>")
+    [notice] = parse((await alices.get("/")).content.decode()).find_all(class_="notice")
+    assert notice.text == "Down at noon\n<b hx-get=/>ask</b>"
+    page = (await alices.get(conversation.get_absolute_url())).content.decode()
+    assert "Down at noon" not in page
 
 
 async def test_an_administrators_suggestions_are_shown_and_none_of_the_demo(

@@ -14,6 +14,7 @@ from chatapp.cluster.messages import (
     ConversationChanged,
     Decide,
     Gone,
+    ListChanged,
     PeopleChanged,
     Stop,
     TurnBegan,
@@ -45,9 +46,9 @@ class Reader(Recorder):
             self.text = self.text + text if kind == "+" else text
             self.is_told_of_silence = self.is_told_of_silence and kind == "+"
 
-    async def catch_up(self, conversation: UUID) -> None:
+    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
         """Draws what the database has, and awaits the reply where it streams elsewhere."""
-        await super().catch_up(conversation)
+        await super().catch_up(conversation, anew=anew)
         self._member.look(self, conversation)
 
     def draw(self, reply: UUID | None, text: str) -> None:
@@ -134,11 +135,11 @@ class Member:
         elif streaming := self._database.streaming.get(conversation):
             reply, owner = streaming
             reader.draw(reply.pk, "")
-            self.cluster.remotes.drawn(reader, conversation, reply.pk)
+            self.cluster.remotes.drawn(reader, conversation, {reply.pk})
             self.cluster.remotes.watch(reader, conversation, reply.pk, owner)
         else:
             saved = self._database.saved.get(conversation)
-            self.cluster.remotes.drawn(reader, conversation, None)
+            self.cluster.remotes.drawn(reader, conversation, ())
             reader.draw(saved.pk if saved else None, saved.text if saved else "")
 
     async def act(self, events: list[Event]) -> None:
@@ -157,7 +158,7 @@ class Member:
                         await viewer.catch_up(conversation)
                 case PeopleChanged(people):
                     self.looked_at.append(people)
-                case ConversationChanged():
+                case ConversationChanged() | ListChanged():
                     pass
                 case _:
                     assert_never(event)

@@ -38,7 +38,7 @@ async def test_its_cluster_has_nothing_to_do(bus: Alone) -> None:
     running = asyncio.create_task(cluster.run())
     assert cluster.see(Sighting(frozenset({uuid4()})), []) == []
     assert [event async for event in cluster.events()] == []
-    assert cluster.remotes.awaited_by(viewer, conversation) is None
+    assert cluster.remotes.awaited_by(viewer, conversation) == []
     running.cancel()
     await asyncio.wait([running])
 

@@ -22,6 +22,7 @@ from chatapp.cluster.messages import (
     Renew,
     Snapshot,
     Stop,
+    ThreadChanged,
     TurnBegan,
     Watch,
 )
@@ -289,8 +290,7 @@ async def test_a_worker_that_comes_back_shows_what_went_on_meanwhile(house: Hous
 
 async def test_stop_is_done_once_where_the_reply_is_written(house: House) -> None:
     _, reader = await watched(house)
-    remote = house.members[1].cluster.remotes.awaited_by(reader, SKY)
-    assert remote
+    [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
     remote.stop(Ending.STOPPED)
     house.network.lose(Stop)
     await house.pass_seconds(1)
@@ -301,8 +301,7 @@ async def test_stop_is_done_once_where_the_reply_is_written(house: House) -> Non
 
 async def test_a_decision_comes_to_the_owner(house: House) -> None:
     reply, reader = await watched(house)
-    remote = house.members[1].cluster.remotes.awaited_by(reader, SKY)
-    assert remote
+    [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
     remote.decide(0, 0, True)
     assert house.network.kinds() == [Decide.__name__]
     await house.deliver()
@@ -312,8 +311,8 @@ async def test_a_decision_comes_to_the_owner(house: House) -> None:
 async def test_only_a_viewer_that_awaits_it_can_command_it(house: House) -> None:
     _, reader = await watched(house)
     remotes = house.members[1].cluster.remotes
-    assert remotes.awaited_by(Reader(house.members[1], SKY), SKY) is None
-    assert remotes.awaited_by(reader, uuid4()) is None
+    assert remotes.awaited_by(Reader(house.members[1], SKY), SKY) == []
+    assert remotes.awaited_by(reader, uuid4()) == []
 
 
 async def test_every_other_worker_looks_at_people_who_changed() -> None:
@@ -345,12 +344,14 @@ async def test_messages_become_events_and_own_ones_do_not(house: House, member: 
     first.bus.post(member.bus.worker, stop)
     first.bus.post(member.bus.worker, Watch(stop.reply, SKY))
     first.bus.post(member.bus.worker, TurnBegan(SKY))
+    first.bus.post(member.bus.worker, ThreadChanged(SKY))
     events = [event async for event in member.cluster.events()]
     assert events == [
         changed,
         stop,
         SnapshotAsked(first.bus.worker, stop.reply, SKY),
         Stale(SKY, frozenset({reader})),
+        Stale(SKY, frozenset({reader}), anew=True),
     ]
 
 
@@ -386,6 +387,7 @@ async def test_a_message_that_can_not_be_used_holds_up_no_other(
         Ended(SKY, 1),
         Gone(SKY),
         TurnBegan(SKY),
+        ThreadChanged(SKY),
         Echo(),
     ],
 )

@@ -12,7 +12,7 @@ from chatapp.cluster.followers import Follower
 from chatapp.cluster.messages import Decide, Frame, Leave, Snapshot, Stop, Watch
 from chatapp.cluster.remote import ASK_AGAIN_SECONDS, SILENT, RemoteReply
 from chatapp.frames import LiveReply, snapshot_frame, thread_html
-from chatapp.models import Message
+from chatapp.models import Conversation, Message, View
 from chatapp.rendering import rendered
 from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Audience, Viewers
@@ -46,7 +46,8 @@ class Pair:
 
     def open_tab(self) -> Reader:
         message = Message(id=self.message.pk, role="assistant", ending="streaming")
-        tab = Reader(f'<div id="messages">{thread_html([message], rendered([]))}</div>')
+        view = View(Conversation(pk=self.conversation), [message])
+        tab = Reader(f'<div id="messages">{thread_html(view, rendered([]))}</div>')
         self.viewers.add(tab)
         self.viewers.show(tab, self.conversation)
         self.remote.join(tab)

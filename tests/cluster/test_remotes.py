@@ -50,8 +50,8 @@ def test_one_reply_is_asked_for_once_for_all_viewers(here: Here) -> None:
     remote = here.remotes.get(reply)
     assert remote
     for viewer in (one, other):
-        assert here.remotes.awaited_by(viewer, SKY) is remote
-        assert here.remotes.awaited_by(viewer, SEA) is None
+        assert here.remotes.awaited_by(viewer, SKY) == [remote]
+        assert here.remotes.awaited_by(viewer, SEA) == []
     assert here.remotes.conversations() == {SKY}
 
 
@@ -65,11 +65,11 @@ async def test_frames_that_come_after_the_whole_reply_was_drawn_are_not_shown_ag
     await remote.take_snapshot(1, "snapshot")
     here.remotes.watch(viewer, SKY, next_one, here.owner)
     here.posted()
-    here.remotes.drawn(viewer, SKY, next_one)
+    here.remotes.drawn(viewer, SKY, {next_one})
     await remote.take_frame(2, "its last words")
     assert viewer.frames == ["snapshot"]
     assert here.remotes.get(ended) is None
-    assert here.remotes.awaited_by(viewer, SKY) is here.remotes.get(next_one)
+    assert here.remotes.awaited_by(viewer, SKY) == [here.remotes.get(next_one)]
     assert here.posted() == []  # or a look that came late would end what has begun since
 
 

@@ -13,6 +13,7 @@ from chatapp.demo.script import Script
 from chatapp.demo.showpieces import CODE, MATH, SHOWPIECES, TABLE
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.demo.tokens import split_tokens
+from chatapp.titling.wording import messages_for
 
 CONTINUE = "Continue where you stopped."
 
@@ -246,3 +247,18 @@ def test_a_wish_to_continue_with_nothing_before_it_is_told_what_this_is() -> Non
 def test_tokens_joined_are_the_text_again(text: str) -> None:
     assert "".join(split_tokens(text)) == text
     assert all(len(token.strip()) <= 12 for token in split_tokens(text))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("How do I connect a gateway?", "Connect a gateway"),
+        ("왜 하늘은 파란가요?", "왜 하늘은 파란가요"),
+        ("fail", "Fail"),
+        ("?!", "A conversation"),
+        ("the", "The"),
+    ],
+)
+def test_a_title_is_made_of_the_prompts_words(prompt: str, title: str) -> None:
+    [asked] = messages_for(prompt, "So.")
+    assert answer(str(asked["content"]), reasons=True) == Script(title)

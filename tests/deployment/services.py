@@ -30,8 +30,10 @@ class Postgres(Program):
     polite = signal.SIGINT
     impolite = signal.SIGQUIT  # at SIGKILL its children would still hold the shared memory
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_durable: bool = False) -> None:
+        """What it has not written to the disk yet it may lose, unless it `is_durable`."""
         super().__init__()
+        self._is_durable = is_durable
         self.port = free_port()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
 
@@ -57,11 +59,10 @@ class Postgres(Program):
         settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
-            "fsync": "off",
-            "synchronous_commit": "off",
-            "full_page_writes": "off",
             "logging_collector": "off",
         }
+        if not self._is_durable:
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [f"--{name}={value}" for name, value in settings.items()]
         program = [postgres_program("postgres"), "-D", str(self._folder), "-p", str(self.port)]
         return [*self._as_user, *program, *options]

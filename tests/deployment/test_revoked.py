@@ -77,6 +77,28 @@ async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
         await until_saved(stack.servers[1], alice, path, HALF, "abandoned")
 
 
+@pytest.mark.parametrize(("what", "code"), [("active", DEACTIVATED), ("sign-out", SIGNED_OUT)])
+async def test_an_administrators_page_ends_what_runs_on_all_servers(
+    stack: Stack, team_upstream: FakeUpstream, alice: Person, what: str, code: int
+) -> None:
+    async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
+        with stack.nginx.visit() as client:
+            changed_at = await asyncio.to_thread(press, client, stack.nginx.url, alice, what)
+        for viewer in viewers:
+            await viewer.until_closed(code)
+        assert (await request.until_closed()).was_streaming
+        assert time.time() - changed_at < A_SECOND
+
+
+def press(client: httpx.Client, url: str, person: Person, what: str) -> float:
+    """As the operator, on the person's page; returns when it was done, by the clock."""
+    post(client, url, "/accounts/login/", {"login": "olive", "password": PASSWORD})
+    links = parse(client.get(f"/people/?q={person.username}").text).find_all("tbody th a")
+    [page] = [str(one.attributes["href"]) for one in links if one.text == person.username]
+    post(client, url, page, {}, to=f"{page}{what}/")
+    return time.time()
+
+
 async def test_a_new_password_ends_the_other_sessions_on_all_servers(
     stack: Stack, alice: Person
 ) -> None:
@@ -104,11 +126,18 @@ def change_password(client: httpx.Client, url: str, person: Person) -> None:
         ),
     ]
     for path, fields in forms:
-        page = parse(client.get(path).text)
-        token = page.find_all("input", name="csrfmiddlewaretoken")[0].attributes["value"]
-        data = fields | {"csrfmiddlewaretoken": token}
-        answer = client.post(path, data=data, headers={"Origin": url})
-        assert answer.status_code == 302, answer.text
+        post(client, url, path, fields)
+
+
+def post(
+    client: httpx.Client, url: str, path: str, fields: dict[str, str], to: str | None = None
+) -> None:
+    """Sends a form of the page at this path."""
+    page = parse(client.get(path).text)
+    token = page.find_all("input", name="csrfmiddlewaretoken")[0].attributes["value"]
+    data = fields | {"csrfmiddlewaretoken": token}
+    answer = client.post(to or path, data=data, headers={"Origin": url})
+    assert answer.status_code == 302, answer.text
 
 
 async def happens(stack: Stack, person: Person, statement: str) -> float:

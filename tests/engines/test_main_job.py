@@ -13,6 +13,8 @@ from tests.engines.engine import ENTER, Engine
 from tests.fake_upstream import FakeUpstream, Pause, Stall, Step, delta, done, finish, role, usage
 from tests.live import PASSWORD, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 CONNECTED = "document.querySelector('#app')?.dataset.connection === 'open'"
 STREAMING = "document.querySelector('[data-ending=streaming]') !== null"
 NETWORK = r"(?i)websocket|htmx:ws:error|connection to|networkerror|load failed"  # of a server away

@@ -27,7 +27,7 @@ from tests.fake_upstream.steps import (
 )
 from tests.listening import stop_listening
 
-WAIT_SECONDS = 15.0  # how long a test waits for what must happen; never reached when it does
+WAIT_SECONDS = 60.0  # how long a test waits for what must happen; never reached when it does
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """The engine of the pages: what is not ours is escaped, and what is misspelt fails."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.template import engines
 from django.template.backends.jinja2 import Jinja2
+from django.urls import reverse
 from django.utils.safestring import mark_safe
 from jinja2 import Environment, UndefinedError, meta, nodes
 
@@ -56,15 +58,22 @@ def test_a_value_stands_in_quotes_and_none_is_called_safe(engine: Environment, n
     source = (TEMPLATES / name).read_text()
     assert not re.search(r"\s[\w:-]+=\s*{{", source)
     marked = [one.name for one in engine.parse(source).find_all(nodes.Filter)]
-    holds_help = "account/_fields.html" in (name, *INCLUDE.findall(source))  # in words of ours
-    assert marked.count("safe") == holds_help
+    held = [name, *INCLUDE.findall(source)].count("account/_fields.html")  # help in words of ours
+    assert marked.count("safe") == held
     assert "autoescape" not in source
 
 
-def test_django_s_engine_has_the_admin_s_pages_alone() -> None:
+def test_django_s_engine_has_the_admin_s_pages_and_plain_text_alone() -> None:
     rooms = {path.name for path in (TEMPLATES / "django").iterdir()}
-    assert rooms == {"admin", "registration"}
+    assert rooms == {"admin", "mail", "registration"}
 
 
 def test_the_page_names_the_attributes_of_foreign_text() -> None:
     assert "a href target rel," in environment.foreign_attributes()
+
+
+@pytest.mark.parametrize("name", ["conversation", "reply-markdown", "prompt-text", "outline"])
+def test_an_address_is_what_django_says_it_is(engine: Environment, name: str) -> None:
+    template = engine.from_string("{{ url(name, pk) }}")
+    for pk in (uuid4(), uuid4()):
+        assert template.render(name=name, pk=pk) == reverse(name, args=[pk])

@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.frames import LiveReply, snapshot_frame
+from chatapp.markdown.budgets import WORK_A_TURN
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from tests.page import Page
 
 WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
+MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # for several turns
 
 Step = Callable[[LiveReply], object]
 
@@ -34,7 +36,9 @@ def think(live: LiveReply) -> None:
 
 STEPS = st.one_of(
     st.builds(text, st.just("answer"), st.sampled_from(WORDS)),
-    st.builds(text, st.sampled_from(["reasoning", "answer", "refusal"]), st.sampled_from(WORDS)),
+    st.builds(
+        text, st.sampled_from(["reasoning", "answer", "refusal"]), st.sampled_from([*WORDS, MUCH])
+    ),
     st.sampled_from(
         [
             lambda live: live.write_call(0, "call_0", "now", '{"a"'),
@@ -66,12 +70,34 @@ def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, 
     template = f'<article data-reply="x" id="reply-{message.pk}"></article>'
     page = Page(template)
     page.swap(snapshot_frame(live.view()))
+
+    def check() -> None:
+        drawn = Page(template)
+        drawn.swap(snapshot_frame(live.view()))
+        assert regions(page) == regions(drawn)
+
     for step, is_flushed in [(first, True), *steps, (LiveReply.finish, True)]:
         step(live)
         if is_flushed:
             page.swap(live.changes())
+            check()
             while live.is_behind:
                 page.swap(live.changes())
-            drawn = Page(template)
-            drawn.swap(snapshot_frame(live.view()))
-            assert regions(page) == regions(drawn)
+                check()
+
+
+def test_what_a_person_is_asked_comes_after_the_whole_answer() -> None:
+    live = LiveReply(Message(pk=UUID(int=7), role="assistant", ending=Message.STREAMING, model="m"))
+    page = Page(f'<article data-reply="x" id="reply-{live.message.pk}"></article>')
+    page.swap(snapshot_frame(live.view()))
+    live.append("answer", MUCH)
+    live.write_call(0, "call_0", "now", "{}")
+    live.show_run(0, ToolRun("call_0", "now", "{}", RunState.ASKING))
+    page.swap(live.changes())
+    assert [name for name, _ in regions(page)] == ["answer"]
+    live.append("refusal", "No.")
+    page.swap(live.changes())
+    live.append("answer", "And on.")
+    while live.is_behind:
+        page.swap(live.changes())
+    assert [name for name, _ in regions(page)] == ["answer", "tool-call", "refusal"]

@@ -34,13 +34,15 @@ class Desk:
         """One that is to be run, and a viewer that shows it and waits for it."""
         viewer = Recorder(self.alice.pk)
         self.showing.add(viewer)
+        turn = await self.ask()
         generation = Generation(
-            await self.ask(),
+            turn,
             self.client,
             Pace(),
             self.toolless,
             self.showing,
             Segment.off(),
+            {turn.reply.pk},
         )
         generation.audience.join(viewer)
         return generation, viewer

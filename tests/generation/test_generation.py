@@ -104,7 +104,8 @@ async def test_after_its_end_nobodys_leaving_changes_it(desk: Desk, upstream: Fa
 
 async def test_a_snapshot_has_all_that_has_come(desk: Desk, upstream: FakeUpstream) -> None:
     reply, _, task = await running(desk, upstream)
-    snapshot = await reply.snapshot()
+    await reply.flush()
+    snapshot = reply.snapshot()
     assert "Half of it" in snapshot
     assert str(reply.message.pk) in snapshot
     reply.stop(Ending.STOPPED)

@@ -23,7 +23,7 @@ class Toolbox:
         self.is_told = True
         self.called: list[Mapping[str, object]] = []
 
-    async def find(self, name: str) -> Tool | None:
+    async def find(self, name: str, person: int) -> Tool | None:
         was_told, self.is_told = self.is_told, True
         return Tool() if was_told and name == "delete" else None
 
@@ -61,7 +61,7 @@ def call(name: str, **arguments: object) -> ToolCall:
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_tool_that_wants_leave_runs_with_it_alone(toolbox: Toolbox, allowed: bool) -> None:
     shown = Shown()
-    runs = ToolRuns([call("delete", what=1)], shown.show)
+    runs = ToolRuns([call("delete", what=1)], shown.show, 1)
     finishing = asyncio.create_task(runs.finish())
     await shown.until(0, RunState.ASKING)
     runs.decide(0, allowed)
@@ -76,7 +76,7 @@ async def test_a_tool_that_wants_leave_runs_with_it_alone(toolbox: Toolbox, allo
 
 async def test_a_tool_that_is_there_a_moment_later_does_not_run_unasked(toolbox: Toolbox) -> None:
     toolbox.is_told = False
-    runs = ToolRuns([call("delete", what=1)], Shown().show)
+    runs = ToolRuns([call("delete", what=1)], Shown().show, 1)
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert toolbox.called == []
@@ -84,7 +84,9 @@ async def test_a_tool_that_is_there_a_moment_later_does_not_run_unasked(toolbox:
 
 async def test_arguments_that_are_no_object_are_given_back(toolbox: Toolbox) -> None:
     shown = Shown()
-    runs = ToolRuns([ToolCall(0, "call", "delete", "[1", problem="an end is missing")], shown.show)
+    runs = ToolRuns(
+        [ToolCall(0, "call", "delete", "[1", problem="an end is missing")], shown.show, 1
+    )
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert "not a JSON object: an end is missing." in runs.runs[0].result
@@ -93,7 +95,7 @@ async def test_arguments_that_are_no_object_are_given_back(toolbox: Toolbox) -> 
 
 async def test_one_that_waits_for_leave_holds_up_no_other(toolbox: Toolbox) -> None:
     shown = Shown()
-    runs = ToolRuns([call("delete"), call("unknown")], shown.show)
+    runs = ToolRuns([call("delete"), call("unknown")], shown.show, 1)
     finishing = asyncio.create_task(runs.finish())
     await shown.until(1, RunState.FAILED)
     assert not finishing.done()

@@ -220,7 +220,7 @@ def test_a_torn_end_is_left_out(writing: Writing) -> None:
 def test_what_a_crash_of_the_machine_left_of_a_file_is_removed(
     writing: Writing, left: bytes
 ) -> None:
-    writing.file.write_bytes(left)
+    (writing.folder / writing.message.pk.hex).write_bytes(left)
     writing.die()
     assert complete_lost_replies() == []
     assert not writing.folder.exists()
@@ -255,6 +255,7 @@ def test_a_file_that_is_not_where_it_says_completes_nothing(
 
 
 def test_links_folders_and_strange_names_are_ignored(writing: Writing, tmp_path: Path) -> None:
+    writing.read(AnswerDelta("It is"))
     secret = tmp_path / "secret"
     secret.write_bytes(writing.file.read_bytes() + line_of([AnswerDelta("secret")]))
     writing.file.unlink()

@@ -9,7 +9,7 @@ import pytest
 
 from chatapp.journal import Journal
 from chatapp.journal import writing as module
-from chatapp.journal.records import Arrived, records
+from chatapp.journal.records import Arrived, Asking, Heading, records
 from chatapp.upstream.wire.events import AnswerDelta
 from tests.journal.conftest import Writing
 
@@ -58,14 +58,27 @@ def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
     data_dir: Path, writing: Writing, caplog: pytest.LogCaptureFixture
 ) -> None:
     writing.folder.chmod(0o700)
+    writing.read(AnswerDelta("kept"))
     for _ in range(3):  # the file is there already, as if the disk refused another one
         other = writing.journal.open(writing.message.pk)
-        assert not other.is_on
         other.append([AnswerDelta("lost")])
-        other.close()
+        assert not other.is_on
+        other.discard()
     assert caplog.text.count("The journal in") == 1
     assert caplog.records[0].levelno == logging.ERROR
     assert writing.segment.is_on
+    assert reads(writing) == 1
+
+
+def test_there_is_no_file_before_something_arrives(writing: Writing) -> None:
+    writing.ask()
+    assert list(writing.folder.iterdir()) == []
+    assert writing.segment.is_on
+    writing.read(AnswerDelta("It is."))
+    heading, *_, asking, arrived = records(writing.file.read_bytes())
+    assert isinstance(heading, Heading)
+    assert isinstance(asking, Asking)
+    assert isinstance(arrived, Arrived)
 
 
 def test_a_folder_that_can_not_be_made_means_no_journal(

@@ -8,6 +8,8 @@ import pytest
 
 from tests.live import Site, run
 
+pytestmark = pytest.mark.any_database
+
 APP = "css/app.css"
 COLLECT = ("manage.py", "collectstatic", "--noinput")
 

@@ -316,7 +316,8 @@ async def test_a_reply_that_ends_in_time_is_let_finish_at_sigterm(
 ) -> None:
     pause = Pause()
     rest = (pause, delta("it"), finish(), done())
-    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+    # No process to send the tab to.
+    with site.server(OPENAI_BASE_URL=upstream.base_url, REDIS_URL="") as server:
         async with half_a_reply(server, upstream, alice, *rest) as (visitor, _request):
             server.begin_stop()
             with server.visit() as client:

@@ -12,6 +12,8 @@ from chatapp.markdown.block_html import PLAIN, block_at_once
 from .page import make, region
 from .texts import PIECES
 
+pytestmark = pytest.mark.any_database
+
 
 def page_of(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
     """The page of a viewer who saw the text come in these pieces, and the live text."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chatapp.markdown import Append, Change, LiveMarkdown, ReplaceLast
@@ -85,6 +85,12 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("a **b", " c", Append(3, " c")),
         ("    a `b`", " c", None),  # what ends there is the code of a block
         ("# A ~~b~~", " c", Append(2, " c")),
+        ("a b", " **c d**, `e`f", Append(2, " <strong>c d</strong>, <code>e</code>f")),
+        ("a `b`", " **c**", Append(2, " <strong>c</strong>")),
+        ("a *b", " **c**", None),  # within markup that goes on
+        ("a `b", " `c`", None),
+        ("a b", "**c**", None),  # what stands before it may matter
+        ("a b", " ** c**", None),
         ("| a | b |\n|---|---|\n| **c**", " d", Append(6, " d")),
     ],
 )
@@ -112,22 +118,39 @@ def test_what_opens_or_closes_markup_is_drawn_with_what_follows(drawings: list[s
 
 def test_the_end_of_a_line_is_drawn_with_the_next_one(drawings: list[str]) -> None:
     live = LiveMarkdown()
-    for piece, times in [("- a", 1), (" b\n", 1), ("- c", 2), (" **d**", 3), (" e\n", 3)]:
+    for piece, times in [("- a", 1), (" b\n", 1), ("- c", 2), (" *d*", 3), (" e\n", 3)]:
         live.append(piece)
         live.changes()
         assert len(drawings) == times, piece
-    list_html = "<ul><li>a b</li><li>c <strong>d</strong> e</li></ul>"
+    list_html = "<ul><li>a b</li><li>c <em>d</em> e</li></ul>"
     assert live.html() == f'<div class="block" dir="auto">{list_html}</div>'
 
 
 PIECES = [
-    *("a", " word", " and", "**bold**", " **bold**", "*", " *", "**", " **", "_", " _", "~~"),
+    *(
+        " `code`",
+        " so **much**, `for` it",
+        "a",
+        " word",
+        " and",
+        "**bold**",
+        " **bold**",
+        "*",
+        " *",
+        "**",
+        " **",
+        "_",
+        " _",
+        "~~",
+    ),
     *(" (so)", ". Then", ", or", ":", " - ", "\n", "\n- item", "\n\n", "\n# Head", "\n> "),
     *("\n1. one", " [x](http://a.b)", "é", " 日本", ' "q"', "  "),
 ]
 
 
 @settings(max_examples=300, deadline=None)
+@example(["     so **much**, `for` it", " `code`"])  # an indented block: code, in which nothing is
+@example(["*", ". Then", " _", ". Then", " _", ". Then", ":"])
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_the_short_ways_show_what_a_drawing_shows(pieces: list[str]) -> None:
     text = "".join(pieces)

@@ -18,7 +18,7 @@ def test_a_page_without_its_database_is_a_calm_503(
     caplog: pytest.LogCaptureFixture,
     error: Exception,
 ) -> None:
-    def fail(*args: object) -> None:
+    def fail(*args: object, **kinds: object) -> None:
         raise error
 
     monkeypatch.setattr(sidebar, "context_of", fail)

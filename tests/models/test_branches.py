@@ -1,14 +1,19 @@
-"""What came before a prompt, read by one statement: the same branch as the tree of them all has."""
+"""A branch read by statements of the database, beside the same read in Python from all messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatapp.models import Conversation, Message, Upstream
+from chatapp.models.said import Said
+from tests.models.test_rounds import round_of_a_call
 from tests.stored import MODEL, answered
 
 Queries = Callable[[int], AbstractContextManager[object]]
@@ -16,33 +21,80 @@ Queries = Callable[[int], AbstractContextManager[object]]
 pytestmark = pytest.mark.django_db
 
 
+def branch_of(messages: list[Message], through: UUID | None, leaf: UUID | None) -> list[Message]:
+    """What a branch is; `messages` are those that are there, oldest first."""
+    by_id = {message.pk: message for message in messages}
+
+    def up(message: Message | None) -> list[Message]:
+        found = []
+        while message:
+            found.append(message)
+            message = by_id.get(message.parent_id) if message.parent_id else None
+        return found[::-1]
+
+    def down(message: Message | None) -> Message | None:
+        end = message
+        while message:
+            below = [one for one in messages if one.parent_id == message.pk]
+            first = min((one.choice for one in below), default=0)
+            end, message = message, next((one for one in below[::-1] if one.choice == first), None)
+        return end
+
+    named, read = (by_id.get(one) if one else None for one in (through, leaf))
+    if named and read and named not in up(read):
+        read = None
+    return up(down(read or named or next((m for m in messages[::-1] if m.choice == 0), None)))
+
+
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     parents=st.lists(st.integers(0, 9), max_size=9),
     choices=st.lists(st.integers(0, 2), min_size=10, max_size=10),
+    deleted=st.sets(st.integers(0, 8), max_size=3),
+    leaf=st.integers(0, 10),
     is_old=st.booleans(),
 )
-def test_it_is_the_branch_that_is_shown(
-    conversation: Conversation, parents: list[int], choices: list[int], is_old: bool
+def test_it_leads_through_what_is_named_to_what_was_read_last_or_is_newest(
+    conversation: Conversation,
+    parents: list[int],
+    choices: list[int],
+    deleted: set[int],
+    leaf: int,
+    is_old: bool,
 ) -> None:
     conversation.messages.all().delete()
-    conversation.save()
     ids: list[UUID | None] = [None]
-    for parent, choice in zip(parents, choices, strict=False):
+    gone: set[UUID | None] = set()
+    for number, (parent, choice) in enumerate(zip(parents, choices, strict=False)):
         ids.append(uuid4())
-        siblings = conversation.messages.filter(parent=ids[parent % (len(ids) - 1)])
+        above = ids[parent % (len(ids) - 1)]
+        siblings = conversation.messages.filter(parent=above, choice=0)
+        if number in deleted or above in gone:
+            gone.add(ids[-1])
         conversation.messages.create(
             id=ids[-1],
-            parent_id=ids[parent % (len(ids) - 1)],
+            parent_id=above,
             role=Message.Role.USER,
-            choice=choice if siblings.filter(choice=0).exists() else 0,
+            choice=choice if above and siblings.exists() else 0,
+            deleted_at=timezone.now() if ids[-1] in gone else None,
         )
     if is_old:
         conversation.messages.update(sequence=None)
+    conversation.active_leaf = [*ids, uuid4()][leaf % (len(ids) + 1)]
+    there = list(conversation.messages.filter(deleted_at=None))
     for through in [*ids, uuid4()]:
-        assert conversation.said(through) == conversation.thread(through)
+        expected = branch_of(there, through, conversation.active_leaf)
+        assert conversation.view(through).thread == expected
+        assert pks(conversation.said(through)) == pks(expected)
+        for message in conversation.view(through).thread:
+            family = [one for one in there if one.parent_id == message.parent_id]
+            assert message.siblings == family
+
+
+def pks(thread: Iterable[Said | Message]) -> list[UUID]:
+    return [message.pk for message in thread]
 
 
 def test_another_conversations_message_leads_nowhere(
@@ -51,8 +103,11 @@ def test_another_conversations_message_leads_nowhere(
     first = answered(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
     theirs = answered(other, gateway, "Secret")
-    assert conversation.said(theirs[1].pk) == [*first]
-    assert other.said(first[1].pk) == [*theirs]
+    assert pks(conversation.said(theirs[1].pk)) == pks(first)
+    assert pks(other.said(first[1].pk)) == pks(theirs)
+    conversation.active_leaf = theirs[1].pk
+    assert conversation.view(theirs[1].pk).thread == [*first]
+    assert pks(conversation.said(None)) == pks(first)
 
 
 def test_all_that_an_upstream_is_sent_is_read_at_once(
@@ -60,7 +115,38 @@ def test_all_that_an_upstream_is_sent_is_read_at_once(
 ) -> None:
     messages = answered(conversation, gateway, "Why?")
     asked = Message(upstream=gateway, model=MODEL)
+
+    def sent(thread: Iterable[Said | Message]) -> list[dict[str, object]]:
+        return [one for message in thread for one in message.as_chat_messages(asked)]
+
     with django_assert_num_queries(1):
-        said = conversation.said(None)
-        sent = [one for message in said for one in message.as_chat_messages(asked)]
-    assert sent == [one for message in messages for one in message.as_chat_messages(asked)]
+        found = sent(conversation.said(None))
+    assert found == sent(messages)
+    messages[1].earlier_rounds = [round_of_a_call().as_record()]
+    messages[1].save()
+    with django_assert_num_queries(2):
+        found = sent(conversation.said(None))
+    assert found == sent(messages)
+    assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_no_statement_looks_at_other_peoples_messages(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    """Each is answered by an index of the conversation's, of a message's or of what follows it."""
+    _, reply = answered(conversation, gateway, "Why?")
+    if connection.vendor != "sqlite":
+        return
+    with CaptureQueriesContext(connection) as queries:
+        conversation.view()
+        conversation.view_around(reply.pk)
+        conversation.said(reply.pk)
+    with connection.cursor() as cursor:
+        for query in queries.captured_queries:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = [row[3] for row in cursor.fetchall()]
+            assert not [step for step in plan if step.startswith("SCAN chatapp_")], query["sql"]
+            if "LEFT OUTER JOIN" in query["sql"]:  # the messages as they are shown
+                assert not any("convers" in step for step in plan), plan
+            if "ending = 'streaming'" in query["sql"]:
+                assert any("message_one_streams" in step for step in plan), plan

@@ -13,6 +13,7 @@ from chatapp.models import (
     Conversation,
     Message,
     ModelChoice,
+    NotHere,
     Refused,
     ReplyImage,
     StillStreaming,
@@ -24,6 +25,7 @@ from chatapp.models import (
 from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending, Reply
+from tests.allowed import priced
 from tests.stored import MODEL, answered, asked, end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -49,9 +51,54 @@ def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upst
     prompt, first = asked(conversation, gateway, "Why?")
     end(first, reply_of("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    assert conversation.thread() == [prompt, second]
-    assert conversation.thread(first.pk) == [prompt, first]
-    assert conversation.thread(uuid4()) == [prompt, second]
+    end(second, reply_of("Or so."))
+    assert conversation.view().thread == [prompt, second]
+    assert conversation.view(first.pk).thread == [prompt, first]
+    assert conversation.view(uuid4()).thread == [prompt, second]
+
+
+def test_the_branch_that_was_read_last_is_shown_again(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = answered(conversation, gateway, "Why?")
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    end(second, reply_of("Or so."))
+    newest = Conversation.objects.get().view()
+    assert newest.thread == [prompt, second]  # since it was asked for last
+    conversation.read(first.pk)
+    assert Conversation.objects.get().view().thread == [prompt, first]
+    after, last = answered(conversation, gateway, "And?", first)
+    conversation.read(second.pk)
+    conversation.read(prompt.pk)  # which is on the branch that is read
+    assert Conversation.objects.get().view().thread == [prompt, second]
+    conversation.read(first.pk)
+    assert Conversation.objects.get().active_leaf == last.pk
+    assert Conversation.objects.get().view(prompt.pk).thread == [prompt, first, after, last]
+
+
+def test_what_is_not_here_is_not_read(conversation: Conversation, gateway: Upstream) -> None:
+    _, reply = answered(conversation, gateway, "Why?")
+    other = Conversation(user=conversation.user, title="Another")
+    theirs = answered(other, gateway, "Secret")
+    for message in (theirs[1].pk, uuid4()):
+        for ask in (conversation.read, conversation.earlier, conversation.later):
+            with pytest.raises(NotHere):
+                ask(message)
+    assert Conversation.objects.get(pk=conversation.pk).active_leaf == reply.pk
+
+
+def test_a_branch_that_was_read_last_and_is_gone_gives_way_to_the_newest(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, first = answered(conversation, gateway, "Why?")
+    second = conversation.answer(prompt, gateway, MODEL, uuid4())
+    end(second, reply_of("Or so."))
+    Message.objects.filter(pk=second.pk).update(deleted_at=timezone.now())
+    assert conversation.view().thread == [prompt, first]
+    assert [one.pk for one in conversation.said(None)] == [prompt.pk, first.pk]
+    assert conversation.view().thread[-1].siblings == [first]
+    assert conversation.view(second.pk).thread == [prompt, first]
+    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
 
 
 def test_a_thread_leads_through_the_named_message_to_its_newest_end(
@@ -62,15 +109,16 @@ def test_a_thread_leads_through_the_named_message_to_its_newest_end(
     after, last = asked(conversation, gateway, "And?", first)
     end(last, reply_of("Also."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    assert conversation.thread(first.pk) == [prompt, first, after, last]
-    assert conversation.thread(second.pk) == [prompt, second]
+    end(second, reply_of("Or so."))
+    assert conversation.view(first.pk).thread == [prompt, first, after, last]
+    assert conversation.view(second.pk).thread == [prompt, second]
 
 
 def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Upstream) -> None:
     prompt, first = asked(conversation, gateway, "Why?")
     end(first, reply_of("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
-    thread = conversation.thread()
+    thread = conversation.view().thread
     assert [message.siblings for message in thread] == [[prompt], [first, second]]
 
 
@@ -81,12 +129,12 @@ def test_of_several_choices_the_first_leads_on(
     second = Reply(choice=1)
     other = first.other_choice(second, Ending.COMPLETE)
     end(first, reply_of("Heads."), Ending.COMPLETE, others=(other,))
-    assert conversation.thread() == [prompt, first]
-    assert conversation.thread(other.pk) == [prompt, other]
+    assert conversation.view().thread == [prompt, first]
+    assert conversation.view(other.pk).thread == [prompt, other]
 
 
 def test_a_conversation_without_messages_has_no_thread(conversation: Conversation) -> None:
-    assert conversation.thread() == []
+    assert conversation.view().thread == []
 
 
 def test_a_thread_knows_of_logprobs_without_reading_them(
@@ -97,10 +145,10 @@ def test_a_thread_knows_of_logprobs_without_reading_them(
     _, told = asked(conversation, gateway, "How likely?", plain)
     end(told, Reply(), Ending.COMPLETE)
     Message.objects.filter(pk=told.pk).update(logprobs=[["Sure", 0.9, []]])
+    replies = conversation.view().thread[1::2]
     with CaptureQueriesContext(connection) as queries:
-        replies = conversation.thread()[1::2]
         assert [reply.has_logprobs for reply in replies] == [False, True]
-    assert len(queries) == 1
+    assert len(queries) == 0
     assert all("logprobs" in reply.get_deferred_fields() for reply in replies)
 
 
@@ -132,6 +180,21 @@ def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
     found = Conversation.objects.with_usage().get()
     assert (found.reply_count, found.total_tokens) == (3, 42)
     assert (found.estimated_tokens, found.unknown_replies) == (12, 1)
+    assert (found.total_cost, found.estimated_cost) == (0, 0)
+
+
+def test_sums_say_what_it_cost_as_far_as_there_are_prices(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    prompt, reply = asked(conversation, gateway, "Why?")
+    for provenance in (Usage.Provenance.REPORTED, Usage.Provenance.ESTIMATED):
+        end(reply, reply_of("So."), usage=Usage.counted(provenance, TokenUsage(5, 7, 12)))
+        reply = conversation.answer(prompt, gateway, MODEL, uuid4())
+        priced(gateway, 10, 20)
+    title = Usage.counted(Usage.Provenance.ESTIMATED, TokenUsage(1, 1, 2))
+    Usage.book([title.of_title(conversation.pk, conversation.user_id, gateway, MODEL)])
+    found = Conversation.objects.with_usage().get()
+    assert (found.total_cost, found.estimated_cost) == (220, 220)
 
 
 def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
@@ -169,15 +232,19 @@ def test_a_conversation_of_somebody_else_is_not_here(
 def test_a_view_shows_the_reply_that_streams_else_the_branch_that_is_asked_for(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    assert (conversation.view().head, conversation.view().streaming) == (None, None)
+    assert (conversation.view().head, conversation.view().streaming) == (None, [])
     prompt, first = asked(conversation, gateway, "Why?")
     end(first, reply_of("So."))
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
     view = conversation.view(first.pk)
-    assert (view.thread, view.streaming) == ([prompt, second], second)
+    assert (view.thread, view.streaming) == ([prompt, second], [second])
     end(second, reply_of("Or so."))
     view = conversation.view(first.pk)
-    assert (view.thread, view.head, view.streaming) == ([prompt, first], first, None)
+    assert (view.thread, view.head, view.streaming) == ([prompt, first], first, [])
+
+
+def test_a_title_of_many_combining_characters_fits() -> None:
+    assert len(Conversation.title_of("a" + "\u0301" * 200)) == conversations.LONGEST_TITLE
 
 
 def test_a_new_title_moves_no_conversation(conversation: Conversation, carol: User) -> None:
@@ -198,11 +265,13 @@ def test_all_of_a_conversation_is_erased_and_nothing_else(
         ReplyImage.objects.create(message=first, position=0, media_type="image/gif", data=b"GIF")
         end(erased.answer(prompt, gateway, MODEL, uuid4()), reply_of("Again."))
         asked(erased, gateway, "And?", first)
-    before = [model.objects.count() for model in (Message, Usage, ReplyImage)]
+    before = [model.objects.count() for model in (Message, ReplyImage)]
+    cost = Usage.objects.count()
     conversation.erase()
-    assert [model.objects.count() for model in (Message, Usage, ReplyImage)] == [
+    assert [model.objects.count() for model in (Message, ReplyImage)] == [
         count // 2 for count in before
     ]
+    assert Usage.objects.count() == cost
     assert [one.title for one in Conversation.objects.all()] == ["Kept"]
 
 
@@ -213,7 +282,7 @@ def test_where_erasing_fails_a_whole_thread_is_left(
     prompt, first = answered(conversation, gateway, "Why?")
     answered(conversation, gateway, "And?", first)
     erase_once(conversation, monkeypatch)
-    assert conversation.thread() == [prompt, first]
+    assert conversation.view().thread == [prompt, first]
     conversation.erase()
     assert not Message.objects.exists()
 
@@ -236,9 +305,9 @@ def erase_once(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_model_used_last_is_that_of_the_newest_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    assert conversation.model_used_last is None
+    assert Conversation.model_used_last_by(conversation.user) is None
     prompt, reply = asked(conversation, gateway, "Why?")
     end(reply, reply_of("So."))
-    assert conversation.model_used_last == ModelChoice(gateway.pk, MODEL)
+    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
     conversation.answer(prompt, gateway, "another", uuid4())
-    assert conversation.model_used_last == ModelChoice(gateway.pk, "another")
+    assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, "another")

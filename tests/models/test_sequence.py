@@ -1,16 +1,13 @@
 """The order of messages, whatever the clocks say, and across an upgrade."""
 
 import re
-import sqlite3
-from contextlib import closing
 from uuid import uuid4
 
-import psycopg
 import pytest
 
 from chatapp.models import Message, Upstream, User
 from tests.clock import HOUR, Step
-from tests.live import Site, run
+from tests.live import Site, execute, run
 from tests.stored import answered, end, reply_of, started_by
 
 # Turns
@@ -23,8 +20,8 @@ def test_a_clock_that_steps_back_hides_no_turn(alice: User, gateway: Upstream, c
     second = answered(conversation, gateway, "Second?", first[1])
     clock(-HOUR)
     third = answered(conversation, gateway, "Third?", second[1])
-    assert conversation.thread() == [*first, *second, *third]
-    assert conversation.thread(first[1].pk) == [*first, *second, *third]
+    assert conversation.view().thread == [*first, *second, *third]
+    assert conversation.view(first[1].pk).thread == [*first, *second, *third]
 
 
 def test_the_newest_branch_is_the_one_that_was_asked_for_last(
@@ -35,7 +32,7 @@ def test_the_newest_branch_is_the_one_that_was_asked_for_last(
     clock(-HOUR)
     second = conversation.answer(prompt, gateway, "m", uuid4())
     end(second, reply_of("Another"))
-    thread = conversation.thread()
+    thread = conversation.view().thread
     assert thread == [prompt, second]
     assert thread[-1].siblings == [first, second]
 
@@ -49,7 +46,7 @@ def test_saving_a_reply_again_does_not_move_it(alice: User, gateway: Upstream) -
     Message.objects.get(pk=first.pk).save()
     assert Message.objects.get(pk=first.pk).sequence == number
     assert number is not None
-    assert conversation.thread() == [prompt, second]
+    assert conversation.view().thread == [prompt, second]
 
 
 def test_a_thread_whose_clock_had_stepped_back_before_there_were_numbers_is_whole(
@@ -60,7 +57,7 @@ def test_a_thread_whose_clock_had_stepped_back_before_there_were_numbers_is_whol
     clock(-HOUR)
     second = answered(conversation, gateway, "Second?", first[1])
     Message.objects.update(sequence=None)
-    assert conversation.thread() == [*first, *second]
+    assert conversation.view().thread == [*first, *second]
 
 
 # Upgrades
@@ -107,23 +104,11 @@ def stored_by_an_old_process(number: int, at: str) -> str:
     )
 
 
-def execute(environment: dict[str, str], *statements: str) -> None:
-    if url := environment.get("DATABASE_URL"):
-        with psycopg.connect(url) as connected:
-            for statement in statements:
-                connected.execute(statement.encode())
-        return
-    with closing(sqlite3.connect(f"{environment['DATA_DIR']}/chatapp.sqlite3")) as connected:
-        for statement in statements:
-            connected.execute(statement)
-        connected.commit()
-
-
 def thread_of(environment: dict[str, str]) -> list[str]:
     script = (
         "import django; django.setup()\n"
         "from chatapp.models import Conversation, Message\n"
-        "print([one.content for one in Conversation.objects.get().thread()])\n"
+        "print([one.content for one in Conversation.objects.get().view().thread])\n"
         "print([one.content for one in Message.objects.all()])\n"
     )
     thread, everything = run(environment, "-c", script).stdout.splitlines()

@@ -1,14 +1,21 @@
 """Statements that are made once: with other values they say what the ORM would."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User
-from chatapp.models.statements import Insert, Query, Update
+from chatapp.models.statements import Among, Insert, Query, Update, new
 from tests.stored import answered
 
 pytestmark = pytest.mark.django_db
@@ -17,6 +24,17 @@ BY_ROLE = Query(
     lambda conversation, role: Message.objects.filter(conversation=conversation, role=role),
     Conversation._meta.pk,
     Message._meta.get_field("role"),
+)
+
+# Padded by whoever has fewer: as many values as slots.
+SHOWN = Query(
+    lambda *pks: (
+        Message.objects.filter(pk__in=pks)
+        .select_related("usage", "upstream")
+        .annotate(is_asked=Q(role="user"))
+        .defer("upstream__api_key")
+    ),
+    *[Message._meta.pk] * 2,
 )
 
 
@@ -34,6 +52,30 @@ def test_a_query_gives_what_the_orm_would(messages: tuple[Message, Message]) -> 
         assert BY_ROLE.count(message.conversation_id, message.role) == 1
     assert BY_ROLE.first(uuid4(), "user") is None
     assert BY_ROLE.count(uuid4(), "user") == 0
+
+
+def test_a_query_reads_along_what_the_orm_would(messages: tuple[Message, Message]) -> None:
+    prompt, reply = SHOWN.all(*(message.pk for message in messages))
+    assert [vars(one)["is_asked"] for one in (prompt, reply)] == [True, False]
+    assert prompt.upstream is None
+    assert not hasattr(prompt, "usage")
+    with CaptureQueriesContext(connection) as asked:
+        stored = Message.objects.get(pk=reply.pk)
+        assert (reply.upstream, reply.usage) == (stored.upstream, stored.usage)
+        assert reply.usage.total_tokens == stored.usage.total_tokens
+        assert len(asked) == 3, "all of them for what is stored"
+        assert vars(reply.upstream).keys() == vars(stored.upstream).keys() - {"api_key"}
+    assert SHOWN.all(reply.pk, reply.pk) == [reply]
+
+
+@pytest.mark.parametrize("count", [0, 1, Among.AT_ONCE, Among.AT_ONCE + 1])
+def test_any_number_of_values_is_asked_for(carol: User, count: int) -> None:
+    every = [carol.conversations.create(title=str(number)).pk for number in range(count + 1)]
+    among = Among(
+        lambda *pks: Conversation.objects.filter(pk__in=pks).only("title"), Conversation._meta.pk
+    )
+    found = among.all(iter(every[:count]))
+    assert sorted(one.pk for one in found) == sorted(every[:count])
 
 
 def test_a_query_is_built_once(
@@ -63,6 +105,21 @@ def test_what_is_stored_is_as_a_save_leaves_it(carol: User) -> None:
         Insert(Conversation).run(made)
 
 
+def test_what_is_new_is_as_its_model_makes_it(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    pk, now = uuid4(), timezone.now()
+    given = {"conversation": conversation, "upstream": gateway, "model": "m", "content": "Why?"}
+    ours, its = (make(id=pk, created_at=now, **given) for make in (partial(new, Message), Message))
+    assert vars(ours) | {"_state": None} == vars(its) | {"_state": None}
+    assert ours.conversation is conversation
+    other = new(Message)
+    assert other.pk != new(Message).pk
+    assert other.tool_runs is not new(Message).tool_runs
+    ours.save()
+    assert Message.objects.get() == ours
+
+
 def test_a_row_that_is_there_is_replaced_where_that_is_meant(
     messages: tuple[Message, Message],
 ) -> None:
@@ -81,3 +138,42 @@ def test_an_update_says_how_many_rows_it_found(carol: User) -> None:
     assert update.run(one, other) == 1
     assert update.run() == 0
     assert Conversation.objects.first() == one
+
+
+def test_whoever_looks_on_sees_every_statement(messages: tuple[Message, Message]) -> None:
+    seen = []
+
+    def note(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(note):
+        assert BY_ROLE.all(messages[0].conversation_id, "user") == [messages[0]]
+        assert BY_ROLE.count(messages[0].conversation_id, "user") == 1
+        assert Update(Message, ["content"]).run(*messages) == 2
+    assert len(seen) == 3
+
+
+def test_nothing_is_run_in_a_transaction_that_has_failed(carol: User) -> None:
+    made = Conversation(user=carol, title="Twice")
+    Insert(Conversation).run(made)
+
+    def fail_and_go_on() -> None:
+        with pytest.raises(IntegrityError), transaction.atomic(savepoint=False):
+            Insert(Conversation).run(made)
+        BY_ROLE.all(made.pk, "user")
+
+    with pytest.raises(TransactionManagementError):
+        transaction.atomic(fail_and_go_on)()
+
+
+def test_what_is_left_out_is_asked_for_when_it_is_needed(carol: User) -> None:
+    names = Query(
+        lambda name: User.objects.filter(username=name).only("password"),
+        User._meta.get_field("username"),
+    )
+    [found] = names.all(carol.username)
+    assert found.get_deferred_fields() >= {"username", "is_active"}
+    assert found.username == carol.username
+    found.save()
+    assert User.objects.get() == carol

@@ -66,7 +66,7 @@ def full_disk(it: Installation) -> None:
     disk = it.data_dir.parent / "disk"
     disk.mkdir()
     it.shell = (
-        f"mount -t tmpfs -o size=700k none {disk} && cp {it.data_dir}/chatapp.sqlite3 {disk}"
+        f"mount -t tmpfs -o size=1200k none {disk} && cp {it.data_dir}/chatapp.sqlite3 {disk}"
         f" && (cat /dev/zero > {disk}/full 2> /dev/null || true)"
     )
     it.data_dir = disk

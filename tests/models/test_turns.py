@@ -74,12 +74,7 @@ def test_a_first_prompt_begins_a_conversation(carol: User, prompt: Prompt) -> No
 def test_a_follow_up_stands_under_what_it_follows(carol: User, prompt: Prompt) -> None:
     first = ended(prompt.store(carol, HERE))
     turn = follow_up(first).store(carol, HERE)
-    assert [message.content for message in turn.thread] == [
-        "Why is the sky blue?",
-        "It scatters.",
-        "And at night?",
-        "",
-    ]
+    assert [one.pk for one in turn.before] == [first.prompt.pk, first.reply.pk]
     assert turn.prompt.parent == first.reply
     assert [message["content"] for message in turn.history] == [
         "Why is the sky blue?",
@@ -92,7 +87,7 @@ def test_a_prompt_that_is_sent_again_is_the_turn_that_is_there(carol: User, prom
     turn = prompt.store(carol, HERE)
     again = prompt.store(carol, None)  # even by a server that takes nothing new
     assert again.is_repeated
-    assert again.thread == turn.thread
+    assert (again.prompt, again.reply) == (turn.prompt, turn.reply)
     assert Message.objects.count() == 2
 
 
@@ -125,10 +120,10 @@ def test_a_prompt_that_another_worker_stores_at_the_same_moment_is_stored_once(
 ) -> None:
     offering = Upstream.offering
 
-    def offering_meanwhile(choice: ModelChoice) -> Upstream:
+    def offering_meanwhile(choice: ModelChoice, person: int) -> Upstream:
         monkeypatch.setattr(Upstream, "offering", offering)
         prompt.store(carol, uuid4())
-        return offering(choice)
+        return offering(choice, person)
 
     monkeypatch.setattr(Upstream, "offering", offering_meanwhile)
     turn = prompt.store(carol, HERE)
@@ -164,7 +159,7 @@ def stopped(turn: Turn, content: str = "It sca") -> Turn:
 def test_a_continuation_is_a_prompt_that_nobody_typed(carol: User, prompt: Prompt) -> None:
     first = stopped(prompt.store(carol, HERE))
     turn = Continuation(first.reply.pk, prompt.model, uuid4()).store(carol, HERE)
-    stored = turn.conversation.thread()
+    stored = turn.conversation.view().thread
     assert [message.is_continuation for message in stored] == [False, False, True, False]
     assert (stored[2].parent, stored[2].content) == (first.reply, "")
     assert str(stored[2]) == "user: continued"
@@ -211,20 +206,20 @@ def test_a_retry_is_one_more_reply_to_the_prompt(
     first = ended(prompt.store(carol, HERE))
     other = ModelChoice(model.upstream, "another")
     turn = Retry(first.reply.pk, other).store(carol, HERE)
-    assert turn.thread == [first.prompt, turn.reply]
+    assert (turn.before, turn.prompt) == ([], first.prompt)
     assert turn.reply.siblings == [first.reply, turn.reply]
     assert (turn.reply.model, turn.reply.streamed_by) == ("another", HERE)
     assert turn.reply.upstream
     assert turn.reply.upstream.api_key == gateway.api_key
 
 
-def test_what_is_no_reply_of_ones_own_is_not_retried(
+def test_what_is_not_ones_own_is_not_retried(
     carol: User, mallory: User, conversation: Conversation, gateway: Upstream, model: ModelChoice
 ) -> None:
-    first, reply = answered(conversation, gateway, "Why?")
+    _, reply = answered(conversation, gateway, "Why?")
     second, _ = answered(conversation, gateway, "And?", reply)
-    for user, pk in ((mallory, reply.pk), (carol, first.pk), (carol, second.pk), (carol, uuid4())):
-        with pytest.raises(Refused, match="That reply is not here"):
+    for user, pk in ((mallory, reply.pk), (mallory, second.pk), (carol, uuid4())):
+        with pytest.raises(Refused, match="not here"):
             Retry(pk, model).store(user, HERE)
     assert Message.objects.count() == 4
 
@@ -272,14 +267,15 @@ def test_a_model_that_is_not_offered_any_more_is_not_asked(
 def test_a_turn_takes_few_statements(
     carol: User, prompt: Prompt, model: ModelChoice, django_assert_num_queries: Queries
 ) -> None:
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):  # one of them asks whether there are limits
         first = prompt.store(carol, HERE)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):  # with the model's price, which is remembered
         ended(first)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         second = follow_up(first).store(carol, HERE)
-    ended(second)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(4):
+        ended(second)
+    with django_assert_num_queries(14):
         Retry(second.reply.pk, model).store(carol, HERE)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(7):
         carol.conversations.named(first.conversation.pk).view()

@@ -54,12 +54,12 @@ def test_the_demo_answers_where_nothing_else_does_or_where_it_was_switched_on(
 
 
 def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstream) -> None:
-    assert Upstream.offering(ModelChoice(gateway.pk, "any")) == gateway
+    assert Upstream.offering(ModelChoice(gateway.pk, "any"), 0) == gateway
     Upstream.objects.update(offered_models="one\ntwo")
-    assert Upstream.offering(ModelChoice(gateway.pk, "two")) == gateway
+    assert Upstream.offering(ModelChoice(gateway.pk, "two"), 0) == gateway
     for other in ("any", "tw", "one two", "TWO"):
         with pytest.raises(Refused, match="not offered any more"):
-            Upstream.offering(ModelChoice(gateway.pk, other))
+            Upstream.offering(ModelChoice(gateway.pk, other), 0)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -72,11 +72,11 @@ def test_an_upstream_that_is_disabled_or_gone_offers_nothing(
     else:
         gateway.delete()
     with pytest.raises(Refused, match="not offered any more"):
-        Upstream.offering(choice)
+        Upstream.offering(choice, 0)
 
 
 def test_an_upstream_whose_key_cannot_be_read_says_so(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
     with pytest.raises(Refused, match="SECRET_KEY is another"):
-        Upstream.offering(ModelChoice(gateway.pk, "any"))
+        Upstream.offering(ModelChoice(gateway.pk, "any"), 0)

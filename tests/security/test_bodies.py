@@ -16,6 +16,8 @@ from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
 from tests.visitor import visit
 
+pytestmark = pytest.mark.any_database
+
 MIB = 1024 * 1024
 LIMIT = 2 * MIB
 HOST = b"Host: localhost"

@@ -8,15 +8,29 @@ from dataclasses import asdict
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import Group
 from turbohtml import Element, Node, Text
 
 from chatapp import frames
 from chatapp.catalogue import Offer
+from chatapp.chat.sidebar import LIST
 from chatapp.frames import LiveReply, ReplyView
 from chatapp.frames.environment import draw
 from chatapp.frames.replies import Waiting, waiting_frame
 from chatapp.markdown import block_html
-from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.models import (
+    Conversation,
+    Deleted,
+    Limit,
+    Message,
+    Project,
+    ReviewPolicy,
+    Upstream,
+    Usage,
+    View,
+)
+from chatapp.models.limits import Measure, Period
+from chatapp.models.meters import Meter
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
@@ -24,22 +38,24 @@ from tests.drawn import html_of
 from tests.security.judge import breaches_below, parsed, skeleton
 from tests.security.payloads import MARK, SETS
 
-CONVERSATION, PROMPT, REPLY = (UUID(int=number) for number in (1, 2, 3))
+CONVERSATION, PROMPT, REPLY, PROJECT = (UUID(int=number) for number in (1, 2, 3, 4))
 HARMLESS = f"harmless {MARK}"
 REGIONS = ("reasoning", "answer", "refusal")
 
 
 def drawn(text: str) -> str:
     """A page's partials with the text in each place, and the frames that bring them."""
-    conversation = Conversation(pk=CONVERSATION, title=Conversation.title_of(text))
+    project = Project(pk=PROJECT, name=text, instructions=text)
+    conversation = Conversation(pk=CONVERSATION, title=text, project=project)
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
     reply = replied(text, conversation)
     upstream = Upstream(pk=1, name=text)
+    view = View(conversation, [prompt, reply], has_earlier=True, has_later=True)
     models = (ListedModel(text, text, 1000),)
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
         [
-            frames.thread_html([prompt, reply], html_of),
+            frames.thread_html(view, html_of),
             frames.snapshot_frame(ReplyView.of(reply, html_of)),
             frames.composer_frame(conversation, reply),
             frames.sidebar_frame(conversation, running=True),
@@ -48,7 +64,10 @@ def drawn(text: str) -> str:
             frames.title_frame(conversation),
             frames.emptied_frame(CONVERSATION, text),
             waiting_frame(REPLY, Waiting(text)),
+            frames.deleted_frame(Deleted(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),
+            draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
+            draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
             frames.review_html([prompt, reply], html_of),
         ]
@@ -60,15 +79,46 @@ def main(
 ) -> dict[str, object]:
     return {
         "conversation": conversation,
+        "project": conversation.project,
+        "csrf_input": "",
+        "filed": listed(conversation),
         "head": head,
         "offers": offers,
         "awaits_models": False,
         "chosen_model": "",
+        "at": None,
+        "is_long": True,
+        "near": Meter(shared_limit(text), "all", 90, 0, 0, None),
         "thread": "",
         "suggestions": (text,),
         "first_steps": ("gateway", "people"),
+        "policy": ReviewPolicy(scope="flagged"),
+        "notice": text,
         "prompt_id": PROMPT,
     }
+
+
+def shared_limit(text: str) -> Limit:
+    return Limit(measure=Measure.TOKENS, period=Period.DAY, cap=100, group=Group(name=text))
+
+
+def listed(conversation: Conversation) -> dict[str, object]:
+    vars(conversation)["is_running"] = True
+    rows = {"pinned": [conversation], "conversations": [(conversation, "May")]}
+    return {
+        **rows,
+        "newer": None,
+        "older": None,
+        "has_today": True,
+        "shelf": LIST,
+        "in_project": "",
+    }
+
+
+def outline(text: str, conversation: Conversation) -> dict[str, object]:
+    prompts = [(PROMPT, text)]
+    places = {"first": 1, "total": 3, "page": 2, "last": 3}
+    return {"conversation": conversation, "prompts": prompts, **places}
 
 
 def replied(text: str, conversation: Conversation) -> Message:
@@ -157,7 +207,7 @@ def test_a_payload_anywhere_leaves_the_page_as_it_is(name: str, harmless: list[s
 
 
 def test_foreign_text_stands_under_hx_ignore_alone() -> None:
-    assert tags_around_mark(parsed(drawn(HARMLESS))) <= {"title"}
+    assert tags_around_mark(parsed(drawn(HARMLESS))) <= {"title", "textarea"}
 
 
 @pytest.mark.parametrize("name", SETS)

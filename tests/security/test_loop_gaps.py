@@ -18,7 +18,7 @@ from bench.bombs import REPLIES, TEXTS
 from chatapp.frames import LiveReply, ThreadParts, snapshot_frame
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.pace import Pace
-from chatapp.models import Conversation, Message
+from chatapp.models import Conversation, Message, View
 from chatapp.viewers import Audience
 from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.live import Site
@@ -26,6 +26,8 @@ from tests.page import Page
 from tests.present import present
 from tests.tab import Tab
 from tests.visitor import visit
+
+pytestmark = pytest.mark.any_database
 
 # Of CPU, in one callback of the loop. It was 0.9 to 32 before there were budgets; how little it is
 # now is for the benchmarks to say (`python -m bench bombs`), on a machine that does nothing else.
@@ -110,12 +112,12 @@ async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
         await one.send(
             action="watch", conversation=str(conversation.pk), head=str(head.pk), ending=head.ending
         )
-    drawn: list[object] = []
+    drawn: list[Message] = []
     draw = ThreadParts.of
 
-    def counted(*what: Any) -> ThreadParts:
-        drawn.append(what)
-        return draw(*what)
+    def counted(view: View, *how: Any) -> ThreadParts:
+        drawn.extend(view.thread)
+        return draw(view, *how)
 
     monkeypatch.setattr(ThreadParts, "of", counted)
     longest[0] = 0.0

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.live import Person, Server, Site, run
+from tests.live import Person, Server, Site
 from tests.security.wire import Answer, Wire
 
 NO_ONES = "5a0d7c0e-52a5-4c7e-9a86-5b4f3d0f4f10"  # the id of nothing; the same in every process
@@ -68,7 +68,7 @@ class Watched(Server):
 @pytest.fixture(scope="module")
 def server(site: Site) -> Iterator[Watched]:
     with Watched(site.copy()) as server:
-        run(server.environment, "-c", ROWS)
+        server.run(ROWS)
         yield server
 
 
@@ -84,8 +84,6 @@ def cast(site: Site, stan: Person) -> list[Person | None]:
 
 
 MAKE = """
-import django
-django.setup()
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
@@ -103,8 +101,6 @@ print(session.session_key)
 
 # So that lists have something to be filtered, and pages something to show.
 ROWS = """
-import django
-django.setup()
 from uuid import uuid4
 from chatapp.models import Conversation, ToolServer, Upstream, User
 
@@ -118,7 +114,7 @@ ToolServer.objects.create(name="tools", transport="http", url="http://127.0.0.1:
 
 def made(server: Watched, name: str, fields: str) -> Person:
     script = MAKE.format(fields=f"username={name!r}, {fields}")
-    return Person(name, run(server.environment, "-c", script).stdout.strip())
+    return Person(name, server.run(script).strip())
 
 
 # Addresses
@@ -262,6 +258,7 @@ FILTERS = {
     "emailaddress": ("primary__exact", "verified__exact"),
     "group": ("id__exact", "permissions__id__exact"),
     "suggestion": ("id__exact", "position__gte"),
+    "installation": ("id__exact",),
 }
 
 

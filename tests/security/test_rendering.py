@@ -14,6 +14,8 @@ from chatapp.markdown.allowed import ALLOWED
 from tests.security.grammar import texts
 from tests.security.judge import breaches
 
+pytestmark = pytest.mark.any_database
+
 TEXTS = int(os.environ.get("CHATAPP_TEST_TEXTS", "2000"))
 FORMS = [(tag, name, form) for tag, forms in ALLOWED.items() for name, form in forms.items()]
 NAMES = {

@@ -26,7 +26,11 @@ ASKS = [
 def server(site: Site) -> Iterator[Server]:
     with (
         FakeUpstream() as upstream,
-        site.server(OPENAI_BASE_URL=upstream.base_url, CHATAPP_ACTIONS_PER_SECOND="1000") as server,
+        site.server(
+            OPENAI_BASE_URL=upstream.base_url,
+            CHATAPP_ACTIONS_PER_SECOND="1000",
+            CHATAPP_TABS_PER_PERSON="1000",  # who may do more at once, too, than these do
+        ) as server,
     ):
         yield server
         assert "the handler is closed" not in server.log

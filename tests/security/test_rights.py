@@ -31,7 +31,7 @@ def otto(transactional_db: None) -> User:
 
 @pytest.fixture
 def stan(transactional_db: None) -> User:
-    stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True)
+    stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True, reviews=True)
     stan.user_permissions.set(Permission.objects.all())
     return stan
 

@@ -113,11 +113,10 @@ def test_a_new_secret_key_and_the_way_there(site: Site, upstream: FakeUpstream) 
     """Another key alone is told; beside the old one it serves; rotated, it serves alone."""
     server = site.server(OPENAI_BASE_URL=upstream.base_url, SECRET_KEY=OLD)
     make = f"""
-import django; django.setup()
 from chatapp.models import Upstream
 Upstream.objects.create(name="Fake", base_url={upstream.base_url!r}, api_key={KEY!r})
 """
-    run(server.environment, "-c", make)
+    server.run(make)
     server.environment["SECRET_KEY"] = NEW
     with server:
         server.wait_for(r"The key of Fake can't be read")

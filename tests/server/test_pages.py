@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
+from django.contrib.admin import site
 from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import path
+from django.urls import path, reverse
 
+from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.server import pages
 from chatapp.server.pages import Pages
 
@@ -23,7 +25,7 @@ def thread(request: HttpRequest) -> HttpResponse:
     return HttpResponse(str(threading.get_ident()))
 
 
-def waits(request: HttpRequest) -> HttpResponse:
+def waits(request: HttpRequest, **_where: object) -> HttpResponse:
     entered.release()
     held.wait(20)
     return HttpResponse("done")
@@ -46,6 +48,7 @@ urlpatterns = [
     path("thread", thread),
     path("waits", waits),
     path("models/", waits),
+    path("admin/chatapp/upstream/<int:pk>/check/", waits),
     path("trickle", trickle),
     path("echo", echo),
     path("healthz", thread),
@@ -118,6 +121,36 @@ async def test_what_waits_for_slow_upstreams_takes_no_pages_turn(application: Pa
         assert (await answer(application, "/thread"))[0] == 200
     held.set()
     assert {body for _, body in await asyncio.gather(*waiting)} == {b"done"}
+
+
+async def test_what_asks_an_upstream_for_a_minute_takes_no_pages_turn(
+    application: Pages,
+) -> None:
+    asking = [
+        asyncio.create_task(answer(application, "/admin/chatapp/upstream/7/check/"))
+        for _ in range(2 * max(pages.PAGE_THREADS, pages.INQUIRY_THREADS))
+    ]
+    for _ in range(pages.INQUIRY_THREADS):
+        await asyncio.to_thread(entered.acquire)
+    models = asyncio.create_task(answer(application, pages.WAITING))
+    await asyncio.to_thread(entered.acquire)
+    async with asyncio.timeout(20):
+        assert (await answer(application, "/thread"))[0] == 200
+    held.set()
+    assert {body for _, body in await asyncio.gather(*asking, models)} == {b"done"}
+
+
+def test_every_inquiry_of_an_administrator_is_known_for_one() -> None:
+    inquiring = [
+        one
+        for one in site._registry.values()  # noqa: SLF001 - there is no other list of them
+        if isinstance(one, InquiringAdmin)
+    ]
+    assert {one.inquiry for one in inquiring} == {"check", "tools"}
+    for one in inquiring:
+        name = f"{one.opts.app_label}_{one.opts.model_name}"
+        assert pages.INQUIRIES.fullmatch(reverse(f"admin:{name}_{one.inquiry}", args=[7]))
+        assert not pages.INQUIRIES.fullmatch(reverse(f"admin:{name}_change", args=[7]))
 
 
 async def test_who_left_before_its_turn_is_not_answered(application: Pages) -> None:

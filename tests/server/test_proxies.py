@@ -12,6 +12,8 @@ from chatapp import environment
 from chatapp.accounts.adapter import AccountAdapter
 from tests.live import Server, Site
 
+pytestmark = pytest.mark.any_database
+
 CLIENT = "203.0.113.7"
 LOGIN_TRIES = 120  # a minute from one address
 

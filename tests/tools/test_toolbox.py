@@ -15,6 +15,8 @@ from chatapp.tools.shelf import Shelf
 from tests.present import present
 from tests.tools.witness import COMMAND, ROOT, STDIO
 
+pytestmark = pytest.mark.any_database
+
 ALL = {"echo", "add", "slow", "meet", "fail", "die", "big", "mixed", "environment"}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 
 from chatapp.upstream import client as client_module
@@ -17,8 +16,8 @@ def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
     """Those that clients have made."""
     made: list[Transport] = []
 
-    def transport(limits: httpx.Limits) -> Transport:
-        made.append(Transport(limits))
+    def transport(kept_seconds: float) -> Transport:
+        made.append(Transport(kept_seconds))
         return made[-1]
 
     monkeypatch.setattr(client_module, "Transport", transport)

@@ -62,6 +62,16 @@ async def test_events_come_as_they_are_written(
         assert AnswerDelta("!") in await anext(reads)
 
 
+@pytest.mark.parametrize("text", ["Größe 📏 \u2028", "half of a pair: \ud83d", 'a\0 "b" \\n'])
+async def test_any_text_is_sent_as_it_is(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, text: str
+) -> None:
+    messages = [{"role": "user", "content": text}]
+    async with client.stream(endpoint, "m", messages):
+        pass
+    assert upstream.wait_for_request().body["messages"] == messages
+
+
 async def test_a_request_carries_its_options_and_without_a_key_no_header(
     client: UpstreamClient, upstream: FakeUpstream
 ) -> None:
@@ -161,7 +171,7 @@ async def test_cancelling_closes_the_upstream_at_once(
         assert close.was_streaming
         delays.append(close.at - cancelled_at)
     assert statistics.median(delays) < 0.003
-    assert [transport.pool.connections for transport in transports] == [[]]
+    assert [len(transport.connections) for transport in transports] == [0]
 
 
 async def test_cancelling_before_the_headers_closes_the_upstream(

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpcore
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
-from chatapp.upstream.network import Network
+from chatapp.upstream.network import Network, Transport
 from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import AnswerDelta, Failed
@@ -168,3 +169,25 @@ async def test_a_long_read_times_out_although_earlier_reads_set_the_timer() -> N
             await stream.read(1, timeout=0.1)
         assert 0.09 < asyncio.get_running_loop().time() - started_at < 0.3
         await stream.aclose()
+
+
+async def test_a_connection_that_nobody_needs_is_closed_after_a_while() -> None:
+    closed = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        assert await reader.read() == b""
+        closed.set()
+
+    transport = Transport(kept_seconds=0.01)
+    async with serving(answer) as port:
+        timeouts = {"connect": 5.0, "read": 5.0}
+        url = f"http://127.0.0.1:{port}/"
+        request = httpx.Request("GET", url, extensions={"timeout": timeouts})
+        response = await transport.handle_async_request(request)
+        assert await response.aread() == b"{}"
+        await response.aclose()
+        assert len(transport.connections) == 1
+        await asyncio.wait_for(closed.wait(), 5)
+    assert len(transport.connections) == 0

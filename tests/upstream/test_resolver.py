@@ -20,6 +20,8 @@ from chatapp.upstream.resolver import Resolver
 from tests.fake_upstream import FakeUpstream
 from tests.live import ROOT
 
+pytestmark = pytest.mark.any_database
+
 # With a name server of its own: eight names hang there, while /etc/hosts knows localhost.
 ASKING = """
 import asyncio, sys, time

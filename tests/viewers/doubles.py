@@ -12,8 +12,10 @@ class Recorder:
         self.user_id = user_id
         self.session_key = session_key
         self.head: UUID | None = None
+        self.shows_end = True
         self.frames: list[str] = []
         self.caught_up: list[UUID] = []
+        self.redrawn: list[UUID] = []
         self.closed: int | None = None
 
     def write(self, frame: str) -> None:
@@ -22,8 +24,8 @@ class Recorder:
     async def show(self, frame: str) -> None:
         self.write(frame)
 
-    async def catch_up(self, conversation: UUID) -> None:
-        self.caught_up.append(conversation)
+    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
+        (self.redrawn if anew else self.caught_up).append(conversation)
 
     async def close(self, code: int) -> None:
         self.closed = code

@@ -40,13 +40,12 @@ class Reader(Recorder):
         super().__init__(user.pk)
         self._worker = worker
 
-    async def catch_up(self, conversation: UUID) -> None:
-        await super().catch_up(conversation)
-        streaming = Message.objects.streaming().filter(conversation=conversation)
-        reply = await streaming.afirst()
-        if reply and reply.streamed_by and reply.streamed_by != self._worker.id:
-            remotes = self._worker.cluster.remotes
-            remotes.watch(self, conversation, reply.pk, reply.streamed_by)
+    async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
+        await super().catch_up(conversation, anew=anew)
+        async for reply in Message.objects.streaming().filter(conversation=conversation):
+            if reply.streamed_by and reply.streamed_by != self._worker.id:
+                remotes = self._worker.cluster.remotes
+                remotes.watch(self, conversation, reply.pk, reply.streamed_by)
 
     @property
     def seen(self) -> str:
@@ -63,14 +62,19 @@ class Company:
 
     async def ask(self, worker: Worker) -> Message:
         """The reply to a prompt of Alice's, which is to stream in this worker."""
-        return (await self._turn(worker)).reply
+        return (await self._turn(worker, "m")).reply
 
     async def begin(self, worker: Worker) -> tuple[Message, Reader]:
         """A reply that streams in this worker, and the tab that asked for it."""
-        turn = await self._turn(worker)
+        [reply], reader = await self.begin_several(worker, "m")
+        return reply, reader
+
+    async def begin_several(self, worker: Worker, *models: str) -> tuple[list[Message], Reader]:
+        """One of each of these models, to the same prompt."""
+        turn = await self._turn(worker, *models)
         reader = await self.open(worker, turn.conversation.pk)
         worker.start(turn, reader)
-        return turn.reply, reader
+        return turn.replies, reader
 
     async def open(self, worker: Worker, conversation: UUID) -> Reader:
         reader = Reader(self.alice, worker)
@@ -87,8 +91,9 @@ class Company:
                     async for event in events:
                         await worker.hearing.act(event)
 
-    async def _turn(self, worker: Worker) -> Turn:
-        prompt = Prompt("Why?", ModelChoice(self.upstream.pk, "m"))
+    async def _turn(self, worker: Worker, *models: str) -> Turn:
+        first, *others = (ModelChoice(self.upstream.pk, model) for model in models)
+        prompt = Prompt("Why?", first, others=others)
         turn: Turn = await database_sync_to_async(prompt.store)(self.alice, worker.id)
         return turn
 

@@ -111,7 +111,7 @@ async def test_what_is_only_taken_for_lost_goes_on(
     upstream.script(role(), delta("Half"), Stall())
     reply, _ = await company.begin(worker)
     await worker.changes.end_deleted(worker.replies.unstored(frozenset()) | {reply.pk})
-    assert worker.replies.get(reply.conversation_id)
+    assert worker.replies.of(reply.conversation_id)
 
 
 async def test_a_database_that_is_away_ends_no_worker(
@@ -126,3 +126,38 @@ async def test_a_database_that_is_away_ends_no_worker(
     monkeypatch.setattr(changes, "database_sync_to_async", away)
     await company.workers[0].hearing.act(ConversationChanged(1, uuid4()))
     await until(company, lambda: "is shown as it was: away" in caplog.text)
+
+
+async def test_a_changed_list_is_asked_for_by_all_tabs_of_the_person(company: Company) -> None:
+    tabs = [await company.open(worker, uuid4()) for worker in company.workers]
+    bobs = Recorder(company.alice.pk + 1)
+    await company.workers[0].welcome(bobs)
+    company.workers[0].list_changed(company.alice.pk)
+    await until(company, lambda: all("#list-state" in one.seen for one in tabs))
+    assert bobs.frames == []
+
+
+async def test_what_went_into_the_trash_is_taken_from_the_tabs_that_show_it(
+    company: Company,
+) -> None:
+    conversation, other = await stored(company), await stored(company, "Other")
+    showing = [await company.open(worker, conversation.pk) for worker in company.workers]
+    beside = await company.open(company.workers[1], other.pk)
+    await database_sync_to_async(Conversation.objects.filter(pk=conversation.pk).trash)()
+    company.workers[0].list_changed(company.alice.pk)
+    gone = f'data-gone="{conversation.pk}"'
+    await until(company, lambda: all(gone in one.seen for one in showing))
+    await until(company, lambda: "#list-state" in beside.seen)
+    assert "data-gone" not in beside.seen
+
+
+async def test_what_another_worker_s_tab_shows_is_not_left_unread(company: Company) -> None:
+    conversation = await stored(company)
+    await company.open(company.workers[0], uuid4())
+    await company.open(company.workers[1], conversation.pk)
+    await database_sync_to_async(conversation.mark_unread)()
+    company.workers[0].list_changed(company.alice.pk)
+    async with asyncio.timeout(WAIT):
+        while await Conversation.objects.filter(is_unread=True).aexists():
+            await company.deliver()
+            await asyncio.sleep(0.005)

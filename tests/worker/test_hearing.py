@@ -47,7 +47,7 @@ async def test_a_reply_is_read_in_another_worker_through_its_end(
     await first.until_saved()
     await company.deliver()
     assert 'data-ending="complete"' in reader.seen
-    assert second.cluster.remotes.awaited_by(reader, reply.conversation_id) is None
+    assert second.cluster.remotes.awaited_by(reader, reply.conversation_id) == []
 
 
 async def test_the_last_tab_of_another_worker_ends_it(
@@ -74,12 +74,47 @@ async def test_stop_of_another_worker_ends_it(company: Company, upstream: FakeUp
     reply, _ = await company.begin(first)
     reader = await company.open(second, reply.conversation_id)
     await until_seen(company, reader, "One")
-    remote = second.cluster.remotes.awaited_by(reader, reply.conversation_id)
-    assert remote
+    [remote] = second.cluster.remotes.awaited_by(reader, reply.conversation_id)
     remote.stop(Ending.STOPPED)
     await company.deliver()
     await first.until_saved()
     assert await ending_of(reply) == "stopped"
+
+
+async def test_several_replies_are_read_and_stopped_each_on_its_own_in_another_worker(
+    company: Company, upstream: FakeUpstream
+) -> None:
+    first, second = company.workers
+    for _ in range(2):
+        upstream.script(role(), delta("One "), Stall())
+    replies, _ = await company.begin_several(first, "m", "n")
+    conversation = replies[0].conversation_id
+    reader = await company.open(second, conversation)
+    for reply in replies:
+        await until_seen(company, reader, f"ans{reply.pk.hex[:8]}")
+    remotes = second.cluster.remotes.awaited_by(reader, conversation)
+    assert {remote.reply for remote in remotes} == {reply.pk for reply in replies}
+    [stopped] = [remote for remote in remotes if remote.reply == replies[1].pk]
+    stopped.stop(Ending.STOPPED)
+    await until_seen(company, reader, 'data-ending="stopped"')
+    assert await ending_of(replies[0]) == "streaming"
+    assert first.replies.of(conversation) == [first.replies.get(replies[0].pk)]
+    second.leave(reader, 0.0)
+    for viewer in list(first.viewers):
+        first.leave(viewer, 0.0)
+    await company.deliver()
+    await first.until_saved()
+    assert [await ending_of(reply) for reply in replies] == ["abandoned", "stopped"]
+
+
+async def test_a_turn_of_several_is_told_of_once(company: Company, upstream: FakeUpstream) -> None:
+    first, second = company.workers
+    for _ in range(2):
+        upstream.script(role(), delta("One "), Stall())
+    await second.welcome(Reader(company.alice, second))
+    await company.begin_several(first, "m", "n")
+    told = [one for one in on_their_way(company, second) if isinstance(one, messages.TurnBegan)]
+    assert len(told) == 1
 
 
 async def test_commands_to_what_does_not_run_do_nothing(company: Company) -> None:
@@ -211,3 +246,13 @@ def forgotten_reply(user: User, upstream: Upstream) -> UUID:
 
 async def saved_ending(reply: UUID) -> str:
     return await Message.objects.values_list("ending", flat=True).aget(pk=reply)
+
+
+async def test_what_was_deleted_or_brought_back_is_drawn_anew_in_all_tabs(company: Company) -> None:
+    conversation = uuid4()
+    readers = [await company.open(worker, conversation) for worker in company.workers]
+    company.workers[0].thread_changed(company.alice.pk, conversation)
+    async with asyncio.timeout(WAIT):
+        while [reader.redrawn for reader in readers] != [[conversation], [conversation]]:
+            await company.deliver()
+            await asyncio.sleep(0.001)

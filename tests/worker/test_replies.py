@@ -9,6 +9,7 @@ from chatapp.cluster import NoHeartbeat
 from chatapp.generation import Generation
 from chatapp.models import Conversation, Message
 from chatapp.upstream.wire.reply import Ending
+from chatapp.viewers.audience import Audience
 from chatapp.worker.replies import Replies
 
 SKY = uuid4()
@@ -23,6 +24,7 @@ class Running(Generation):
         self.message = Message(conversation=Conversation(id=conversation, user_id=user))
         self.ended = asyncio.Event()
         self.stopped_as: Ending | None = None
+        self.audience = Audience(())
 
     async def run(self) -> None:
         await self.ended.wait()
@@ -45,14 +47,14 @@ def began(replies: Replies, running: Running) -> asyncio.Task[None]:
 async def test_a_reply_is_found_for_as_long_as_it_runs(replies: Replies) -> None:
     running = Running()
     task = began(replies, running)
-    assert replies.get(SKY) is running
-    assert replies.find(running.message.pk, SKY) is running
-    assert replies.find(uuid4(), SKY) is None
-    assert replies.get(None) is None
+    assert replies.get(running.message.pk) is running
+    assert replies.get(uuid4()) is None
+    assert replies.of(SKY) == [running]
+    assert replies.of(uuid4()) == replies.of(None) == []
     assert (list(replies), replies.conversations()) == ([running], {SKY})
     running.ended.set()
     await task
-    assert (len(replies), replies.get(SKY)) == (0, None)
+    assert (len(replies), replies.of(SKY)) == (0, [])
 
 
 async def test_one_that_was_given_up_gives_way_to_the_next(replies: Replies) -> None:
@@ -61,7 +63,7 @@ async def test_one_that_was_given_up_gives_way_to_the_next(replies: Replies) -> 
     second = began(replies, following)
     assert given_up.stopped_as is Ending.INTERRUPTED
     await first
-    assert replies.get(SKY) is following
+    assert replies.of(SKY) == [following]
     following.ended.set()
     await second
 

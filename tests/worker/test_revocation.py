@@ -42,6 +42,7 @@ class Database:
 def database(monkeypatch: pytest.MonkeyPatch) -> Database:
     database = Database()
     monkeypatch.setattr(sessions, "look", database.look)
+    monkeypatch.setattr(sessions, "without_any", lambda people: database.gone & people)
     monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
     monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
     return database

@@ -41,6 +41,7 @@ class Manifest(msgspec.Struct):
     rows: dict[str, int]  # of each table
     secret_fingerprint: str
     members: dict[str, Member]
+    audit_head: str = ""  # where the audit log ended; "" in an archive of before there was one
 
 
 class ArchiveWriter:

@@ -10,7 +10,10 @@ from pathlib import Path, PurePath
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
+from chatapp.accounts import erasures
+
 SECRET_KEY = PurePath("secret_key")
+ERASURES = PurePath(erasures.NAME)
 JOURNAL = PurePath("journal")  # of replies that are being written, which is nothing to go back to
 
 

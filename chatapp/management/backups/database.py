@@ -6,6 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from chatapp.models.audit import Head
+
 # What `migrate` fills by itself.
 SEEDED = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 
@@ -18,6 +20,7 @@ class Snapshot:
 
     rows: Mapping[str, int]  # of each table
     migrations: list[str]  # that were applied, as app.name
+    audit_head: str  # where the audit log ends
     size: int  # about that of `chunks`, in bytes; 0 where nobody knows
     chunks: Iterator[bytes]
 
@@ -34,6 +37,14 @@ def applied(execute: Execute, tables: Iterable[str]) -> list[str]:
         raise CommandError("There is nothing to back up: the database has no tables yet.")
     rows = execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()
     return [f"{app}.{name}" for app, name in rows]
+
+
+def audit_head(execute: Execute, tables: Iterable[str]) -> str:
+    """As `chatapp.models.audit.Head` writes it; "" where nothing was recorded yet."""
+    if "chatapp_audithead" not in tables:
+        return ""
+    rows = execute("SELECT sequence, link FROM chatapp_audithead").fetchall()
+    return "".join(str(Head(*row)) for row in rows)
 
 
 def refuse_rows(rows: Mapping[str, int], cure: str) -> None:

@@ -23,11 +23,20 @@ from chatapp.management.backups.archive import chunks_of
 from chatapp.management.backups.database import (
     Snapshot,
     applied,
+    audit_head,
     counted,
     refuse_difference,
     refuse_rows,
 )
 from chatapp.management.backups.progress import Progress
+
+TRIGGERS_CALL = (
+    "chatapp_number_message",
+    "chatapp_keep_audit",
+    "chatapp_usage_insert",
+    "chatapp_usage_update",
+    "chatapp_usage_delete",
+)
 
 
 @contextmanager
@@ -40,7 +49,8 @@ def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
         rows, migrations = counted(session.execute, tables), applied(session.execute, tables)
         moment = session.execute("SELECT pg_export_snapshot()").fetchone()
         assert moment
-        yield Snapshot(rows, migrations, 0, _dump(session, moment[0]))
+        head = audit_head(session.execute, tables)
+        yield Snapshot(rows, migrations, head, 0, _dump(session, moment[0]))
 
 
 def _dump(session: psycopg.Connection, moment: str) -> Iterator[bytes]:
@@ -82,7 +92,10 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     with _session() as session:
         for table in _tables(session):  # which are empty, and may be of another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
-        session.execute("DROP FUNCTION IF EXISTS chatapp_number_message()")  # of a trigger
+        for function in TRIGGERS_CALL:
+            session.execute(
+                sql.SQL("DROP FUNCTION IF EXISTS {}()").format(sql.Identifier(function))
+            )
         session.commit()
         command = ["pg_restore", "--single-transaction", "--exit-on-error"]
         command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]

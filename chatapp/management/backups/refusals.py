@@ -41,8 +41,10 @@ def refuse_unfit(archive: Archive) -> None:
 
 
 def refuse_files() -> None:
-    """A secret key is there in any case: reading the settings generates one."""
-    if kept := [str(path) for path in data_dir.files() if path != data_dir.SECRET_KEY]:
+    """A secret key is there in any case: reading the settings generates one. Who was erased may be
+    told by a file, which the backup does not take the place of."""
+    expected = (data_dir.SECRET_KEY, data_dir.ERASURES)
+    if kept := [str(path) for path in data_dir.files() if path not in expected]:
         raise CommandError(
             f"This installation is not empty: {settings.DATA_DIR} holds {', '.join(kept[:5])}. "
             "Nothing was changed. Set DATA_DIR to a new directory, or move them away."

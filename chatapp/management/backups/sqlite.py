@@ -13,6 +13,7 @@ from chatapp.management.backups.archive import chunks_of, write
 from chatapp.management.backups.database import (
     Snapshot,
     applied,
+    audit_head,
     counted,
     refuse_difference,
     refuse_rows,
@@ -33,8 +34,9 @@ def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
         with closing(sqlite3.connect(copy)) as database:
             tables = _tables(database)
             rows, migrations = counted(database.execute, tables), applied(database.execute, tables)
+            head = audit_head(database.execute, tables)
         with copy.open("rb") as stream:
-            yield Snapshot(rows, migrations, copy.stat().st_size, chunks_of(stream))
+            yield Snapshot(rows, migrations, head, copy.stat().st_size, chunks_of(stream))
 
 
 def _copy(target: Path, progress: Progress) -> None:
@@ -87,8 +89,10 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
 
 
 def _tables(database: sqlite3.Connection) -> list[str]:
+    """Those with rows of their own: what a virtual one keeps in its shadows follows from others."""
     tables = database.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+        "SELECT name FROM pragma_table_list "
+        "WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'"
     )
     return [name for [name] in tables]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
+from django.db import connection, transaction
 
 from chatapp import environment
 from chatapp.management.backups import data_dir, postgres, sqlite
@@ -22,6 +22,7 @@ from chatapp.management.backups.archive import (
     new_archive,
 )
 from chatapp.management.backups.progress import Progress
+from chatapp.models import AuditHead, audit
 
 
 class Command(BaseCommand):
@@ -49,6 +50,7 @@ class Command(BaseCommand):
 
     def _fill(self, archive: ArchiveWriter, directory: Path) -> Manifest:
         """The database first, so that the files it names are still there or newer."""
+        _record()
         database = postgres if connection.vendor == "postgresql" else sqlite
         version = _version()
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -68,6 +70,7 @@ class Command(BaseCommand):
             rows=dict(snapshot.rows),
             secret_fingerprint=data_dir.fingerprint(settings.SECRET_KEY),
             members=archive.members,
+            audit_head=snapshot.audit_head,
         )
         archive.finish(manifest)
         return manifest
@@ -86,6 +89,16 @@ def _refuse_place(file: Path) -> None:
             f"{file} is in DATA_DIR, which is what is backed up. Name a place outside of it, best "
             "on another disk."
         )
+
+
+def _record() -> None:
+    """First, so that the backup itself has it. A database of before there was a log has none, and
+    SQLite would make the file that is missing."""
+    name = connection.settings_dict["NAME"]
+    is_there = connection.vendor != "sqlite" or Path(name).exists()
+    if is_there and AuditHead._meta.db_table in connection.introspection.table_names():
+        with transaction.atomic():
+            audit.record("backup.made", actor=None)
 
 
 def _about_secret(manifest: Manifest) -> str:

@@ -7,12 +7,20 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import connection
+from django.db import connection, transaction
 
-from chatapp.management.backups import postgres, refusals, sqlite
+from chatapp.accounts import erasures
+from chatapp.accounts.erasing import erase_again
+from chatapp.accounts.erasures import Erasure
+from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
-from chatapp.models import Message, Process
+from chatapp.models import Message, Process, User, audit
+
+WITHOUT_ERASURES = (
+    "There is no erasures.jsonl in DATA_DIR: who was erased after this backup was made is back. If "
+    "anybody was, restore again with that file of the installation before in DATA_DIR."
+)
 
 
 class Command(BaseCommand):
@@ -35,10 +43,14 @@ class Command(BaseCommand):
                 progress = self._progress("Restoring", archive.manifest.members[DATABASE].size)
                 chunks = progress.counted(archive.chunks(DATABASE))
                 database.restore(chunks, archive.manifest.rows, Path(folder))
+                told = erasures.read(files / data_dir.ERASURES)
                 for path in archive.files.values():
-                    _put_in_place(files / path, settings.DATA_DIR / path)
+                    if path != data_dir.ERASURES:
+                        _put_in_place(files / path, settings.DATA_DIR / path)
             self._tell(archive)
             self._bring_up_to_date(archive)
+            self._erase_again(told)
+        self.stdout.write("Start the app.")
 
     def _tell(self, archive: Archive) -> None:
         manifest = archive.manifest
@@ -57,7 +69,20 @@ class Command(BaseCommand):
         Process.objects.all().delete()  # those of the installation that was copied
         if interrupted := Message.objects.interrupt_orphans():
             self.stdout.write(f"Replies that were streaming then, now interrupted: {interrupted}.")
-        self.stdout.write("Start the app.")
+        with transaction.atomic():
+            audit.record("backup.restored", actor=None, detail={"of": archive.manifest.made_at})
+
+    def _erase_again(self, told: list[Erasure]) -> None:
+        """Who was erased since the backup was made; `told` is what that knows of others."""
+        if not erasures.file().exists():
+            self.stderr.write(WITHOUT_ERASURES)
+        since = erasures.read(erasures.file())
+        if unknown := [one for one in told if one not in since]:
+            erasures.append(unknown)
+        reports = erase_again(erasures.still_here(since + unknown))
+        self.stdout.write(f"People who were erased since, now erased again: {len(reports)}.")
+        if reports and not User.objects.filter(is_active=True, is_superuser=True).exists():
+            self.stderr.write("Nobody administers it any more: `manage.py createsuperuser`.")
 
     def _progress(self, doing: str, total: int = 0) -> Progress:
         return Progress(lambda line: self.stderr.write(line, self.style.NOTICE), doing, total)

@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from chatapp.management import stored_secrets
+from chatapp.models import audit
 
 
 class Command(BaseCommand):
@@ -15,6 +17,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = stored_secrets.rotate()
+        # Signed with the new key, it vouches for all events before it: the old one may go.
+        with transaction.atomic():
+            detail = {"rotated": done.rotated, "unreadable": len(done.problems)}
+            audit.record("secrets.rotated", actor=None, detail=detail)
         self.stdout.write(f"{done.rotated} stored secrets are encrypted by SECRET_KEY now.")
         if done.problems:
             raise CommandError("\n".join(done.problems))

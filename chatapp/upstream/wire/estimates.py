@@ -57,6 +57,15 @@ class Asked:
         text = sum(map(_bytes_within, messages))
         return cls(len(messages), text, len(tools), sum(len(_json(tool)) for tool in tools))
 
+    @property
+    def upper_tokens(self) -> int:
+        return self.tokens(1, UPPER)
+
+    @property
+    def upper_tool_tokens(self) -> int:
+        """What of these the tools are."""
+        return self.tool_bytes + (UPPER.tools if self.tools else 0)
+
     def tokens(self, bytes_per_token: int, allowances: Allowances) -> int:
         around = allowances.request + allowances.message * self.messages
         around += allowances.tools if self.tools else 0
@@ -112,13 +121,12 @@ def _bytes_of(texts: Iterable[str]) -> int:
 
 def _bytes_within(value: Any) -> int:
     """The bytes of all texts in a message, whatever holds them: content, parts, calls, ids."""
-    match value:
-        case str():
-            return len(value.encode(errors="replace"))
-        case Mapping():
-            return sum(map(_bytes_within, value.values()))
-        case list() | tuple():
-            return sum(map(_bytes_within, value))
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode(errors="replace"))
+    if isinstance(value, dict | Mapping):  # the one is told at once
+        return sum(map(_bytes_within, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_bytes_within, value))
     return 0
 
 

@@ -30,7 +30,7 @@ def image_of(url: object) -> Image | None:
         data = binascii.a2b_base64(text, strict_mode=True)  # at twice the speed of `base64`
     except (binascii.Error, ValueError):
         return None
-    media_type = _media_type(data)
+    media_type = media_type_of(data)
     return Image(media_type, data) if media_type else None
 
 
@@ -41,7 +41,7 @@ def urls_in(images: object) -> Iterator[object]:
         yield url.get("url") if isinstance(url, dict) else url
 
 
-def _media_type(data: bytes) -> str:
+def media_type_of(data: bytes) -> str:
     """By the signatures of the WHATWG's MIME Sniffing standard, section 6.1."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"

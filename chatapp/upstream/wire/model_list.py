@@ -16,6 +16,7 @@ from types import MappingProxyType
 import msgspec
 
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
+from chatapp.upstream.wire.model_prices import ListedPrice, price_in
 
 _MAX_MODEL_LENGTH = 200
 _MAX_NAME_LENGTH = 100
@@ -83,6 +84,7 @@ class ListedModel:
     name: str = ""  # for people; "" where it has none but its id
     context_tokens: int | None = None
     abilities: frozenset[Ability] = frozenset()
+    price: ListedPrice | None = None
 
 
 def listed_models(body: bytes) -> list[ListedModel]:
@@ -122,7 +124,8 @@ def _model_of(entry: object) -> ListedModel | None:
     name = next((name for name in names if name and name != named), "")
     contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
     context = next((count for count in contexts if count), None)
-    return ListedModel(named, name, context, frozenset(_abilities_in(parts)))
+    abilities = frozenset(_abilities_in(parts))
+    return ListedModel(named, name, context, abilities, price_in(fields))
 
 
 def _text(value: object, limit: int) -> str:

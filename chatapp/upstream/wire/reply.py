@@ -66,6 +66,7 @@ class Ending(StrEnum):
     CUT_OFF = "cut_off"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
+    OVER_BUDGET = "over_budget"  # what a limit left for it was used up
 
 
 @dataclass(slots=True)

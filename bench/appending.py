@@ -1,0 +1,55 @@
+"""`python -m bench.appending WRITERS EVENTS`: so many processes append so many events each.
+
+Prints how many were appended a second, and how many a second are verified afterwards.
+"""
+
+import multiprocessing
+import sys
+import time
+from multiprocessing.synchronize import Barrier
+
+import django
+
+
+def main(writers: int, events: int) -> None:
+    context = multiprocessing.get_context("spawn")
+    begin, end = context.Barrier(writers + 1), context.Barrier(writers + 1)
+    processes = [context.Process(target=append, args=(begin, end, events)) for _ in range(writers)]
+    for process in processes:
+        process.start()
+    begin.wait()
+    began_at = time.monotonic()
+    end.wait()
+    appended = writers * events / (time.monotonic() - began_at)
+    for process in processes:
+        process.join()
+    print(appended, verified())
+
+
+def append(begin: Barrier, end: Barrier, events: int) -> None:
+    django.setup()
+    from django.db import transaction
+
+    from chatapp.models import audit
+
+    def one() -> None:
+        with transaction.atomic():
+            audit.record("person.signed_in", actor=None, detail={"ip": "192.0.2.1"})
+
+    one()  # its connection is open, its statements are made
+    begin.wait()
+    for _ in range(events):
+        one()
+    end.wait()
+
+
+def verified() -> float:
+    django.setup()
+    from chatapp.models import audit
+
+    began_at = time.monotonic()
+    return audit.verify().events / (time.monotonic() - began_at)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

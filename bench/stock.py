@@ -1,0 +1,95 @@
+"""What somebody has kept for years, straight into a database that no server uses yet.
+
+`python -m bench.stock CONVERSATIONS LENGTH…`, in the app's environment, gives the one person there
+so many conversations, a few each day, and one of each length (in messages) that was used last.
+Prints the addresses of these as JSON.
+"""
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+
+import django
+from django.db import transaction
+from django.utils import timezone
+
+from bench.answers import Order
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatapp.settings")
+django.setup()
+
+from chatapp.models import Conversation, Message, Usage, User  # noqa: E402
+from chatapp.upstream.wire.reply import Ending  # noqa: E402
+
+AT_ONCE = 500  # rows
+APART = timedelta(hours=5)
+ANSWERS = [40, 120, 300]  # tokens of five bytes
+
+
+@transaction.atomic
+def main() -> None:
+    conversations, *lengths = (int(argument) for argument in sys.argv[1:])
+    user = User.objects.get()
+    addresses = [_long(user, length, age) for age, length in enumerate(lengths)]
+    others = (
+        _conversation(user, f"Number {number} of what was asked", number + len(lengths))
+        for number in range(conversations)
+    )
+    Conversation.objects.bulk_create(others, batch_size=AT_ONCE)
+    print(json.dumps(addresses))
+
+
+def _conversation(user: User, title: str, age: int) -> Conversation:
+    return Conversation(user=user, title=title, updated_at=timezone.now() - age * APART)
+
+
+def _long(user: User, length: int, age: int) -> str:
+    """Its address."""
+    conversation = _conversation(user, f"One of {length} messages", age)
+    conversation.save(force_insert=True)
+    messages = list(_turns(conversation, length // 2))
+    Message.objects.bulk_create(messages, batch_size=AT_ONCE)
+    Usage.objects.bulk_create(map(_usage, messages[1::2]), batch_size=AT_ONCE)
+    return conversation.get_absolute_url()
+
+
+def _turns(conversation: Conversation, count: int) -> Iterator[Message]:
+    """A prompt and its reply, again and again."""
+    answers = ["".join(Order(0, tokens, answer="mixed").texts()) for tokens in ANSWERS]
+    reply = None
+    for number, answer in zip(range(count), itertools.cycle(answers)):
+        prompt = Message(
+            conversation=conversation,
+            parent=reply,
+            role=Message.Role.USER,
+            content=f"What is there to say of number {number}?",
+            sequence=2 * number + 1,
+        )
+        reply = Message(
+            conversation=conversation,
+            parent=prompt,
+            role=Message.Role.ASSISTANT,
+            content=answer,
+            ending=Ending.COMPLETE,
+            model="scripted",
+            duration=4.0,
+            sequence=2 * number + 2,
+        )
+        yield from (prompt, reply)
+
+
+def _usage(reply: Message) -> Usage:
+    return Usage(
+        message=reply,
+        provenance=Usage.Provenance.REPORTED,
+        prompt_tokens=900,
+        completion_tokens=200,
+        total_tokens=1100,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Which browser uses a session is remembered with a page, a few times an hour at most."""
+
+import time
+from contextlib import suppress
+
+from allauth.account.adapter import get_adapter
+from django.contrib.auth import SESSION_KEY
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_ipv46_address
+from django.db import Error, connection, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from chatapp.models import Device, User
+from chatapp.models.connections import impatient
+from chatapp.models.devices import LONGEST_AGENT
+
+SEEN_SECONDS = 15 * 60  # between two times that it is stored
+MOST_KNOWN = 10_000
+
+_seen: dict[str, float] = {}  # by session keys: when this process stored it last
+
+
+def remember(request: HttpRequest) -> None:
+    """The browser that asks uses its session now; while the database is locked, it is left out."""
+    key = request.session.session_key
+    user = request.session.get(SESSION_KEY)
+    now = time.monotonic()
+    if not (key and user) or now - _seen.get(key, -SEEN_SECONDS) < SEEN_SECONDS:
+        return
+    if len(_seen) >= MOST_KNOWN:
+        _seen.clear()
+    _seen[key] = now
+    known = {
+        "user_id": int(user),
+        "agent": request.headers.get("User-Agent", "").replace("\0", "")[:LONGEST_AGENT],
+        "address": _address(request),
+        "seen_at": timezone.now(),
+    }
+    with suppress(Error), impatient(connection), transaction.atomic():
+        Device.objects.update_or_create(session_key=key, defaults=known)
+        User.objects.filter(pk=user).update(seen_at=known["seen_at"])
+
+
+def _address(request: HttpRequest) -> str | None:
+    """Where the request is from; None where that is no address, as of a socket file."""
+    address: str = get_adapter().get_client_ip(request)
+    try:
+        validate_ipv46_address(address)
+    except ValidationError:
+        return None
+    return address

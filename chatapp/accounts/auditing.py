@@ -1,0 +1,76 @@
+"""What touches accounts is recorded where it is stored: signing in and out, and what failed."""
+
+from functools import wraps
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponseBase
+
+from chatapp.accounts.adapter import AccountAdapter
+from chatapp.accounts.staff import View
+from chatapp.models import User, audit
+
+
+def origin_of(request: HttpRequest | None) -> dict[str, str]:
+    """The address that a request came from, for the detail of an event."""
+    if request is None or "REMOTE_ADDR" not in request.META:
+        return {}
+    return {"ip": AccountAdapter().get_client_ip(request)}
+
+
+@receiver(user_logged_in)
+def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
+    """The session is stored here, along with the event, and not after the page."""
+    with transaction.atomic():
+        request.session.save()
+        audit.record("person.signed_in", actor=user, about=user, detail=origin_of(request))
+
+
+@receiver(user_logged_out)
+def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
+    if user is not None:
+        with transaction.atomic():
+            audit.record("person.signed_out", actor=user, about=user, detail=origin_of(request))
+
+
+@receiver(user_login_failed)
+def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) -> None:
+    """The name as it was typed, and never the password. Somebody may type it into the wrong field,
+    so that it stands where it can be erased."""
+    asked = getattr(request, "user", None)
+    if isinstance(asked, User):
+        with transaction.atomic():
+            detail = origin_of(request)
+            audit.record("person.confirmation_failed", actor=asked, about=asked, detail=detail)
+        return
+    typed = str(credentials.get("username") or credentials.get("email") or "")
+    with transaction.atomic():
+        detail = {"login": typed, **origin_of(request)}
+        about = User.by_login(typed)
+        audit.record("person.sign_in_failed", actor=None, about=about, detail=detail)
+
+
+def with_factors_recorded(view: View) -> View:
+    """A page of one's own second factors, in a transaction: what it adds and ends is recorded."""
+
+    @wraps(view)
+    def recording(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
+        assert isinstance(request.user, User)
+        own = Authenticator.objects.filter(user=request.user)
+        before = dict(own.values_list("pk", "type"))
+        answer = view(request, *args, **options)
+        after = dict(own.values_list("pk", "type"))
+        for action, some in (
+            ("factor.added", after.keys() - before.keys()),
+            ("factor.removed", before.keys() - after.keys()),
+        ):
+            for pk in sorted(some):
+                kind = Authenticator.Type((after | before)[pk]).label
+                detail = {"kind": str(kind)}
+                audit.record(action, actor=request.user, about=request.user, detail=detail)
+        return answer
+
+    return recording

@@ -1,0 +1,174 @@
+"""Pages of who has no account yet, or has forgotten how to sign in: what a link leads to, and where
+one asks for a link."""
+
+from typing import Any
+
+from allauth.core import ratelimit
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chatapp.accounts import links
+from chatapp.accounts.confirming import confirm
+from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm
+from chatapp.models import Installation, Invitation, Refused, User, audit
+from chatapp.models.invitations import SELF_SERVICE
+
+BACKEND = settings.AUTHENTICATION_BACKENDS[0]
+
+
+def _kept_secret(response: HttpResponse) -> HttpResponse:
+    """Or the proxy's log would have the address as what refers to each style sheet."""
+    response["Referrer-Policy"] = "strict-origin"
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def accept(request: HttpRequest, token: str) -> HttpResponse:
+    """An invitation: makes an account, with the person's own password."""
+    if request.user.is_authenticated:
+        return _kept_secret(render(request, "account/invited_already.html"))
+    try:
+        invitation = Invitation.of(token)
+        form = AcceptForm(request.POST or None, address=invitation.address)
+        if form.is_valid() and (joined := _joined(request, invitation, form)):
+            return joined
+    except Refused as refused:
+        page = render(request, "account/invitation_refused.html", {"why": str(refused)})
+        page.status_code = 410
+        return _kept_secret(page)
+    context = {"form": form, "invitation": invitation}
+    return _kept_secret(render(request, "account/accept.html", context))
+
+
+def _joined(request: HttpRequest, invitation: Invitation, form: AcceptForm) -> HttpResponse | None:
+    """Who accepted is signed in; None where the name was taken meanwhile. Raises `Refused`."""
+    person: User = form.save(commit=False)
+    typed = "" if invitation.address else person.email
+    if typed and links.sends_mail():
+        person.email = ""  # until it is shown to be theirs
+    try:
+        with transaction.atomic():
+            invitation.accept(person)
+    except IntegrityError:
+        form.add_error("username", "Another account has this name. Choose a different one.")
+        return None
+    if typed and links.sends_mail() and links.send_confirmation(request, person, typed):
+        messages.info(request, f"To sign in by {typed}, follow the link that was sent there.")
+    login(request, person, BACKEND)
+    confirm(request)
+    return redirect("chat")
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def sign_up(request: HttpRequest) -> HttpResponse:
+    """Whoever has an address of a domain that may is sent an invitation of their own."""
+    if request.user.is_authenticated:
+        return redirect("chat")
+    installation = Installation.this()
+    if installation.signup != Installation.SignUp.DOMAINS or not links.sends_mail():
+        return render(request, "account/signup_closed.html")
+    form = AddressForm(request.POST or None)
+    if form.is_valid():
+        address = form.cleaned_data["email"]
+        if not ratelimit.consume(request, action="signup", key=address.casefold()):
+            return render(request, "429.html", {"retry_after": 3600}, status=429)
+        if not installation.takes_address(address):
+            form.add_error("email", "This server takes addresses of other domains alone.")
+        else:
+            _invite(request, address)
+            return render(request, "account/link_sent.html", {"address": address})
+    return render(request, "account/signup.html", {"form": form})
+
+
+def _invite(request: HttpRequest, address: str) -> None:
+    """What is answered is the same for who has an account already, and is told so by mail alone;
+    who was deactivated is sent nothing."""
+    if known := User.objects.filter(email__iexact=address).first():
+        if known.is_active:
+            _send_password_link(request, known)
+        return
+    invitation = Invitation(address=address, expires_at=timezone.now() + SELF_SERVICE)
+    token = invitation.make_token()
+    invitation.save()
+    link = request.build_absolute_uri(reverse("accept-invitation", args=[token]))
+    links.send("invitation", address, "Your account", link=link, invitation=invitation)
+
+
+@require_GET
+def whom_to_ask(request: HttpRequest) -> HttpResponse:
+    """For a new password: without mail this can send nothing, and asks nothing."""
+    return render(request, "account/password_reset.html", {"form": None})
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Sends a link where mail is set up."""
+    if not links.sends_mail():
+        return whom_to_ask(request)
+    form = AddressForm(request.POST or None)
+    if form.is_valid():
+        address = form.cleaned_data["email"]
+        if not ratelimit.consume(request, action="reset_password", key=address.casefold()):
+            return render(request, "429.html", {"retry_after": 3600}, status=429)
+        if person := User.objects.filter(email__iexact=address, is_active=True).first():
+            _send_password_link(request, person)
+        return render(request, "account/link_sent.html", {"address": address})
+    return render(request, "account/password_reset.html", {"form": form})
+
+
+def _send_password_link(request: HttpRequest, person: User) -> None:
+    """To the address that is theirs, which the one that was typed may only look like."""
+    link = links.password_link(request, person)
+    links.send("password", person.email, "A new password", person=person, link=link)
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
+    """The link of a forgotten password. Nobody is signed in by it: a second factor is asked for at
+    the sign-in."""
+    person = links.person_of_link(named, token)
+    if person is None:
+        return _kept_secret(render(request, "account/link_over.html", status=410))
+    form = NewPasswordForm(person, request.POST or None)
+    if form.is_valid():
+        with transaction.atomic():
+            form.save()
+            audit.record("password.changed", actor=person, about=person)
+        messages.success(request, "Your new password is set. Sign in with it.")
+        return redirect("account_login")
+    context: dict[str, Any] = {"form": form, "person": person}
+    return _kept_secret(render(request, "account/new_password.html", context))
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """The link of a mail: the address is the account's once its owner says so."""
+    found = links.confirmed_by(token)
+    if found is None:
+        return _kept_secret(render(request, "account/link_over.html", status=410))
+    person, address = found
+    if request.method == "POST":
+        others = User.objects.exclude(pk=person.pk).filter(email__iexact=address)
+        if others.exists():
+            return _kept_secret(render(request, "account/link_over.html", status=410))
+        person.email = address
+        with transaction.atomic():
+            person.save(update_fields=["email"])
+            audit.record("address.confirmed", actor=person, about=person)
+        messages.success(request, f"{address} is confirmed: you can sign in by it.")
+        return redirect("account_login")
+    context = {"address": address, "person": person}
+    return _kept_secret(render(request, "account/confirm_address.html", context))

@@ -1,0 +1,143 @@
+"""Signing in by the organisation's own sign-in: OpenID Connect, as `CHATAPP_OIDC_…` say.
+
+Whoever it lets in has an account here. One that is there already, with an address that it says is
+verified, is theirs where this server sends mail: elsewhere nobody has shown that the address is the
+account's, and somebody might have typed another one's to wait there for them. Its claim of groups
+puts people into those of the same name, and out of them.
+"""
+
+import logging
+from collections.abc import Mapping
+from functools import wraps
+from typing import Any
+
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+
+from chatapp.accounts.links import sends_mail
+from chatapp.accounts.staff import View
+from chatapp.models import ClaimedGroup, Installation, User, audit
+
+logger = logging.getLogger(__name__)
+
+PROVIDER = "oidc"
+MOST_GROUPS = 500
+LONGEST_NAME = 150
+
+
+class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        return Installation.this().signup != Installation.SignUp.CLOSED
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        if sociallogin.state.get("process") != "login" or not _is_of_one(sociallogin):
+            raise ImmediateHttpResponse(redirect("socialaccount_login_error"))
+        claims = _claims(sociallogin)
+        if not sociallogin.is_existing:
+            address = _verified_address(sociallogin)
+            known = User.by_address(address)
+            if known and not known.is_active:
+                raise ImmediateHttpResponse(redirect("account_inactive"))
+            if known and sends_mail():
+                with transaction.atomic():
+                    sociallogin.connect(request, known)
+                    audit.record("identity.joined", actor=known, about=known)
+            else:
+                is_taken = User.objects.filter(email__iexact=address).exists()
+                sociallogin.user.email = "" if is_taken else address
+        sociallogin.email_addresses = []  # an account here has one, which is its own
+        if sociallogin.is_existing:
+            _claim_groups(sociallogin.user, claims)
+
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        with transaction.atomic():
+            person: User = super().save_user(request, sociallogin, form)
+            _claim_groups(person, _claims(sociallogin))
+            audit.record("person.joined", actor=person, about=person, detail={"by": PROVIDER})
+        return person
+
+    def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
+        account = sociallogin.account  # nothing of it was stored, or looked for, by now
+        account.uid, account.extra_data = _storable(account.uid), _storable(account.extra_data)
+        said = {name: value for name, value in data.items() if isinstance(value, str)}
+        person: User = super().populate_user(request, sociallogin, said)
+        for name in ("username", "first_name", "last_name"):
+            value = (getattr(person, name) or "").replace("\0", "")
+            if name == "username":  # by an address somebody else may sign in
+                value = value.partition("@")[0]
+            setattr(person, name, value[:LONGEST_NAME])
+        return person
+
+
+def _storable(said: Any) -> Any:
+    """The same without what PostgreSQL takes in no text, however deep it stands."""
+    match said:
+        case str():
+            return said.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        case list():
+            return [_storable(one) for one in said]
+        case dict():
+            return {_storable(name): _storable(value) for name, value in said.items()}
+    return said
+
+
+def _said(sociallogin: SocialLogin) -> list[Mapping[str, Any]]:
+    """Its token, and what it told when it was asked; as far as both are there."""
+    data: Mapping[str, Any] = sociallogin.account.extra_data
+    documents = [data.get("id_token"), data.get("userinfo")]
+    return [one for one in documents if isinstance(one, dict)]
+
+
+def _is_of_one(sociallogin: SocialLogin) -> bool:
+    """Whether both tell of the same person (OpenID Connect Core, 5.3.2)."""
+    return len({str(one.get("sub", "")) for one in _said(sociallogin)}) == 1
+
+
+def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
+    return {name: value for one in _said(sociallogin) for name, value in one.items()}
+
+
+def _verified_address(sociallogin: SocialLogin) -> str:
+    """That which one document has, and says of it that it is verified; "" where there is none."""
+    told: Mapping[str, Any] = next(
+        (one for one in reversed(_said(sociallogin)) if "email" in one), {}
+    )
+    address = told.get("email")
+    if not isinstance(address, str) or told.get("email_verified") is not True:
+        return ""
+    try:
+        User(username="x", email=address).clean_fields(exclude={"username", "password"})
+    except ValidationError:
+        return ""
+    return address
+
+
+def told_where_it_fails(view: View) -> View:
+    """A provider that can't be reached, or that answers with anything, is told as a sign-in that
+    did not come about."""
+
+    @wraps(view)
+    def view_that_tells(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
+        try:
+            return view(request, *args, **options)
+        except (Http404, PermissionDenied):
+            raise
+        except Exception:  # whatever its words break, wherever they are read
+            logger.exception("The organisation's sign-in failed")
+            return redirect("socialaccount_login_error")
+
+    return view_that_tells
+
+
+def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:
+    """Where no claim is configured, or none came, nothing is changed."""
+    claim = settings.CHATAPP_OIDC_GROUPS_CLAIM
+    names = claims.get(claim) if claim else None
+    if isinstance(names, list):
+        ClaimedGroup.claim(person, [str(one) for one in names[:MOST_GROUPS]])

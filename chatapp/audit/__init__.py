@@ -1,0 +1,1 @@
+"""The page of the audit log, for administrators: what was done, by whom, and whether it holds."""

@@ -1,0 +1,1 @@
+"""What makes the app an installation's own, as files for everybody: a colour and a logo."""

@@ -1,0 +1,107 @@
+"""A download of conversations: JSON Lines, one conversation a line, with every branch of it.
+
+It is read from the database a few messages at a time while it is sent, so that neither a long
+conversation nor many of them are in memory as a whole.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from chatapp.access.sessions import person_of
+from chatapp.chat.keeping import refused
+from chatapp.chat.page_forms import ChosenForm
+from chatapp.models import Conversation, Feedback, Message, User, audit
+
+AT_ONCE = 100  # messages
+
+
+@require_POST
+@login_required
+def export(request: HttpRequest) -> HttpResponseBase:
+    assert isinstance(request.user, User)
+    form = ChosenForm(request.POST, user=request.user)
+    if not form.is_valid():
+        return refused(form)
+    chosen = list(form.chosen.kept().select_related("project"))
+    with transaction.atomic():
+        detail = {"conversations": len(chosen)}
+        audit.record(
+            "conversations.exported", actor=request.user, about=request.user, detail=detail
+        )
+    name = f"conversations-{timezone.now():%Y-%m-%d}.jsonl"
+    return StreamingHttpResponse(
+        lines_of(chosen, request.session.session_key or ""),
+        content_type="application/jsonl",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+async def lines_of(conversations: list[Conversation], session_key: str) -> AsyncIterator[str]:
+    """Raises `NotSignedIn` once the session has ended, so that what is cut short is not whole."""
+    for conversation in conversations:
+        await database_sync_to_async(person_of)(session_key)
+        about = json.dumps(_about(conversation), ensure_ascii=False)
+        yield f'{about[:-1]}, "messages": ['
+        pks, separator = await database_sync_to_async(_ids)(conversation), ""
+        for start in range(0, len(pks), AT_ONCE):
+            for message in await database_sync_to_async(_some)(pks[start : start + AT_ONCE]):
+                yield separator + json.dumps(_said(message), ensure_ascii=False)
+                separator = ", "
+        yield "]}\n"
+
+
+def _ids(conversation: Conversation) -> list[UUID]:
+    return list(conversation.messages.filter(deleted_at=None).values_list("pk", flat=True))
+
+
+def _some(pks: list[UUID]) -> list[Message]:
+    some = Message.objects.filter(pk__in=pks).defer("logprobs")
+    return list(some.select_related("feedback"))
+
+
+def _about(conversation: Conversation) -> dict[str, object]:
+    return {
+        "id": str(conversation.pk),
+        "title": conversation.title,
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+        "trashed_at": conversation.trashed_at.isoformat() if conversation.trashed_at else None,
+        "project": conversation.project.name if conversation.project else None,
+    }
+
+
+def _said(message: Message) -> dict[str, object]:
+    feedback = message.known_feedback
+    said = {
+        "id": str(message.pk),
+        "parent": str(message.parent_id) if message.parent_id else None,
+        "role": message.role,
+        "created_at": message.created_at.isoformat(),
+        "content": message.content if message.is_prompt else message.said,
+        "reasoning": "\n\n".join(one.reasoning for one in message.rounds if one.reasoning),
+        "model": message.model,
+        "ending": message.ending,
+        "feedback": _opinion(feedback) if feedback else "",
+    }
+    return {name: value for name, value in said.items() if value != ""}
+
+
+def _opinion(feedback: Feedback) -> dict[str, str]:
+    return {
+        "rating": feedback.rating,
+        "note": feedback.note,
+        "given_at": feedback.given_at.isoformat(),
+    }

@@ -1,0 +1,143 @@
+"""What the chat's pages post, checked: each error says what to do."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from django import forms
+
+from chatapp.chat.forms import OUT_OF_DATE, ModelField
+from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
+from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations import LONGEST_TITLE
+from chatapp.models.feedback import LONGEST_NOTE
+from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
+from chatapp.models.upstreams import NOT_OFFERED
+
+MOST_CHOSEN = 500  # conversations at once
+CHANGES = (
+    "pin", "unpin", "archive", "unarchive", "trash", "restore", "discard", "empty", "move",
+)  # fmt: skip
+
+
+class OneLine(forms.CharField):
+    """A name of something, so long at most."""
+
+    def __init__(self, longest: int, what: str) -> None:
+        super().__init__(error_messages={"required": f"Type {what[0].lower()}{what[1:]} first."})
+        self._longest, self._what = longest, what
+
+    def clean(self, value: str | None) -> str:
+        line = " ".join(super().clean(value).split())
+        if len(line) > self._longest:
+            raise forms.ValidationError(f"{self._what} has at most {self._longest} characters.")
+        return line
+
+
+class RenameForm(forms.Form):
+    """A conversation's new title."""
+
+    title = OneLine(LONGEST_TITLE, "A title")
+
+    @property
+    def asked(self) -> str:
+        title: str = self.cleaned_data["title"]
+        return title
+
+
+class IdsField(forms.Field):
+    """Conversations by their ids, each told apart."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: list[str] | None) -> list[UUID]:
+        if value and len(value) > MOST_CHOSEN:
+            raise forms.ValidationError(
+                f"That are {len(value):,}. Choose {MOST_CHOSEN} conversations at most."
+            )
+        try:
+            return [UUID(one) for one in value or ()]
+        except ValueError:
+            raise forms.ValidationError(OUT_OF_DATE) from None
+
+
+class ChosenForm(forms.Form):
+    """Conversations that a person chose; those that are not theirs are none of them."""
+
+    ids = IdsField(error_messages={"required": "Choose a conversation first."})
+
+    def __init__(self, data: Mapping[str, object], user: User) -> None:
+        super().__init__(data)
+        self.user = user
+
+    @property
+    def chosen(self) -> ConversationQuerySet:
+        own: ConversationQuerySet = self.user.conversations.filter(pk__in=self.cleaned_data["ids"])
+        return own
+
+
+class ChangeForm(ChosenForm):
+    """What becomes of them."""
+
+    ids = IdsField(required=False)
+    action = forms.ChoiceField(choices=[(one, one) for one in CHANGES])
+    project = forms.UUIDField(required=False)
+
+    def clean_project(self) -> Project | None:
+        """To which they go; to none where none is named."""
+        pk = self.cleaned_data["project"]
+        found: Project | None = self.user.projects.filter(pk=pk).first() if pk else None
+        if pk and found is None:
+            raise forms.ValidationError("This project is not here any more.")
+        return found
+
+
+class ProjectForm(forms.Form):
+    """A project, and what its new chats start with."""
+
+    name = OneLine(LONGEST_NAME, "A name")
+    instructions = forms.CharField(required=False, max_length=LONGEST_INSTRUCTIONS)
+    preset = ModelField(required=False)
+
+    def save(self, project: Project) -> None:
+        clean = self.cleaned_data
+        preset: ModelChoice | None = clean["preset"]
+        project.name, project.instructions = clean["name"], clean["instructions"]
+        project.upstream_id = preset.upstream if preset else None
+        project.model = preset.name if preset else ""
+        project.save()
+
+    def clean_preset(self) -> ModelChoice | None:
+        preset: ModelChoice | None = self.cleaned_data["preset"]
+        if preset and not Upstream.objects.filter(pk=preset.upstream, enabled=True).exists():
+            raise forms.ValidationError(NOT_OFFERED)
+        return preset
+
+
+class NoteField(forms.CharField):
+    """Lines that end as the box has them, which a form's own sending changes."""
+
+    def to_python(self, value: str | None) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+class FeedbackForm(forms.Form):
+    """What a person thinks of a reply."""
+
+    NONE = "none"  # takes back what was given
+
+    rating = forms.ChoiceField(
+        choices=[*Feedback.Rating.choices, (NONE, NONE)],
+        error_messages=dict.fromkeys(["required", "invalid_choice"], OUT_OF_DATE),
+    )
+    note = NoteField(
+        required=False,
+        max_length=LONGEST_NOTE,
+        error_messages={"max_length": f"A note has at most {LONGEST_NOTE:,} characters."},
+    )
+
+    @property
+    def asked(self) -> tuple[Feedback.Rating | None, str | None]:
+        """The rating, None where it is taken back; and the note, None where that stays as it is."""
+        rating = self.cleaned_data["rating"]
+        note = self.cleaned_data["note"] if "note" in self.data else None
+        return None if rating == self.NONE else Feedback.Rating(rating), note

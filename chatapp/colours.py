@@ -1,0 +1,112 @@
+"""An accent that can be read: what the two themes make of a colour, in pure functions.
+
+Colours are `#rrggbb`. Contrast is that of WCAG 2.2
+(https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio), and lightness that of OKLab
+(https://bottosson.github.io/posts/oklab/), as in static/css.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import count
+from math import cos, radians, sin
+
+LEAST_CONTRAST = 4.5  # of text: WCAG's level AA
+STEP = 0.005  # of lightness, whose whole is 1
+COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What stands around an accent, as lightness in per cent, chroma and hue."""
+
+    grounds: tuple[Triple, ...]  # on which it stands: --page, --raised, --sunken, --bubble
+    text: Triple  # which stands on it: --on-accent
+    way: int  # to more contrast: 1 is lighter
+
+
+LIGHT = Theme(
+    ((98.7, 0.005, 85), (100, 0, 0), (96.2, 0.009, 85), (94.3, 0.014, 85)), (99, 0.005, 85), -1
+)
+DARK = Theme(
+    ((20.5, 0.005, 75), (24.5, 0.006, 75), (17.5, 0.004, 75), (29, 0.011, 75)), (20, 0.02, 195), 1
+)
+
+
+def contrast(one: str, other: str) -> float:
+    """From 1 to 21."""
+    darker, lighter = sorted((_luminance(_linear(one)), _luminance(_linear(other))))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def is_readable(colour: str, theme: Theme) -> bool:
+    """Whether it can be read on each of the theme's grounds, and the theme's text on it."""
+    around = (_colour_of(one) for one in (*theme.grounds, theme.text))
+    return all(contrast(colour, other) >= LEAST_CONTRAST for other in around)
+
+
+def readable(colour: str, theme: Theme) -> str:
+    """The same colour, as much lighter or darker as the theme needs: not at all where it can be
+    read as it is."""
+    lightness, a, b = _oklab(_linear(colour))
+    moved = colour
+    for steps in count(1):  # at the end stands white or black, which each theme can have
+        if is_readable(moved, theme):
+            break
+        moved = _hex(_from_oklab((lightness + theme.way * STEP * steps, a, b)))
+    return moved
+
+
+def _colour_of(oklch: Triple) -> str:
+    lightness, chroma, hue = oklch
+    turned = radians(hue)
+    return _hex(_from_oklab((lightness / 100, chroma * cos(turned), chroma * sin(turned))))
+
+
+def _linear(colour: str) -> Triple:
+    """Of sRGB, each from 0 to 1 in proportion to light."""
+    values = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in values
+    )
+    return red, green, blue
+
+
+def _hex(linear: Triple) -> str:
+    """What a screen can't show is cut to what it can."""
+    within = (min(max(one, 0.0), 1.0) for one in linear)
+    values = (
+        12.92 * one if one <= 0.0031308 else 1.055 * one ** (1 / 2.4) - 0.055 for one in within
+    )
+    return "#" + "".join(f"{round(one * 255):02x}" for one in values)
+
+
+def _luminance(linear: Triple) -> float:
+    return _product((0.2126, 0.7152, 0.0722), linear)
+
+
+def _oklab(linear: Triple) -> Triple:
+    long = _product((0.4122214708, 0.5363325363, 0.0514459929), linear) ** (1 / 3)
+    medium = _product((0.2119034982, 0.6806995451, 0.1073969566), linear) ** (1 / 3)
+    short = _product((0.0883024619, 0.2817188376, 0.6299787005), linear) ** (1 / 3)
+    return (
+        _product((0.2104542553, 0.7936177850, -0.0040720468), (long, medium, short)),
+        _product((1.9779984951, -2.4285922050, 0.4505937099), (long, medium, short)),
+        _product((0.0259040371, 0.7827717662, -0.8086757660), (long, medium, short)),
+    )
+
+
+def _from_oklab(lab: Triple) -> Triple:
+    long = _product((1, 0.3963377774, 0.2158037573), lab) ** 3
+    medium = _product((1, -0.1055613458, -0.0638541728), lab) ** 3
+    short = _product((1, -0.0894841775, -1.2914855480), lab) ** 3
+    return (
+        _product((4.0767416621, -3.3077115913, 0.2309699292), (long, medium, short)),
+        _product((-1.2684380046, 2.6097574011, -0.3413193965), (long, medium, short)),
+        _product((-0.0041960863, -0.7034186147, 1.7076147010), (long, medium, short)),
+    )
+
+
+def _product(one: Triple, other: Triple) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,12 @@
+"""Addresses of the guide."""
+
+from django.urls import path
+
+from chatapp.connecting import views
+
+urlpatterns = [
+    path("upstreams/new/", views.address, name="connect"),
+    path("upstreams/<int:pk>/address/", views.address, name="upstream-address"),
+    path("upstreams/<int:pk>/", views.offer, name="upstream-offer"),
+    path("upstreams/<int:pk>/test/", views.test, name="test-upstream"),
+]

@@ -1,0 +1,104 @@
+"""Pages of the guide, each a step: the upstream answers in the chat after the last one alone."""
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.admin.upstreams import report_of, switch_demo_off
+from chatapp.catalogue import Offer
+from chatapp.connecting.forms import AddressForm, OfferForm
+from chatapp.models import AccessRule, Upstream
+from chatapp.people.log import record
+from chatapp.worker import worker
+
+EVERYBODY = "Everybody"
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """Where it is, and its key; one that is new answers nobody yet."""
+    upstream = Upstream(enabled=False)
+    if pk is not None:
+        upstream = get_object_or_404(Upstream, pk=pk, from_environment=False)
+    form = AddressForm(request.POST or None, instance=upstream)
+    if request.method == "POST" and form.is_valid():
+        after = {name: form.cleaned_data[name] for name in form.changed_data}
+        if after.get("new_api_key"):
+            after["new_api_key"] = "changed"
+        with transaction.atomic():
+            action = "upstream.added" if pk is None else "upstream.changed"
+            record(request, action, form.save(), after=after)
+        return redirect("upstream-offer", upstream.pk)
+    return render(request, "connecting/address.html", {"form": form, "upstream": upstream})
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def offer(request: HttpRequest, pk: int) -> HttpResponse:
+    """What it lists, which of that is offered, and to whom; then it is switched on."""
+    upstream = get_object_or_404(Upstream, pk=pk)
+    if request.method != "POST":
+        return _offer_page(request, upstream)
+    form = _offer_form(request, upstream, _listed(upstream))
+    if not form.is_valid():
+        return _offer_page(request, upstream, form=form)
+    before = {"offered_models": upstream.offered_models, "enabled": upstream.enabled}
+    upstream.offered_models, upstream.enabled = form.offered_models, True
+    after = {"offered_models": upstream.offered_models, "enabled": True}
+    given = [one.name for one in form.chosen] if form.chosen is not None else [EVERYBODY]
+    with transaction.atomic():
+        upstream.save(update_fields=list(after))
+        AccessRule.objects.give(form.chosen, upstream=upstream, model="")
+        record(request, "access.changed", upstream, model="", after=given)
+        if before != after:
+            record(request, "upstream.changed", upstream, before=before, after=after)
+        if not upstream.is_demo:
+            switch_demo_off(request)
+    messages.success(request, f"{upstream} is connected: its models are in the chat.")
+    return redirect("groups")
+
+
+@require_POST
+@administrators_only
+def test(request: HttpRequest, pk: int) -> HttpResponse:
+    """A few short questions, for which it may want to be paid."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    upstream = get_object_or_404(Upstream, pk=pk)
+    if upstream.secret_problem:
+        return _offer_page(request, upstream)
+    return _offer_page(request, upstream, report=report_of(upstream))
+
+
+def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
+    found = _listed(upstream)
+    context = {"form": _offer_form(None, upstream, found), "report": None, **context}
+    return render(
+        request, "connecting/offer.html", {"upstream": upstream, "found": found, **context}
+    )
+
+
+def _listed(upstream: Upstream) -> Offer:
+    """What it says that it has, whatever an administrator named."""
+    asked = Upstream(pk=upstream.pk, name=upstream.name, base_url=upstream.base_url)
+    asked.api_key, asked.dialect = upstream.api_key, upstream.dialect
+    [found] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[asked])
+    return found
+
+
+def _offer_form(request: HttpRequest | None, upstream: Upstream, found: Offer) -> OfferForm:
+    rule = AccessRule.objects.filter(upstream=upstream, model="").first()
+    initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
+    listed = [model.id for model in found.models]
+    return OfferForm(request.POST if request else None, upstream, listed, initial)

@@ -1,0 +1,20 @@
+"""Giving a conversation a title, where the app asks for one."""
+
+import re
+
+ASKED = re.compile(r"\s*Write a title for the conversation below\b.*?<message>\n", re.DOTALL)
+MOST_WORDS = 5
+SMALL_WORDS = {"a", "an", "the", "please", "me", "i", "you", "can", "could", "how", "do", "does"}
+
+
+def title_asked_for(question: str) -> str | None:
+    """A title of the message that is told of, without small words before it; None for any other
+    question."""
+    if not (asked := ASKED.match(question)):
+        return None
+    message = question[asked.end() :].partition("\n</message>")[0]
+    words = re.findall(r"[\w'’-]+", message)  # noqa: RUF001 - as people type it
+    while len(words) > 1 and words[0].lower() in SMALL_WORDS:
+        words = words[1:]
+    title = " ".join(words[:MOST_WORDS]) or "A conversation"
+    return title[:1].upper() + title[1:]

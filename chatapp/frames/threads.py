@@ -1,0 +1,112 @@
+"""Threads as HTML: the messages of a page, and the frames that show them."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.safestring import SafeString, mark_safe
+
+from chatapp.frames.endings import flagged_categories, notice_of
+from chatapp.frames.environment import draw
+from chatapp.frames.replies import ReplyView, prompt_html, reply_html, typed_html
+from chatapp.frames.swaps import swap
+from chatapp.models import Message, View
+from chatapp.rendering import HtmlOf
+
+
+@dataclass(frozen=True)
+class ThreadParts:
+    """What is shown of a conversation, drawn but for the replies that stream in this process: these
+    stand in it by their ids."""
+
+    thread: tuple[str | UUID, ...]
+    beside: tuple[tuple[Message, str | UUID], ...]  # side by side, below that
+    follows: tuple[str, ...] | None  # its messages' targets, where they follow what a page has
+
+    @classmethod
+    def of(cls, view: View, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
+        """Takes a while where it is long; touches no database."""
+
+        def part(message: Message) -> str | UUID:
+            if message.pk in live:
+                return message.pk
+            if message.is_prompt:
+                return prompt_html(message, html_of)
+            return reply_html(ReplyView.of(message, html_of))
+
+        thread = [part(message) for message in view.thread]
+        if view.has_earlier:
+            thread.insert(0, draw("chat/_earlier.html", {"view": view}))
+        if view.has_later:
+            thread.append(draw("chat/_later.html", {"view": view}))
+        beside = tuple((message, part(message)) for message in view.beside)
+        targets = tuple(_targets(view.thread)) if view.follows else None
+        return cls(tuple(thread), beside, targets)
+
+    def html(self, live: Iterable[ReplyView]) -> SafeString:
+        views = {view.message.pk: view for view in live}
+
+        def drawn(part: str | UUID) -> str:
+            return part if isinstance(part, str) else reply_html(views[part])
+
+        html = "".join(map(drawn, self.thread))
+        if self.beside:
+            html += _beside_html([(message, drawn(part)) for message, part in self.beside])
+        return mark_safe(html)  # noqa: S308 - rendered templates
+
+
+def _beside_html(columns: Sequence[tuple[Message, str]]) -> SafeString:
+    """Replies to one prompt, each in a column of its own."""
+    return draw("chat/_beside.html", {"columns": columns, "prompt": columns[0][0].parent_id})
+
+
+def _targets(messages: Iterable[Message]) -> Iterator[str]:
+    """What a page may have of these, and of replies side by side below a prompt of them."""
+    for message in messages:
+        if message.is_prompt:
+            yield f"#m-{message.pk}"
+            yield f"#beside-{message.pk}"
+        else:
+            yield f"#reply-{message.pk}"
+
+
+def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
+    """All that is shown of a conversation; `live` are replies that stream in this process."""
+    return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
+
+
+def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
+    """Every message with its usage, upstream and ids, for an administrator to read."""
+    views = [
+        (
+            message,
+            typed_html(message, html_of) if message.is_prompt else "",
+            [] if message.is_prompt else ReplyView.of(message, html_of).regions,
+            None if message.is_prompt else getattr(message, "usage", None),
+            notice_of(message),
+            message.extras,
+            flagged_categories(message.moderation),
+        )
+        for message in messages
+    ]
+    return draw("review/thread.html", {"views": views})
+
+
+def turn_frame(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
+    """Shows a new prompt, in place of the one the page drew by itself, and its empty replies."""
+    drawn = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
+    answers = drawn[0][1] if len(drawn) == 1 else _beside_html(drawn)
+    return _appended(_targets([prompt, *replies]), prompt_html(prompt, html_of) + answers)
+
+
+def thread_frame(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
+    """Shows it in place of what the page has, or after that where it follows it."""
+    html = thread.html(live)
+    if thread.follows is None:
+        return swap("innerHTML", "#messages", html)
+    return _appended(thread.follows, html)
+
+
+def _appended(targets: Iterable[str], html: str) -> str:
+    """Adds messages at the end, in place of what the page may have of them."""
+    return "".join([swap("delete", one) for one in targets]) + swap("append", "#messages", html)

@@ -1,0 +1,74 @@
+"""How large an image says it is, read from its head: nothing is decoded, so that a small file that
+would unfold to gigabytes costs as much as any other.
+
+Bytes and what they are in, width and height in pixels out; None where they do not say.
+"""
+
+from collections.abc import Iterator
+
+# Where a JPEG's frame begins, and with it its size: all of C0 to CF but three tables.
+FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+SCAN, END = 0xDA, 0xD9
+
+Size = tuple[int, int]
+
+
+def size_of(media_type: str, data: bytes) -> Size | None:
+    readers = {"image/png": _of_png, "image/jpeg": _of_jpeg, "image/webp": _of_webp}
+    size = readers[media_type](data) if media_type in readers else None
+    return size if size and min(size) > 0 else None
+
+
+def _of_png(data: bytes) -> Size | None:
+    """Its first chunk, which is always the one (https://www.w3.org/TR/png-3/#11IHDR)."""
+    if data[8:16] != b"\0\0\0\rIHDR" or len(data) < 33:
+        return None
+    return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+
+
+def _of_jpeg(data: bytes) -> Size | None:
+    """Of the first frame, which stands before any scan (ITU-T T.81, annex B)."""
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker == 0xFF:  # one may be filled up with these
+            at += 1
+        elif marker in FRAMES:
+            return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
+        elif marker in (SCAN, END):
+            return None
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4])
+    return None
+
+
+def _of_webp(data: bytes) -> Size | None:
+    """The most that one of its chunks says: its canvas and its picture should say the same
+    (https://developers.google.com/speed/webp/docs/riff_container)."""
+    sizes = [size for name, chunk in _chunks(data) if (size := _of_chunk(name, chunk))]
+    if not sizes:
+        return None
+    return max(width for width, _ in sizes), max(height for _, height in sizes)
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    at = 12
+    while at + 8 <= len(data):
+        length = int.from_bytes(data[at + 4 : at + 8], "little")
+        yield data[at : at + 4], data[at + 8 : at + 8 + length]
+        at += 8 + length + length % 2
+
+
+def _of_chunk(name: bytes, chunk: bytes) -> Size | None:
+    if name == b"VP8X" and len(chunk) >= 10:
+        return _little(chunk[4:7]) + 1, _little(chunk[7:10]) + 1
+    if name == b"VP8 " and chunk[3:6] == b"\x9d\x01\x2a" and len(chunk) >= 10:
+        return _little(chunk[6:8]) & 0x3FFF, _little(chunk[8:10]) & 0x3FFF
+    if name == b"VP8L" and chunk[:1] == b"\x2f" and len(chunk) >= 5:
+        packed = _little(chunk[1:5])
+        return (packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1
+    return None
+
+
+def _little(value: bytes) -> int:
+    return int.from_bytes(value, "little")

@@ -1,0 +1,13 @@
+"""`manage.py changepassword`: Django's, with an event of it in the audit log."""
+
+from typing import Any
+
+from django.contrib.auth.management.commands import changepassword
+
+from chatapp.management.recorded_saves import recorded_saves
+
+
+class Command(changepassword.Command):
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        with recorded_saves():
+            return super().handle(*args, **options)

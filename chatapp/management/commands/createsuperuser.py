@@ -1,0 +1,13 @@
+"""`manage.py createsuperuser`: Django's, with an event of it in the audit log."""
+
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+
+from chatapp.management.recorded_saves import recorded_saves
+
+
+class Command(createsuperuser.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        with recorded_saves():
+            super().handle(*args, **options)

@@ -1,0 +1,205 @@
+"""Allowances: what was spent of each limit in its present period, and what running replies hold.
+
+A row is the account of one limit, or of one person's under it. What is spent and held together is
+within the cap whenever something is held: that is only done while the row is locked, and rows are
+locked in the order of their ids, after a turn's or a reply's own, so that nobody waits for each
+other. Who made the first limit need not tell anybody: each prompt asks which there are.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import Self
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chatapp.models.limits import EVER_SINCE, Limit, Measure
+from chatapp.models.statements import Among, Insert, Query, Update
+from chatapp.models.usage import Usage
+from chatapp.models.users import User
+
+MOST = 20  # limits that a prompt's statement is made for once; with more it is made each time
+
+
+class AllowanceQuerySet(models.QuerySet["Allowance"]):
+    def to_be_locked(self) -> Self:
+        """For the rest of a transaction, in the order in which everybody does."""
+        rows = self.select_related("limit").order_by("pk")
+        return rows.select_for_update(of=("self",), no_key=True)
+
+    def remove_of(self, limit: Limit) -> None:
+        """In a transaction: those of a limit, which replies that run go on without."""
+        accounts = self.filter(limit=limit)
+        list(accounts.to_be_locked())  # first, as whoever settles a reply does
+        accounts.delete()
+
+    def of(self, limits: Collection[Limit], user: int) -> Self:
+        """Those from which a person's replies are paid under these limits."""
+        return self.filter(Q(user=user) | Q(user=None), limit__in=limits)
+
+
+class Allowance(models.Model):
+    """Amounts are of what its limit measures. Of replies at once all that run are held, of those of
+    a minute all are spent."""
+
+    limit = models.ForeignKey(Limit, models.CASCADE, related_name="allowances")
+    user = models.ForeignKey(
+        User, models.CASCADE, null=True, db_constraint=False, related_name="allowances"
+    )
+    since = models.DateTimeField(default=EVER_SINCE, help_text="The period that this is spent in.")
+    spent = models.PositiveBigIntegerField(default=0, db_default=0)
+    held = models.PositiveBigIntegerField(default=0, db_default=0)
+    overrun = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="By how much replies went beyond the cap."
+    )
+
+    objects = models.Manager.from_queryset(AllowanceQuerySet)()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["limit", "user"], name="one_allowance_a_person"),
+            models.UniqueConstraint(
+                fields=["limit"], condition=Q(user=None), name="one_allowance_for_all"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.spent} + {self.held} of {self.limit.cap}"
+
+    @staticmethod
+    def make_missing(limits: Iterable[Limit], user: int) -> None:
+        """Those of these limits that nobody has been paid from, where they are this person's."""
+        made = [
+            Allowance(limit=one, user_id=user if one.has_each_their_own else None) for one in limits
+        ]
+        Allowance.objects.bulk_create(made, ignore_conflicts=True)
+
+    @staticmethod
+    def locked(limits: Collection[Limit], user: int) -> "list[Allowance]":
+        """Those from which a person's replies are paid under these limits, each in its present
+        period; in a transaction."""
+        keys = [one.pk for one in limits]
+        if len(keys) > MOST:
+            return _present(Allowance.objects.of(limits, user).to_be_locked())
+        return _present(_OF_LIMITS.all(user, *keys, *[keys[-1]] * (MOST - len(keys))))
+
+    @staticmethod
+    def locked_again(keys: Collection[int]) -> "list[Allowance]":
+        """The same of these keys, as far as they are there."""
+        return _present(_OF_KEYS.all(sorted(keys)))
+
+    def begin_anew(self, now: datetime) -> None:
+        """Nothing is spent of a period that begins. What a host whose clock goes before others has
+        begun goes on; only what is over a period ahead was begun by a clock that was wrong."""
+        began, ends = self.limit.begins(now), self.limit.begins_anew(now)
+        if self.since < began or (ends and self.since > ends):
+            self.since, self.spent, self.overrun = began, 0, 0
+
+    @property
+    def left(self) -> int:
+        """Below 0 where replies went beyond the cap, or somebody lowered it."""
+        return self.limit.cap - self.spent - self.held
+
+    def charge(self, spent: int, released: int) -> None:
+        """A reply that held so much has cost so much more than was charged for it before."""
+        self.spent = max(0, self.spent + spent)
+        self.held = max(0, self.held - released)
+        self.overrun = max(self.overrun, self.spent - self.limit.cap, 0)
+
+
+class Share(models.Model):
+    """What a reply holds of an allowance, and what was charged for it once it had ended.
+
+    No constraint holds the message: what was charged is known when that is gone.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    message = models.UUIDField()
+    allowance = models.ForeignKey(Allowance, models.CASCADE, related_name="shares")
+    process = models.UUIDField(help_text="In which the reply streams.")
+    held = models.PositiveBigIntegerField(default=0)
+    spent = models.PositiveBigIntegerField(default=0)
+    since = models.DateTimeField(default=EVER_SINCE, help_text="The period it was charged to.")
+    overrun = models.PositiveBigIntegerField(
+        default=0, help_text="By how much it cost more than was held for it."
+    )
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["message", "allowance"], name="one_share_a_reply")
+        ]
+        indexes = [
+            models.Index(fields=["process"], condition=Q(settled_at=None), name="shares_held")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.held} held, {self.spent} spent"
+
+    def settle(self, allowance: Allowance, cost: int) -> None:
+        """The reply has cost so much in all; it may have been charged with another sum before."""
+        if self.settled_at is None:
+            self.overrun = max(0, cost - self.held)
+        in_this_period = self.since == allowance.since
+        more = cost - self.spent
+        allowance.charge(more if in_this_period else max(0, more), self.held)
+        self.held, self.spent = 0, cost
+        self.since, self.settled_at = allowance.since, timezone.now()
+
+
+def settle(usages: Iterable[Usage]) -> None:
+    """Charges each reply with what it cost, and holds nothing for it any more; in the transaction
+    that books it. A second time only the difference is charged."""
+    by_reply = {usage.message_id: usage for usage in usages}
+    shares = _OF_REPLIES.all(by_reply)
+    keys = {share.allowance_id for share in shares}
+    if not (by_allowance := {one.pk: one for one in Allowance.locked_again(keys)}):
+        return
+    # Again, since another process may have settled them until just now.
+    unique = {share.pk: share for share in _OF_REPLIES.all(by_reply)}.values()
+    shares = [share for share in unique if share.allowance_id in by_allowance]
+    for share in shares:
+        allowance = by_allowance[share.allowance_id]
+        share.settle(allowance, charged(allowance.limit, by_reply[share.message]))
+    SETTLED.run(*shares)
+    KEPT.run(*by_allowance.values())
+
+
+def charged(limit: Limit, usage: Usage) -> int:
+    """What a reply is charged with: what is known to have been used, likely as it may be."""
+    if limit.measure == Measure.MONEY:
+        return usage.cost or 0
+    return (usage.total_tokens or 0) if limit.measure == Measure.TOKENS else 0
+
+
+def _present(allowances: Iterable[Allowance]) -> list[Allowance]:
+    """Each once, in its present period."""
+    now = timezone.now()
+    found = list({one.pk: one for one in allowances}.values())
+    for allowance in found:
+        allowance.begin_anew(now)
+    return found
+
+
+KEPT = Update(Allowance, ["since", "spent", "held", "overrun"])
+HELD = Update(Share, ["held"])
+TAKEN = Insert(Share)
+SETTLED = Update(Share, ["held", "spent", "since", "overrun", "settled_at"])
+_OF_LIMITS = Query(
+    lambda user, *limits: Allowance.objects.filter(
+        Q(user=user) | Q(user=None), reduce(or_, [Q(limit=one) for one in limits])
+    ).to_be_locked(),
+    User._meta.pk,
+    *[Limit._meta.pk] * MOST,
+)
+_OF_KEYS = Among(
+    lambda *keys: Allowance.objects.filter(pk__in=keys).to_be_locked(), Allowance._meta.pk
+)
+_OF_REPLIES = Among(
+    lambda *replies: Share.objects.filter(message__in=replies).order_by(),
+    Share._meta.get_field("message"),
+)

@@ -1,0 +1,31 @@
+"""What the log says of a person by name is taken out; that there was something, stays."""
+
+from collections.abc import Mapping, Sequence
+
+from django.db.models import Q
+
+from chatapp.models.audit.events import AuditDetail, AuditEvent
+from chatapp.models.audit.recording import append
+from chatapp.models.users import User
+
+AT_ONCE = 1000
+
+
+def forget(person: int, by: User | None, detail: Mapping[str, object] | None = None) -> None:
+    """In the transaction in which the person goes; the event says that it was done, and by whom,
+    and what `detail` says of it, which names nobody."""
+    theirs = AuditEvent.objects.filter(Q(actor=person) | Q(person=person))
+    filled = AuditDetail.objects.filter(event__in=theirs).exclude(content="")
+    pks: Sequence[int] = list(filled.values_list("pk", flat=True))
+    for start in range(0, len(pks), AT_ONCE):
+        AuditDetail.objects.filter(pk__in=pks[start : start + AT_ONCE]).update(content="", salt="")
+    is_own = by is not None and by.pk == person
+    names = {"actor": by.get_username()} if by and not is_own else {}
+    append(
+        "person.erased",
+        actor=by.pk if by else None,
+        target_type="user",
+        target=str(person),
+        person=person,
+        detail={**(detail or {}), **names},
+    )

@@ -1,0 +1,205 @@
+"""What an administrator has set for the whole installation: one row, or none yet."""
+
+from typing import Any, Self
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.urls import reverse
+
+from chatapp import colours
+from chatapp.models import branding
+from chatapp.models.branding import OWN_ACCENT, OWN_NAME, Branding
+from chatapp.models.statements import Query
+from chatapp.models.upstreams import ModelChoice, Upstream
+
+ONLY = 1  # the primary key of the one row
+LONGEST_NOTICE = 1000  # characters
+
+
+def validate_domains(value: str) -> None:
+    for domain in value.split():
+        if "@" in domain or "." not in domain.strip("."):
+            raise ValidationError(f"“{domain[:80]}” is no domain, for example example.org.")
+
+
+def validate_name(value: str) -> None:
+    """It stands in the subject of mails, too."""
+    if not value.isprintable():
+        raise ValidationError("A name is of letters that can be seen, in one line.")
+
+
+def validate_accent(value: str) -> None:
+    if not colours.COLOUR.fullmatch(value):
+        raise ValidationError(f"“{value}” is no colour, for example {OWN_ACCENT}.")
+    if not colours.is_readable(value, colours.LIGHT):
+        nearest = colours.readable(value, colours.LIGHT)
+        raise ValidationError(
+            f"{value} can't be read on a light page: {nearest} is the nearest that can."
+        )
+
+
+class Installation(models.Model):
+    class SignUp(models.TextChoices):
+        CLOSED = "closed", "Nobody: invitations rest, too"
+        INVITED = "invited", "Who has an invitation"
+        DOMAINS = "domains", "Also who has an e-mail address of these domains"
+
+    signup = models.CharField(
+        "who may make an account",
+        max_length=7,
+        choices=SignUp,
+        default=SignUp.INVITED,
+        db_default=SignUp.INVITED,
+    )
+    signup_domains = models.TextField(
+        "domains",
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_domains],
+        help_text="One a line, for example example.org. Who reads mail there is sent a link.",
+    )
+    staff_second_factor = models.BooleanField(
+        "staff must have a second factor",
+        default=False,
+        db_default=False,
+        help_text="Administrators and reviewers without one are led to add it before they go on.",
+    )
+    title_upstream = models.ForeignKey(
+        Upstream,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name="upstream for titles",
+        help_text="Where one is chosen, its model reads the first prompt and the beginning of its "
+        "reply, and names the conversation. Without one, conversations are called by their first "
+        "words.",
+    )
+    title_model = models.CharField(
+        "model for titles",
+        max_length=200,
+        blank=True,
+        help_text="A small, quick one does, for example gpt-4o-mini. It need not be among those "
+        "that people are offered.",
+    )
+
+    default_upstream = models.ForeignKey(
+        Upstream,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name="upstream of new chats",
+        help_text="Its model below is chosen for who has asked none yet. Without one, that is the "
+        "first that is offered.",
+    )
+    default_model = models.CharField(
+        "model of new chats", max_length=200, blank=True, default="", db_default=""
+    )
+    notice = models.TextField(
+        "message of the day",
+        max_length=LONGEST_NOTICE,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Stands on each new chat, as it is typed: what people should know today, or whom "
+        "to ask.",
+    )
+
+    name = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_name],
+        help_text="What people know this app as: in titles, at the sign-in, in mails and in the "
+        f"apps that make codes. Without one: {OWN_NAME}.",
+    )
+    accent = models.CharField(
+        "accent colour",
+        max_length=7,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_accent],
+        help_text="Of links and buttons; dark pages have a lighter shade of it. The app's own is "
+        f"{OWN_ACCENT}.",
+    )
+    accent_dark = models.CharField(
+        max_length=7, blank=True, default="", db_default="", editable=False
+    )
+    logo_version = models.CharField(
+        max_length=16, blank=True, default="", db_default="", editable=False
+    )
+
+    class Meta:
+        verbose_name_plural = "installation"
+
+    def __str__(self) -> str:
+        return "This installation"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.accent_dark = self.accent and colours.readable(self.accent, colours.DARK)
+        super().save(*args, **options)
+        transaction.on_commit(branding.forget)
+
+    def clean(self) -> None:
+        if self.title_upstream and not self.title_model:
+            raise ValidationError({"title_model": "Name the model that writes titles."})
+        if self.title_model and not self.title_upstream:
+            raise ValidationError({"title_upstream": "Choose the upstream that has this model."})
+        if self.default_upstream and not self.default_model:
+            raise ValidationError({"default_model": "Name the model that new chats begin with."})
+        if self.default_model and not self.default_upstream:
+            raise ValidationError({"default_upstream": "Choose the upstream that has this model."})
+
+    @classmethod
+    def this(cls) -> Self:
+        """The row; where nothing was set yet, one that is not stored."""
+        found = cls.objects.select_related("title_upstream").filter(pk=ONLY).first()
+        return found or cls(pk=ONLY)
+
+    @classmethod
+    def of_new_chats(cls) -> "Installation":
+        """The same, of which a new chat's page asks no more than it shows."""
+        return _ITSELF.first(ONLY) or cls(pk=ONLY)
+
+    @classmethod
+    def keep_branding_fresh(cls) -> None:
+        """What this process remembers of it is read again after ten seconds."""
+        if not branding.is_fresh():
+            branding.ask_again_later()
+            branding.remember(cls.of_new_chats().branding)
+
+    @property
+    def branding(self) -> Branding:
+        return Branding(
+            self.name or OWN_NAME, self.accent, self.accent_dark, logo=self.logo_version
+        )
+
+    @property
+    def logo(self) -> str:
+        """Its address; "" without one."""
+        return f"{reverse('logo')}?v={self.logo_version}" if self.logo_version else ""
+
+    def takes_address(self, address: str) -> bool:
+        """Whether who has this e-mail address may make an account by it."""
+        domain = address.rpartition("@")[2].lower()
+        return self.signup == self.SignUp.DOMAINS and domain in self.signup_domains.lower().split()
+
+    @property
+    def default_choice(self) -> ModelChoice | None:
+        if self.default_upstream_id is None or not self.default_model:
+            return None
+        return ModelChoice(self.default_upstream_id, self.default_model)
+
+    @property
+    def titles_by(self) -> Upstream | None:
+        """The upstream whose `title_model` writes titles, where it can be asked."""
+        upstream = self.title_upstream
+        is_usable = upstream and upstream.enabled and not upstream.secret_problem
+        return upstream if is_usable else None
+
+
+_ITSELF = Query(lambda pk: Installation.objects.filter(pk=pk), Installation._meta.pk)

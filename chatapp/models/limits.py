@@ -1,0 +1,184 @@
+"""What an administrator allows: so much, of so much a day or a month, to whom and of what."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from chatapp.models.prices import DOLLAR
+from chatapp.models.statements import Query
+from chatapp.models.upstreams import Upstream
+from chatapp.models.users import User
+
+EVER_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
+MOST = 10**15  # tokens, or nano-dollars: a million dollars
+
+
+class Measure(models.TextChoices):
+    TOKENS = "tokens", "tokens"
+    MONEY = "money", "US dollars"
+    A_MINUTE = "a_minute", "replies a minute"
+    AT_ONCE = "at_once", "replies at once"
+
+
+class Period(models.TextChoices):
+    DAY = "day", "a day"
+    MONTH = "month", "a month"
+    EVER = "ever", "for good"
+
+    def around(self, now: datetime) -> tuple[datetime, datetime | None]:
+        """When the one began in which that moment is, and when the next begins."""
+        return _PERIODS[self](now) if self in _PERIODS else (EVER_SINCE, None)
+
+
+class Limit(models.Model):
+    """Concerns the replies of everybody, of a group or of a person, and those of every model, of an
+    upstream's or of one model; for all of them together, or for each person apart."""
+
+    measure = models.CharField(max_length=8, choices=Measure)
+    cap = models.PositiveBigIntegerField(
+        validators=[MinValueValidator(0)], help_text="In nano-dollars where it is money."
+    )
+    period = models.CharField(max_length=5, choices=Period, default=Period.MONTH)
+    # No constraints: a process of the version before can delete what stands here.
+    user = models.ForeignKey(
+        User, models.CASCADE, null=True, blank=True, db_constraint=False, related_name="limits"
+    )
+    group = models.ForeignKey(
+        Group, models.CASCADE, null=True, blank=True, db_constraint=False, related_name="limits"
+    )
+    upstream = models.ForeignKey(
+        Upstream, models.CASCADE, null=True, blank=True, db_constraint=False, related_name="limits"
+    )
+    model = models.CharField(max_length=200, blank=True)
+    is_each = models.BooleanField("for each person apart", default=False)
+    whom_to_ask = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        ordering = ["measure", "period", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.amount(self.cap)}{self.per} for {self.whose}"
+
+    def clean(self) -> None:
+        if self.user_id and self.group_id:
+            raise ValidationError({"group": "Choose a person or a group, not both."})
+        if self.model and not self.upstream_id:
+            raise ValidationError({"upstream": "Choose the upstream that has this model."})
+
+    @staticmethod
+    def concerning(user: int) -> "list[Limit]":
+        """Those of a person's replies, of whatever model."""
+        return _CONCERNING.all(user, user)
+
+    def concerns(self, upstream: int | None, model: str) -> bool:
+        return self.upstream_id in (None, upstream) and self.model in ("", model)
+
+    @property
+    def counts(self) -> tuple[object, ...]:
+        """What is counted, and whose: where that is another, it is counted from the beginning."""
+        of = self.user_id, self.group_id, self.upstream_id, self.model
+        return self.measure, self.has_each_their_own, *of
+
+    @property
+    def has_each_their_own(self) -> bool:
+        return self.is_each and self.user_id is None
+
+    @property
+    def is_of_tokens(self) -> bool:
+        """Whether it is used up while a reply is written."""
+        return self.measure in (Measure.TOKENS, Measure.MONEY)
+
+    @staticmethod
+    def zone() -> ZoneInfo:
+        """The installation's, in which days and months begin."""
+        return ZoneInfo(settings.CHATAPP_TIME_ZONE)
+
+    @classmethod
+    def said(cls, moment: datetime) -> str:
+        """A moment as people of that zone read it."""
+        local = moment.astimezone(cls.zone())
+        return f"{local.day} {local:%B %Y at %H:%M} ({local.tzname()})"
+
+    @property
+    def per(self) -> str:
+        """Of what time its amount is, as it follows that."""
+        return f" {self.get_period_display()}" if self.is_of_tokens else ""
+
+    @property
+    def whose(self) -> str:
+        people = "everybody"
+        if self.user:
+            people = str(self.user)
+        elif self.group:
+            people = f"the group {self.group}"
+        if self.has_each_their_own:
+            people = "each person" if self.group is None else f"each person of {people}"
+        of = self.model or (self.upstream.name if self.upstream else "")
+        return f"{people}, with {of}" if of else people
+
+    def amount(self, value: int) -> str:
+        """So much of what it measures, in words."""
+        if self.measure == Measure.MONEY:
+            return dollars(value)
+        words = Measure(self.measure).label
+        return f"{value:,} {words.replace('replies', 'reply', 1) if value == 1 else words}"
+
+    def begins(self, now: datetime) -> datetime:
+        """The beginning of the period in which that moment is."""
+        return self._around(now)[0]
+
+    def begins_anew(self, now: datetime) -> datetime | None:
+        """When the next one begins; None where there is none."""
+        return self._around(now)[1]
+
+    def _around(self, now: datetime) -> tuple[datetime, datetime | None]:
+        if self.measure == Measure.A_MINUTE:
+            minute = now.astimezone(UTC).replace(second=0, microsecond=0)
+            return minute, minute + timedelta(minutes=1)
+        period = Period.EVER if self.measure == Measure.AT_ONCE else Period(self.period)
+        return period.around(now)
+
+
+def dollars(nano: int) -> str:
+    """$12.30; what is less than a cent with as many digits as say something."""
+    if nano == 0 or nano >= DOLLAR // 100:
+        return f"${nano / DOLLAR:,.2f}"
+    text = f"{nano / DOLLAR:.9f}"
+    first = next(place for place, digit in enumerate(text) if digit in "123456789")
+    return f"${text[: first + 2].rstrip('0')}"
+
+
+def _day(now: datetime) -> tuple[datetime, datetime]:
+    """Midnights of the installation's zone, where a day may have 23 hours."""
+    today = now.astimezone(Limit.zone()).date()
+    return _midnight(today), _midnight(today + timedelta(days=1))
+
+
+def _month(now: datetime) -> tuple[datetime, datetime]:
+    first = now.astimezone(Limit.zone()).date().replace(day=1)
+    return _midnight(first), _midnight((first + timedelta(days=31)).replace(day=1))
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), Limit.zone()).astimezone(UTC)
+
+
+_PERIODS: dict[str, Callable[[datetime], tuple[datetime, datetime]]] = {
+    Period.DAY: _day,
+    Period.MONTH: _month,
+}
+_CONCERNING = Query(
+    lambda user, member: Limit.objects.filter(
+        Q(user=None) | Q(user=user),
+        Q(group=None) | Q(group__in=Group.objects.filter(user=member).values("pk")),
+    ).order_by("pk"),
+    User._meta.pk,
+    User._meta.pk,
+)

@@ -1,0 +1,140 @@
+"""Conversations as lists show them: a page of a shelf, each row with what is drawn of it.
+
+A page begins below a row, above one or with one, which its moment of use and its id name; equal
+moments are told apart by the id, so that no row is skipped or shown twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
+
+from django.db import models
+
+from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.conversations import Conversation
+from chatapp.models.messages import Message
+from chatapp.models.projects import MOST_PROJECTS, Project
+from chatapp.models.shelves import MOST_PINNED
+from chatapp.models.statements import Query, Slot
+from chatapp.models.users import User
+
+PAGE = 60
+ROW = ("user", "title", "updated_at", "is_pinned", "is_unread", "project", "trashed_at")
+
+if TYPE_CHECKING:
+
+    class Row(Conversation):
+        is_running: bool
+
+else:
+    Row = Conversation
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row's in a list."""
+
+    used: datetime
+    pk: UUID
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows in their order, and whether the list goes on above and below them."""
+
+    rows: list[Row]
+    has_newer: bool = False
+    has_older: bool = False
+
+
+def first_page(user: User) -> Page:
+    """Of the person's own list, which every page of the chat shows: by a statement made once."""
+    return _beginning(_FIRST.all(user.pk, False), PAGE)
+
+
+def next_page(user: User, place: Place) -> Page:
+    """Of the same list, what is below a row."""
+    return _after(_BELOW.all(user.pk, False, place.used, place.pk))
+
+
+def previous_page(user: User, place: Place) -> Page:
+    return _before(_ABOVE.all(user.pk, False, place.used, place.pk))
+
+
+def pinned(user: User) -> list[Row]:
+    return _PINNED.all(user.pk, True)
+
+
+def page_from_top(shelf: ConversationQuerySet, rows: int = PAGE) -> Page:
+    return _beginning(list(_as_rows(shelf)[: rows + 1]), rows)
+
+
+def page_below(shelf: ConversationQuerySet, place: Place) -> Page:
+    return _after(list(_as_rows(shelf.after(place.used, place.pk))[: PAGE + 1]))
+
+
+def page_above(shelf: ConversationQuerySet, place: Place) -> Page:
+    return _before(list(_as_rows(shelf.since(place.used, place.pk))[: PAGE + 1]))
+
+
+def page_with(shelf: ConversationQuerySet, place: Place, rows: int) -> Page:
+    """So many rows, the place's own the first."""
+    is_above = shelf.since(place.used, place.pk).exists()
+    rest = shelf.filter(updated_at__lte=place.used)
+    found = page_from_top(rest.exclude(updated_at=place.used, pk__gt=place.pk), rows)
+    return Page(found.rows, is_above, found.has_older)
+
+
+def projects(user: User) -> list[Project]:
+    return _PROJECTS.all(user.pk)
+
+
+def _after(found: list[Row]) -> Page:
+    return Page(found[:PAGE], True, len(found) > PAGE)
+
+
+def _before(nearest: list[Row]) -> Page:
+    return Page(nearest[:PAGE][::-1], len(nearest) > PAGE, True)
+
+
+def _beginning(found: list[Row], rows: int) -> Page:
+    return Page(found[:rows], False, len(found) > rows)
+
+
+def _as_rows(found: ConversationQuerySet) -> "models.QuerySet[Row]":
+    streaming = Message.objects.streaming().filter(conversation=models.OuterRef("pk"))
+    return cast(
+        "models.QuerySet[Row]", found.only(*ROW).annotate(is_running=models.Exists(streaming))
+    )
+
+
+def _listed(rows: int) -> Callable[[Slot, Slot], "models.QuerySet[Row]"]:
+    return lambda user, pinned: _as_rows(_loose(user, pinned))[:rows]
+
+
+def _below(user: Slot, pinned: Slot, used: Slot, pk: Slot) -> "models.QuerySet[Row]":
+    return _as_rows(_loose(user, pinned).after(used, pk))[: PAGE + 1]
+
+
+def _above(user: Slot, pinned: Slot, used: Slot, pk: Slot) -> "models.QuerySet[Row]":
+    return _as_rows(_loose(user, pinned).since(used, pk))[: PAGE + 1]
+
+
+def _loose(user: Slot, pinned: Slot) -> ConversationQuerySet:
+    return Conversation.objects.loose().filter(user=user, is_pinned=pinned)
+
+
+_IS_PINNED = Conversation._meta.get_field("is_pinned")
+_USED = Conversation._meta.get_field("updated_at")
+_WHOSE = (User._meta.pk, _IS_PINNED)
+_WHERE = (*_WHOSE, _USED, Conversation._meta.pk)
+
+_FIRST = Query(_listed(PAGE + 1), *_WHOSE)
+_PINNED = Query(_listed(MOST_PINNED), *_WHOSE)
+_BELOW = Query(_below, *_WHERE)
+_ABOVE = Query(_above, *_WHERE)
+_PROJECTS = Query(
+    lambda user: Project.objects.filter(user=user).only("name")[:MOST_PROJECTS], User._meta.pk
+)

@@ -1,0 +1,60 @@
+"""The installation's logo: one row, or none. It is one of its own, so that no page loads it."""
+
+from hashlib import sha256
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from chatapp.image_sizes import size_of
+from chatapp.upstream.wire.images import Image, media_type_of
+
+ONLY = 1  # the primary key of the one row
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
+MOST_BYTES = 256 * 1024
+MOST_PIXELS = 1024  # of a side
+
+NO_IMAGE = "This is no PNG, JPEG or WebP image."
+TOO_LARGE = f"The file is too large: {MOST_BYTES // 1024} KiB are the most."
+TOO_WIDE = f"The image is too large: {MOST_PIXELS:,} pixels a side are the most."
+
+
+class Logo(models.Model):
+    """Its bytes are what `media_type` says: they were looked at when they came."""
+
+    media_type = models.CharField(max_length=10)
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return "The logo"
+
+    @property
+    def version(self) -> str:
+        return version_of(bytes(self.data))
+
+    @classmethod
+    def replace(cls, image: Image | None) -> str:
+        """Keeps this one alone; returns its version, "" of none."""
+        if image is None:
+            cls.objects.all().delete()
+            return ""
+        fields = {"media_type": image.media_type, "data": image.data}
+        cls.objects.update_or_create(pk=ONLY, defaults=fields)
+        return version_of(image.data)
+
+
+def logo_of(data: bytes) -> Image:
+    """What was uploaded, as what it is; an SVG, which can hold scripts, is none. Raises
+    ValidationError."""
+    if len(data) > MOST_BYTES:
+        raise ValidationError(TOO_LARGE)
+    media_type = media_type_of(data)
+    size = size_of(media_type, data)
+    if media_type not in MEDIA_TYPES or size is None:
+        raise ValidationError(NO_IMAGE)
+    if max(size) > MOST_PIXELS:
+        raise ValidationError(TOO_WIDE)
+    return Image(media_type, data)
+
+
+def version_of(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]

@@ -1,0 +1,35 @@
+"""Projects: a person's folders of conversations, and what their new chats start with."""
+
+import uuid
+
+from django.db import models
+
+from chatapp.models.upstreams import ModelChoice, Upstream
+from chatapp.models.users import User
+
+LONGEST_NAME = 80
+LONGEST_INSTRUCTIONS = 20_000  # characters, which are sent with every turn
+MOST_PROJECTS = 200  # of a person: they are drawn all together
+
+
+class Project(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="projects")
+    name = models.CharField(max_length=LONGEST_NAME)
+    instructions = models.TextField(blank=True, help_text="What a model is told first.")
+    upstream = models.ForeignKey(Upstream, models.SET_NULL, null=True, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def preset(self) -> ModelChoice | None:
+        """The model that its new chats start with, where it has one of its own."""
+        if self.upstream_id is None or not self.model:
+            return None
+        return ModelChoice(self.upstream_id, self.model)

@@ -1,0 +1,280 @@
+"""Purses: what each running reply may use of the allowances that concern it.
+
+A prompt is admitted with a hold on each of them: an upper bound of what is sent, and 2,000 tokens
+of an answer, or what is left. More is held before half of that is used up; where nothing is left,
+the reply ends where its hold does. What it has cost is charged when it is saved (`allowances`).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models.allowances import HELD, KEPT, TAKEN, Allowance, Share
+from chatapp.models.limits import Limit, Measure
+from chatapp.models.messages import Message
+from chatapp.models.meters import Meter, nearest_of
+from chatapp.models.prices import MILLION, Price
+from chatapp.models.refusals import Refused
+from chatapp.models.statements import new
+from chatapp.models.usage import Usage
+
+OUTPUT = 2_000  # tokens of an answer that are held at first, and added each time
+LEAST_OUTPUT = 50  # without which a prompt is not worth its answer
+# More than this is not asked for by `max_tokens`: models refuse a number beyond what they write at
+# most, and 4,096 is the smallest that is common. Beyond it the hold says when a reply has to end.
+MOST_ASKED_FOR = 4_096
+UNBOUNDED = 10**12
+# A token has no more bytes than this on average, in any text that is worth reading: who sends more
+# than so many for each token that was asked for does not keep to `max_tokens`.
+BYTES_A_TOKEN = 8
+
+
+@dataclass
+class Purse:
+    """Of one reply. What is counted here is of the request that runs, in tokens at most."""
+
+    message: UUID
+    shares: dict[int, Share]  # by their allowances
+    price: Price | None
+    prompt: int = 0
+    output: int = 0  # held
+    affordable: int = 0  # output that allowances have room for, as they were when last looked at
+    earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
+    written: int = 0  # bytes, and so no fewer tokens
+    max_tokens: int | None = None  # that the upstream was told, of all choices together
+    near: Meter | None = None  # of which most was used before
+    was_refused: bool = False  # when it was to grow for the last time
+
+    @property
+    def used(self) -> int:
+        """Output, at most."""
+        if self.max_tokens is None or self.written > BYTES_A_TOKEN * self.max_tokens:
+            return self.written
+        return min(self.written, self.max_tokens)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether half of what is held is used, and the upstream may use the rest."""
+        is_enough = self.max_tokens is not None and self.output >= self.max_tokens
+        return self.is_bounded and not is_enough and 2 * self.used > self.output
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the reply has to end: it came to its hold, and gets no more."""
+        if not self.is_bounded:
+            return False
+        if self._is_told:
+            return self.used > self.output
+        return self.was_refused and self.used >= self.output
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether what it writes is limited, and not only how many replies there are."""
+        shares = self.shares.values()
+        return any(share.held and share.allowance.limit.is_of_tokens for share in shares)
+
+    @property
+    def _is_told(self) -> bool:
+        return self.max_tokens is not None and self.max_tokens <= self.output
+
+    def tell(self, most: int | None) -> None:
+        """The upstream is told to write no more; None where it isn't told anything."""
+        self.max_tokens, self.written, self.was_refused = most, 0, False
+
+    def need(self, limit: Limit, prompt: int, output: int) -> int:
+        """What the reply is to hold of an allowance, for so much."""
+        if limit.measure == Measure.TOKENS:
+            return _tokens(self.earlier) + prompt + output
+        if limit.measure == Measure.MONEY and self.price:
+            return _money(self.earlier, self.price) + self.price.at_most(prompt, output)
+        return 1 if limit.measure == Measure.AT_ONCE else 0
+
+    def within(self, allowance: Allowance, prompt: int) -> int:
+        """How many tokens of output the allowance has room for, with what is held of it already."""
+        room = allowance.left + self.shares[allowance.pk].held
+        room -= self.need(allowance.limit, prompt, 0)
+        if room < 0:
+            return -1
+        if allowance.limit.measure == Measure.TOKENS:
+            return room
+        dearest = self.price.dearest_output if self.price else 0
+        if allowance.limit.measure == Measure.MONEY and dearest:
+            return room * MILLION // dearest
+        return UNBOUNDED
+
+    def hold(
+        self, allowances: Collection[Allowance], prompt: int, output: int, least: int
+    ) -> Allowance | None:
+        """Holds what the prompt and so much output may cost, or the output that is left. Where
+        even the `least` is not, nothing changes, and the allowance is returned that has too little.
+        """
+        mine = [one for one in allowances if one.pk in self.shares]
+        tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
+        self.affordable = self.within(tightest, prompt) if tightest else UNBOUNDED
+        if tightest and self.affordable < least:
+            return tightest
+        self.prompt, self.output = prompt, min(output, self.affordable)
+        for allowance in mine:
+            share = self.shares[allowance.pk]
+            held = self.need(allowance.limit, prompt, self.output)
+            allowance.held = max(0, allowance.held + held - share.held)
+            share.held = held
+        return None
+
+
+def admit(
+    user: int, replies: Sequence[Message], prompt_tokens: Callable[[Message], int]
+) -> Mapping[UUID, Purse]:
+    """The purses of replies that are about to be asked for, all or none; in the transaction that
+    stores them. Raises `Refused`. `prompt_tokens` gives an upper bound of what each sends."""
+    limits = Limit.concerning(user)
+    concerning = {
+        reply.pk: [one for one in limits if one.concerns(reply.upstream_id, reply.model)]
+        for reply in replies
+    }
+    for reply in replies:
+        reply.is_limited = bool(concerning[reply.pk])
+    wanted = {one.pk: one for some in concerning.values() for one in some}
+    if not wanted:
+        return {}
+    allowances = _locked(list(wanted.values()), user)
+    purses = {}
+    for reply in replies:
+        if mine := [one for one in allowances if one.limit in concerning[reply.pk]]:
+            purses[reply.pk] = _admitted(reply, mine, prompt_tokens(reply))
+    KEPT.run(*allowances)
+    TAKEN.run(*(share for purse in purses.values() for share in purse.shares.values()))
+    return purses
+
+
+# What the tools took at most, in tokens, that an upstream was told of last.
+known_tools: dict[int, int] = {}
+
+
+def tools_of(upstream: int | None) -> int:
+    """What the tools may add to a prompt that this upstream is sent, as far as is known: whoever
+    sends it knows, and holds more where that is needed (`admit_again`)."""
+    return known_tools.get(upstream, 0) if upstream else 0
+
+
+def remember_tools(upstream: int, tokens: int) -> None:
+    known_tools[upstream] = tokens
+
+
+def grow(purses: Iterable[Purse]) -> None:
+    """Holds more for each that wants it, as far as there is more; in a transaction."""
+    wanting = list(purses)
+    allowances = _locked_of(wanting)
+    for purse in wanting:
+        _forget_what_is_gone(purse, allowances)
+        output = 2 * purse.used + OUTPUT
+        if purse.max_tokens is not None:
+            output = max(min(output, purse.max_tokens), purse.used + 1)
+        refusing = purse.hold(allowances, purse.prompt, output, purse.output + 1)
+        purse.was_refused = refusing is not None
+    _keep(allowances, wanting)
+
+
+@transaction.atomic
+def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
+    """Whether one more request may be sent for a reply, in whose earlier ones so much was used;
+    holds what it may cost. Nothing is asked of the database where that is held already."""
+    if not earlier.total_tokens and prompt <= purse.prompt:
+        return True
+    allowances = _locked_of([purse])
+    _forget_what_is_gone(purse, allowances)
+    purse.earlier = earlier
+    if purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
+        return False
+    _keep(allowances, [purse])
+    return True
+
+
+def _admitted(reply: Message, allowances: Sequence[Allowance], prompt: int) -> Purse:
+    price = Price.holding(reply.upstream_id, reply.model)
+    assert reply.streamed_by
+    shares = {
+        one.pk: new(Share, message=reply.pk, allowance=one, process=reply.streamed_by)
+        for one in allowances
+    }
+    for allowance in allowances:
+        _count_in(allowance)
+    purse = Purse(reply.pk, shares, price, near=nearest_of(allowances))
+    if lacking := purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
+        raise Refused(refusal(lacking, purse.need(lacking.limit, prompt, LEAST_OUTPUT)))
+    return purse
+
+
+def _count_in(allowance: Allowance) -> None:
+    """One more reply of this minute; raises `Refused`."""
+    if allowance.limit.measure != Measure.A_MINUTE:
+        return
+    if allowance.left <= 0:
+        raise Refused(refusal(allowance, 1))
+    allowance.spent += 1
+
+
+def refusal(allowance: Allowance, needed: int) -> str:
+    """Which limit, when it begins anew, whom to ask."""
+    limit = allowance.limit
+    whose = "Your limit" if limit.user_id or allowance.user_id else "The limit"
+    what = f"{whose} of {limit.amount(limit.cap)}{limit.per}"
+    of = limit.model or (limit.upstream.name if limit.upstream else "")
+    if of:
+        what += f" with {of}"
+    elif not (limit.user_id or allowance.user_id):
+        what += f" for the group {limit.group}" if limit.group else " for everybody"
+    ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more"
+    if limit.measure == Measure.AT_ONCE:
+        return f"{what} is reached. Wait for a reply's end, or stop one. Your text is kept."
+    if allowance.left <= 0:
+        what += " is used up"
+    else:
+        left, may_need = limit.amount(allowance.left), limit.amount(needed)
+        what += f" leaves {left}, and this may need {may_need}"
+    if allowance.held and limit.is_of_tokens:
+        what += ", with what is held for replies that are being written"
+    return f"{what}. {_anew(limit, ask)} Your text is kept."
+
+
+def _anew(limit: Limit, ask: str) -> str:
+    if limit.measure == Measure.A_MINUTE:
+        return "Send it again in a minute."
+    begins = limit.begins_anew(timezone.now())
+    return f"It begins anew on {limit.said(begins)}. {ask}." if begins else f"{ask}."
+
+
+def _locked(limits: list[Limit], user: int) -> list[Allowance]:
+    found = Allowance.locked(limits, user)
+    if len(found) < len(limits):
+        Allowance.make_missing(limits, user)
+        found = Allowance.locked(limits, user)
+    return found
+
+
+def _locked_of(purses: Iterable[Purse]) -> list[Allowance]:
+    return Allowance.locked_again({key for purse in purses for key in purse.shares})
+
+
+def _forget_what_is_gone(purse: Purse, allowances: Iterable[Allowance]) -> None:
+    """Of limits that were removed meanwhile."""
+    there = {one.pk for one in allowances}
+    purse.shares = {key: share for key, share in purse.shares.items() if key in there}
+
+
+def _keep(allowances: Iterable[Allowance], purses: Iterable[Purse]) -> None:
+    KEPT.run(*allowances)
+    HELD.run(*(share for purse in purses for share in purse.shares.values()))
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.upper_total_tokens or usage.total_tokens or 0
+
+
+def _money(usage: Usage, price: Price) -> int:
+    if usage.upper_total_tokens is not None:
+        return price.at_most(usage.upper_prompt_tokens or 0, usage.upper_completion_tokens or 0)
+    return price.cost(usage.tokens)

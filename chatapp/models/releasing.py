@@ -1,0 +1,31 @@
+"""What is held and charged for replies, once nobody will say any more what they cost."""
+
+from datetime import datetime
+
+from django.db import models, transaction
+
+from chatapp.models.allowances import Share, settle
+from chatapp.models.messages import Message
+from chatapp.models.processes import Process
+from chatapp.models.usage import Usage
+
+AT_ONCE = 100
+
+
+@transaction.atomic
+def release_lost() -> int:
+    """Holds nothing more for replies that were deleted while they streamed in a process that died;
+    returns how many there were."""
+    alive = Process.objects.filter(pk=models.OuterRef("process"))
+    streaming = Message.objects.streaming().filter(pk=models.OuterRef("message"))
+    lost = Share.objects.filter(~models.Exists(alive), ~models.Exists(streaming), settled_at=None)
+    replies = set(lost.values_list("message", flat=True)[:AT_ONCE])
+    booked = {one.pk: one for one in Usage.objects.filter(pk__in=replies)}
+    settle(booked.get(reply) or Usage(message_id=reply) for reply in replies)
+    return len(replies)
+
+
+def forget_settled(before: datetime) -> int:
+    """Those that ended so long ago that nobody saves them again; returns how many there were."""
+    old = Share.objects.filter(settled_at__lt=before).values_list("pk", flat=True)[:AT_ONCE]
+    return Share.objects.filter(pk__in=list(old)).delete()[0]

@@ -1,0 +1,93 @@
+"""What reviewers may read, as an administrator set it: each policy, and from when it holds.
+
+A conversation keeps the one that it was begun under, whatever is set later, so that nobody's words
+are opened to readers whom they were not told of.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from chatapp.models.statements import Query
+
+if TYPE_CHECKING:
+    from chatapp.models.conversations import Conversation
+
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class ReviewPolicy(models.Model):
+    class Scope(models.TextChoices):
+        NOTHING = "nothing", "Nobody reviews"
+        FLAGGED = "flagged", "Reviewers may read flagged chats"
+        ALL = "all", "Reviewers may read every chat"
+
+    scope = models.CharField("what reviewers may read", max_length=7, choices=Scope)
+    names_reader = models.BooleanField("who was read learns who it was that read", default=True)
+    begins_at = models.DateTimeField(default=timezone.now)
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["-begins_at", "-pk"]
+        verbose_name_plural = "review policies"
+
+    def __str__(self) -> str:
+        reader = "the reader is named" if self.names_reader else "the reader is not named"
+        return f"{self.get_scope_display()}; {reader}"
+
+    def is_like(self, other: "ReviewPolicy") -> bool:
+        return (self.scope, self.names_reader) == (other.scope, other.names_reader)
+
+    @classmethod
+    def timeline(cls) -> "Sequence[ReviewPolicy]":
+        """All that were ever set, the newest first; the last is what held before."""
+        return [*_ALL.all(), cls(scope=cls.Scope.ALL, names_reader=True, begins_at=ALWAYS)]
+
+    @classmethod
+    def now(cls) -> "ReviewPolicy":
+        return cls.of(None)
+
+    @classmethod
+    def of(cls, conversation: "Conversation | None") -> "ReviewPolicy":
+        """What holds for a conversation, or for one that is begun now."""
+        timeline = cls.timeline()
+        return held_at(timeline, conversation.created_at) if conversation else timeline[0]
+
+
+def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
+    return next(one for one in timeline if one.begins_at <= moment)
+
+
+def is_reviewable(conversation: str = "") -> models.Q:
+    """Of a conversation, or of what names one by this path: whether the policy that it was begun
+    under lets reviewers read it. Nobody's policy opens a trash or a temporary chat."""
+    path = f"{conversation}__" if conversation else ""
+    found = models.Q(pk__in=[])
+    until = None
+    for policy in ReviewPolicy.timeline():
+        held = models.Q((f"{path}created_at__gte", policy.begins_at))
+        if until:
+            held &= models.Q((f"{path}created_at__lt", until))
+        until = policy.begins_at
+        if policy.scope == policy.Scope.FLAGGED:
+            held = models.Q(held, _is_flagged(f"{path}pk"))
+        if policy.scope != policy.Scope.NOTHING:
+            found |= held
+    there = models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
+    return found & there
+
+
+def _is_flagged(conversation: str) -> models.Exists:
+    from chatapp.models.messages import Message
+
+    flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
+    return models.Exists(flagged.filter(conversation=models.OuterRef(conversation)))
+
+
+_ALL: "Query[ReviewPolicy]" = Query(lambda: ReviewPolicy.objects.all())

@@ -1,0 +1,206 @@
+"""What a person's search finds: an entry for each part of a message, and for each title.
+
+Messages and titles say themselves what has no entry yet (`Message.indexed_at`,
+`Conversation.indexed_title`), so whoever stores them tells nobody: `index_some` sees to them soon
+after, and again after whatever crashed. What is deleted takes its entries along. What is in the
+trash, or deleted so that it may come back, keeps them and is not found.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import chain
+from typing import NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db import models, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chatapp.indexing import entries, mark, name_marks
+from chatapp.models import full_text
+from chatapp.models.conversations import UNINDEXED_TITLE, Conversation
+from chatapp.models.full_text import Row
+from chatapp.models.locks import one_at_a_time
+from chatapp.models.messages import Message
+from chatapp.models.statements import Query
+from chatapp.models.users import User
+
+MESSAGES_AT_ONCE, TITLES_AT_ONCE = 20, 100
+CHARACTERS_AT_ONCE = 300_000  # past which no further message is taken
+IN_A_SECOND = 1024  # ids that begin with the same second
+FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
+# What is marked: whose words they are, the model that wrote them, and whether there is code.
+PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
+
+SAID = (
+    *("conversation__user", "role", "model", "created_at"),
+    *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs"),
+)
+
+M = TypeVar("M", bound=models.Model)
+
+
+class SearchEntry(models.Model):
+    """Its words are not the ORM's, see `full_text`."""
+
+    # Rises with the time at which the message was stored, whenever it was indexed: the newest are
+    # found first, and those of a day have the ids of a range.
+    id = models.BigIntegerField(primary_key=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, models.CASCADE, null=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "id"])]
+
+    def __str__(self) -> str:
+        return f"entry {self.pk}"
+
+
+class _Draft(NamedTuple):
+    at: datetime
+    user: int
+    conversation: UUID
+    message: UUID | None
+    words: list[str]
+
+
+def first_id(moment: datetime) -> int:
+    """The least id of an entry of this second or a later one."""
+    return int(moment.timestamp()) * IN_A_SECOND
+
+
+def index_some() -> int:
+    """Makes entries for a few that have none, the newest first; returns how many there were."""
+    done = 0
+    if _UNINDEXED.first():  # else nobody has to wait with writing
+        done += len(_index(_NEWEST.all))
+    if _UNINDEXED_TITLE.first():
+        done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
+    return done
+
+
+def reindex() -> Iterator[tuple[int, int]]:
+    """Makes all entries anew, a few at a time, each time in a transaction of its own.
+
+    Yields how many are done, and of how many; meanwhile everything is found as it was before.
+    """
+    total = _messages().count() + _titles().count()
+    done = 0
+    for count in chain(
+        _one_after_another(_messages(), _index_messages),
+        _one_after_another(_titles(), _index_titles),
+    ):
+        done += count
+        yield done, max(done, total)
+
+
+def _one_after_another(
+    rows: "models.QuerySet[M]", index: "Callable[[models.QuerySet[M]], list[UUID]]"
+) -> Iterator[int]:
+    rows = rows.order_by("pk")
+    some = rows
+    while done := index(some):
+        yield len(done)
+        some = rows.filter(pk__gt=done[-1])
+
+
+def _messages() -> "models.QuerySet[Message]":
+    whole = Message.objects.exclude(ending=Message.STREAMING)
+    return whole.filter(conversation__is_temporary=False).order_by()
+
+
+def _titles() -> "models.QuerySet[Conversation]":
+    return Conversation.objects.filter(is_temporary=False).order_by()
+
+
+def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
+    """The keys of those of them that it made entries for: the first few."""
+    return _index(lambda: list(_few(some)))
+
+
+def _few(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    rows = some.select_related("conversation").only(*SAID)
+    return rows.select_for_update(of=("self",))[:MESSAGES_AT_ONCE]
+
+
+def _index(read: Callable[[], list[Message]]) -> list[UUID]:
+    with transaction.atomic(), one_at_a_time("indexing"):
+        found = list(_as_many_as_fit(read()))
+        keys = [message.pk for message in found]
+        SearchEntry.objects.filter(message__in=keys).delete()
+        full_text.store(_numbered([draft for one in found for draft in _of_message(one)]))
+        Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
+    return keys
+
+
+def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
+    characters = 0
+    for message in messages:
+        if characters > CHARACTERS_AT_ONCE:
+            return
+        characters += len(message.content) + len(message.reasoning)
+        yield message
+
+
+def _index_titles(some: "models.QuerySet[Conversation]") -> list[UUID]:
+    rows = some.only("user", "title", "created_at")
+    with transaction.atomic(), one_at_a_time("indexing"):
+        found = list(rows.select_for_update()[:TITLES_AT_ONCE])
+        keys = [conversation.pk for conversation in found]
+        SearchEntry.objects.filter(conversation__in=keys, message=None).delete()
+        full_text.store(_numbered([_of_title(one) for one in found]))
+        Conversation.objects.filter(pk__in=keys).update(indexed_title=F("title"))
+    return keys
+
+
+def _of_message(message: Message) -> Iterator[_Draft]:
+    text = "\n\n".join(texts_of(message))
+    if not text:
+        return
+    marks = [mark(PROMPT if message.is_prompt else REPLY), *name_marks(MODEL, message.model)]
+    if FENCE.search(text):
+        marks.append(mark(CODE))
+    user = message.conversation.user_id
+    for found in entries(text):
+        yield _Draft(
+            message.created_at, user, message.conversation_id, message.pk, [*marks, *found]
+        )
+
+
+def _of_title(conversation: Conversation) -> _Draft:
+    found = [mark(TITLE), *next(entries(conversation.title))]
+    return _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, found)
+
+
+def texts_of(message: Message) -> list[str]:
+    """What was said in it, answers first in each round."""
+    said = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
+    return [text for round in said for text in round if text]
+
+
+def _numbered(drafts: list[_Draft]) -> list[Row]:
+    """With ids that no other entry has: those of a second are taken from any place in it on."""
+    rows: list[Row] = []
+    used: set[int] = set()
+    wanted = [
+        first_id(one.at) + (one.message or one.conversation).int % IN_A_SECOND for one in drafts
+    ]
+    while drafts:
+        used |= set(SearchEntry.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+        again: list[tuple[_Draft, int]] = []
+        for draft, number in zip(drafts, wanted, strict=True):
+            if number in used:
+                again.append((draft, number + 1))
+                continue
+            used.add(number)
+            rows.append(Row(number, *draft[1:]))
+        drafts, wanted = [one for one, _ in again], [number for _, number in again]
+    return rows
+
+
+# Those are asked for after each turn.
+_UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
+_UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
+_NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))

@@ -1,0 +1,53 @@
+"""The list of people, a page at a time, in the order of their names."""
+
+from dataclasses import dataclass
+
+from django.db.models import F, Q, QuerySet
+
+from chatapp.models import LegalHold, User
+
+PAGE = 50
+MOST_HOLDS = 100  # of a person that are shown
+STATES = {"active": Q(is_active=True), "off": Q(is_active=False), "never": Q(last_login=None)}
+ROLES = {
+    "administrator": Q(is_staff=True, is_superuser=True),
+    "reviewer": Q(reviews=True),
+    "member": Q(is_superuser=False, reviews=False),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What of it is wanted; "" and None are no wish."""
+
+    words: str = ""
+    role: str = ""
+    group: int | None = None
+    state: str = ""
+    after: str = ""  # the name that the page before ended with
+
+    def people(self) -> QuerySet[User]:
+        found = User.objects.order_by("username").prefetch_related("groups")
+        for word in self.words.split()[:8]:
+            found = found.filter(
+                Q(username__icontains=word)
+                | Q(email__icontains=word)
+                | Q(first_name__icontains=word)
+                | Q(last_name__icontains=word)
+            )
+        found = found.filter(ROLES.get(self.role, Q()), STATES.get(self.state, Q()))
+        if self.group is not None:
+            found = found.filter(groups=self.group)
+        return found.filter(username__gt=self.after) if self.after else found
+
+
+def page_of(asked: Asked) -> tuple[list[User], bool]:
+    """The people of one page, and whether there are more."""
+    found = list(asked.people()[: PAGE + 1])
+    return found[:PAGE], len(found) > PAGE
+
+
+def holds_of(person: User) -> list[LegalHold]:
+    """Those that hold first, then those that have ended, the newest first."""
+    found = person.legal_holds.select_related("set_by", "ended_by")
+    return list(found.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MOST_HOLDS])

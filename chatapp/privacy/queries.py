@@ -1,0 +1,126 @@
+"""Who looked at what a person has written, and what others did with their account, as the audit
+log has it, the newest first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Max, Min, Q, QuerySet
+
+from chatapp.models import AuditEvent, Conversation, ReviewPolicy, User
+from chatapp.models.review_policies import held_at
+
+READINGS: Mapping[str, str] = {
+    "conversation.opened": "opened",
+    "image.opened": "looked at an image of",
+}
+DOINGS: Mapping[str, str] = {
+    "password.link_made": "made a link to a new password for your account",
+    "password.changed": "set a new password of your account",
+    "factor.removed": "removed the second factor of your account",
+    "person.changed": "changed your account",
+    "role.changed": "changed your role",
+    "sessions.ended": "signed you out",
+}
+PAGE = 50
+NOBODY_NOW = "Somebody who has no account any more"
+UNNAMED = "A reviewer"
+
+
+@dataclass(frozen=True)
+class Look:
+    number: int  # of the event
+    at: datetime
+    who: str
+    words: str
+    target: str  # of a reading, the conversation's key
+    is_reading: bool
+    conversation: Conversation | None  # None where it was deleted since
+
+
+def looks_at(person: User, before: int | None = None) -> tuple[list[Look], bool]:
+    """Those of one page, and whether there are older ones; one's own are none."""
+    events = _events(person)
+    if before is not None:
+        events = events.filter(sequence__lt=before)
+    found = list(events[: PAGE + 1])
+    return _told(person, found[:PAGE]), len(found) > PAGE
+
+
+def all_looks_at(person: User) -> list[Look]:
+    return _told(person, list(_events(person)))
+
+
+def _events(person: User) -> QuerySet[AuditEvent]:
+    of_them = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *DOINGS])
+    return of_them.exclude(actor=person.pk).order_by("-sequence")
+
+
+def _told(person: User, events: Sequence[AuditEvent]) -> list[Look]:
+    readers = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
+    read = {UUID(one.target) for one in events if one.action in READINGS}
+    kept = {str(pk): one for pk, one in person.conversations.kept().in_bulk(read).items()}
+    hidden = _without_reader(person, events)
+    return [
+        Look(
+            one.sequence,
+            one.at,
+            UNNAMED if one.sequence in hidden else _name(one.actor, readers),
+            READINGS.get(one.action) or DOINGS[one.action],
+            one.target,
+            one.action in READINGS,
+            kept.get(one.target),
+        )
+        for one in events
+    ]
+
+
+def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:
+    """The readings of chats whose policy names no reader; of one that is gone, the policy of the
+    time of the reading says it."""
+    read = [UUID(one.target) for one in events if one.action in READINGS]
+    begun = dict(person.conversations.filter(pk__in=read).values_list("pk", "created_at"))
+    timeline = ReviewPolicy.timeline()
+    return {
+        one.sequence
+        for one in events
+        if one.action in READINGS
+        and not held_at(timeline, begun.get(UUID(one.target), one.at)).names_reader
+    }
+
+
+def _name(actor: int | None, known: Mapping[int, User]) -> str:
+    if actor is None:
+        return "The server's terminal"
+    return known[actor].get_username() if actor in known else NOBODY_NOW
+
+
+@dataclass(frozen=True)
+class Lists:
+    """How often the list of everybody's conversations was looked through, in which titles stand."""
+
+    count: int
+    last: datetime | None
+
+
+def lists_since(person: User) -> Lists:
+    events = AuditEvent.objects.filter(action="conversations.listed", at__gte=person.date_joined)
+    events = events.filter(~Q(actor=person.pk))
+    return Lists(events.count(), events.aggregate(last=Max("at"))["last"])
+
+
+def policies_of(person: User) -> list[ReviewPolicy]:
+    """The policy that holds now, and those of the chats that the person has from before."""
+    present, *former = ReviewPolicy.timeline()
+    first = person.conversations.kept().aggregate(first=Min("created_at"))["first"]
+    policies, until = [present], present.begins_at
+    for policy in former:
+        if first and first < until:
+            policies.append(policy)
+        until = policy.begins_at
+    return policies
+
+
+def reviewers() -> int:
+    return User.objects.filter(reviews=True, is_active=True).count()

@@ -1,0 +1,63 @@
+"""What the app can do, found by its words as conversations are.
+
+Each leads somewhere or presses what stands on the page already, so nothing is done in two ways.
+"""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from chatapp.indexing import Term, entries
+from chatapp.models import User
+
+
+@dataclass(frozen=True)
+class Command:
+    label: str
+    icon: str
+    goes_to: str = ""  # the name of an address
+    presses: str = ""  # a selector
+    also: str = ""  # words that it is found by, too
+    for_staff: bool = False
+
+    @property
+    def url(self) -> str:
+        return reverse(self.goes_to) if self.goes_to else ""
+
+
+def _scheme(value: str) -> str:
+    return f'[data-setting="scheme"] input[value="{value}"]'
+
+
+def _shelf(name: str) -> str:
+    return f'[data-shelf-link="{name}"]'
+
+
+COMMANDS = (
+    Command("New chat", "plus", presses="[data-new-chat]", also="start conversation ask"),
+    Command("New project", "folder", presses='[data-opens="new-project"]', also="create folder"),
+    Command("Keyboard shortcuts", "keyboard", presses='[data-opens="shortcuts"]', also="keys"),
+    Command("Help", "help", "help", also="how manual about"),
+    Command("Archive", "archive", presses=_shelf("archive"), also="archived conversations list"),
+    Command("Trash", "trash", presses=_shelf("trash"), also="deleted conversations restore bin"),
+    Command("Dark theme", "sliders", presses=_scheme("dark"), also="scheme night colour settings"),
+    Command("Light theme", "sliders", presses=_scheme("light"), also="scheme day colour settings"),
+    Command("The system's theme", "sliders", presses=_scheme(""), also="scheme auto settings"),
+    Command("Administration", "sliders", "admin:index", also="admin settings", for_staff=True),
+    Command("Change password", "key", "account_change_password", also="settings account security"),
+    Command("Sign out", "log-out", presses="[data-sign-out] button", also="log out leave account"),
+)
+FIRST = 4  # of all, for who has typed nothing yet
+
+
+def commands(user: User, terms: list[Term]) -> list[Command]:
+    """Those that have all of the terms, by the beginning of a word."""
+    own = [one for one in COMMANDS if user.is_staff or not one.for_staff]
+    if not terms:
+        return own[:FIRST]
+    return [one for one in own if all(_has(one, term) for term in terms)]
+
+
+def _has(command: Command, term: Term) -> bool:
+    known = next(entries(f"{command.label} {command.also}"))
+    return any(word.startswith(look) for look in term.looks for word in known)

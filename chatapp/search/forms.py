@@ -1,0 +1,111 @@
+"""What a person types to search, read: words, "words that follow each other", and filters.
+
+Nothing of it is any database's syntax. A filter that says what it can't mean gets a sentence; one
+whose value is still to be typed is none yet.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+
+from django import forms
+
+from chatapp.indexing import Phrase, Term, mark, name_marks, quoted, terms
+from chatapp.models.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
+
+LONGEST, MOST_TERMS = 500, 32
+PIECES = re.compile(
+    r"""(?P<filter>from|model|project|before|after|has):(?P<value>"[^"]*"?|\S*)"""
+    r"""|"(?P<quoted>[^"]*)(?P<end>"?)|(?P<plain>[^\s"]+)""",
+    re.IGNORECASE,
+)
+DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
+
+
+@dataclass
+class Wanted:
+    """What is looked for: all of the terms, in this time, in a project of this name."""
+
+    terms: list[Term] = field(default_factory=list)  # what can be seen in what is found
+    marks: list[Term] = field(default_factory=list)
+    project: str = ""
+    after: datetime | None = None  # that moment, or later
+    before: datetime | None = None  # earlier than that
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.terms or self.marks or self.project or self.after or self.before)
+
+    @property
+    def expression(self) -> list[Term]:
+        """What each entry that is found has."""
+        return [*self.marks, *self.terms] or [any_of(PROMPT, REPLY, TITLE)]
+
+
+def any_of(*marks: str) -> Term:
+    return Term(tuple(Phrase((mark(one),)) for one in marks))
+
+
+class SearchForm(forms.Form):
+    q = forms.CharField(
+        required=False,
+        max_length=LONGEST,
+        error_messages={"max_length": f"Search for {LONGEST} characters at most."},
+    )
+    until = forms.IntegerField(required=False, min_value=0, max_value=2**62)
+
+    def __init__(self, data: "dict[str, str] | object", zone: timezone) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        self._zone = zone
+        self.wanted = Wanted()
+
+    def clean_q(self) -> str:
+        text: str = self.cleaned_data["q"]
+        for piece in PIECES.finditer(text):
+            if name := piece["filter"]:
+                if value := piece["value"].strip('"').strip():
+                    self._filter(name.lower(), value)
+            elif piece["plain"]:
+                self.wanted.terms += terms(piece["plain"])
+            elif term := quoted(piece["quoted"], is_open=not piece["end"]):
+                self.wanted.terms.append(term)
+        if len(self.wanted.terms) > MOST_TERMS:
+            raise forms.ValidationError(f"Search for {MOST_TERMS} words at most.")
+        return text
+
+    def _filter(self, name: str, value: str) -> None:
+        match name:
+            case "from":
+                whose = {"me": PROMPT, "model": REPLY}.get(value.lower())
+                if whose is None:
+                    raise forms.ValidationError("from: takes me or model.")
+                self.wanted.marks.append(any_of(whose))
+            case "has":
+                if value.lower() != "code":
+                    raise forms.ValidationError("has: takes code.")
+                self.wanted.marks.append(any_of(CODE))
+            case "model":
+                found = name_marks(MODEL, value)[:1]
+                self.wanted.marks += [Term((Phrase((one,), is_prefix=True),)) for one in found]
+            case "project":
+                self.wanted.project = value
+            case "before":
+                self.wanted.before = self._day(name, value)
+            case "after":
+                self.wanted.after = self._day(name, value)
+
+    def _day(self, name: str, value: str) -> datetime:
+        """Its first moment, where the person is."""
+        if match := DAY.fullmatch(value):
+            year, month, day = (int(one or 1) for one in match.groups())
+            try:
+                return datetime(year, month, day, tzinfo=self._zone).astimezone(UTC)
+            except (ValueError, OverflowError):
+                pass
+        example = datetime.now(self._zone) - timedelta(days=30)
+        raise forms.ValidationError(f"{name}: takes a day, for example {example:%Y-%m-%d}.")
+
+    @property
+    def problem(self) -> str:
+        """The first, as a sentence; empty where there is none."""
+        return next((str(told) for errors in self.errors.values() for told in errors), "")

@@ -1,0 +1,115 @@
+"""What is found, as it is shown: conversations with their passages, those of such a title first."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+from chatapp.indexing import fold
+from chatapp.models import Conversation, Message, User
+from chatapp.models.full_text import Hit, find
+from chatapp.models.search_entries import SAID, TITLE, first_id
+from chatapp.search.forms import Wanted, any_of
+from chatapp.search.looks import Looks, Segment
+from chatapp.search.passages import Passage, passage_of
+
+TITLES, HITS = 6, 60
+CONVERSATIONS = 16
+PASSAGES = 3  # of a conversation
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Found:
+    """A conversation in which something was found."""
+
+    conversation: Conversation
+    title: list[Segment]
+    passages: list[Passage] = field(default_factory=list)
+    more: int = 0  # passages that are not shown, of those that were found at once
+
+
+@dataclass(frozen=True)
+class Results:
+    found: Sequence[Found]
+    older: int | None = None  # from where on there may be more
+
+
+def results(user: User, wanted: Wanted, until: int | None = None) -> Results:
+    """The newest of the person's; with `until`, those that come after it."""
+    if wanted.is_nothing:
+        return Results([])
+    ids = _ids(wanted, until)
+    projects = _projects(user, wanted.project) if wanted.project else None
+    hits = find(user.pk, wanted.expression, HITS, ids, projects)
+    titles: list[Hit] = []
+    if until is None and wanted.terms and not wanted.marks:
+        expression = [any_of(TITLE), *wanted.terms]
+        titles = find(user.pk, expression, TITLES, ids, projects, in_titles=True)
+    chosen = _chosen([*titles, *hits])
+    older = hits[-1].id if len(hits) == HITS else None
+    if len(chosen) < len(titles) + len(hits):
+        older = min((hit.id for hit in chosen[len(titles) :]), default=older)
+    return Results(_grouped(user, chosen, Looks(wanted.terms)), older)
+
+
+def _chosen(hits: Sequence[Hit]) -> list[Hit]:
+    """The first ones, as far as they are of no more conversations than are shown."""
+    conversations: set[UUID] = set()
+    for number, hit in enumerate(hits):
+        conversations.add(hit.conversation)
+        if len(conversations) > CONVERSATIONS:
+            return list(hits[:number])
+    return list(hits)
+
+
+def recent(user: User, most: int) -> Results:
+    """What was used last, for who has typed nothing yet."""
+    listed = user.conversations.filter(trashed_at=None, archived_at=None, is_temporary=False)
+    return Results([Found(one, [Segment(one.title, False)]) for one in listed[:most]])
+
+
+def _ids(wanted: Wanted, until: int | None) -> tuple[int, int]:
+    before = first_id(min(wanted.before or LATEST, LATEST))
+    return first_id(max(wanted.after or EARLIEST, EARLIEST)), min(before, until or before)
+
+
+def _projects(user: User, name: str) -> list[UUID]:
+    """Those whose name begins so, or has a word that does."""
+    wanted = fold(name)
+    return [
+        pk for pk, one in user.projects.values_list("pk", "name") if f" {wanted}" in f" {fold(one)}"
+    ]
+
+
+def _grouped(user: User, hits: Iterable[Hit], looks: Looks) -> list[Found]:
+    in_order = list(dict.fromkeys(hits))
+    conversations = user.conversations.in_bulk({hit.conversation for hit in in_order})
+    shown = _shown(in_order)
+    # By their keys alone: asked whose they are, SQLite would look through all of the person's.
+    messages = Message.objects.filter(deleted_at=None).only(*SAID).order_by().in_bulk(shown)
+    groups: dict[UUID, Found] = {}
+    for hit in in_order:
+        conversation = conversations.get(hit.conversation)
+        if conversation is None:
+            continue
+        group = groups.get(hit.conversation)
+        if group is None:
+            group = Found(conversation, looks.marked(conversation.title))
+            groups[hit.conversation] = group
+        message = messages.pop(hit.message, None) if hit.message else None
+        if message and message.conversation_id == conversation.pk:
+            group.passages.append(passage_of(message, looks))
+        elif hit.message not in shown:
+            group.more += 1
+    return list(groups.values())
+
+
+def _shown(hits: Iterable[Hit]) -> set[UUID | None]:
+    """The messages of which passages are shown: the first few of each conversation."""
+    shown: dict[UUID, list[UUID]] = {}
+    for hit in hits:
+        some = shown.setdefault(hit.conversation, [])
+        if hit.message and hit.message not in some and len(some) < PASSAGES:
+            some.append(hit.message)
+    return {None}.union(*shown.values())

@@ -1,0 +1,7 @@
+"""Addresses of searching."""
+
+from django.urls import path
+
+from chatapp.search import views
+
+urlpatterns = [path("search/", views.search, name="search")]

@@ -1,0 +1,142 @@
+"""Asks for titles, each in a task of its own, whose owner ends them."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextvars import Context
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.db import Error, transaction
+
+from chatapp import metrics
+from chatapp.catalogue import endpoint_of
+from chatapp.generation import stored
+from chatapp.models import Conversation, Installation, Message, Upstream, Usage
+from chatapp.models.costs import Cost
+from chatapp.titling.wording import LONGEST, messages_for, title_in
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.dialects import RequestOptions
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.reply import Ending, Reply
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 30.0  # that a title may take
+MOST_READ = 20 * LONGEST  # characters of an answer; who writes more than that writes no title
+WHOLE = (Ending.COMPLETE, Ending.LENGTH)
+NOT_SENT = ("n", "logprobs", "top_logprobs")  # of an upstream's parameters
+
+
+@dataclass(frozen=True)
+class Untitled:
+    """A conversation with its first prompt and the reply to it."""
+
+    conversation: Conversation
+    prompt: str
+    answer: str
+
+    @property
+    def first_words(self) -> str:
+        return Conversation.title_of(self.prompt)
+
+
+class Titles:
+    """Of a worker's conversations. `is_running` says whether a reply runs in one, `changed` tells
+    everybody that a person's conversation has another title."""
+
+    def __init__(
+        self,
+        client: UpstreamClient,
+        is_running: Callable[[UUID], bool],
+        changed: Callable[[int, UUID], None],
+    ) -> None:
+        self._client = client
+        self.is_running = is_running
+        self._changed = changed
+        self._waiting: dict[UUID, Untitled] = {}  # for the end of another reply
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._has_ended = False
+
+    def reply_ended(self, prompt: Message, reply: Message) -> None:
+        """To be told of each reply that is saved and runs no more."""
+        conversation = reply.conversation
+        is_first = prompt.parent_id is None and not conversation.is_temporary
+        if is_first and reply.ending in WHOLE and reply.said:
+            self._waiting[conversation.pk] = Untitled(conversation, prompt.content, reply.said)
+        if self._has_ended or self.is_running(conversation.pk):
+            return
+        if untitled := self._waiting.pop(conversation.pk, None):
+            task = asyncio.create_task(self._give(untitled), context=Context())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def until_given(self) -> None:
+        """Waits for what is being asked."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def end(self) -> None:
+        """Closes the upstreams of what is asked, and asks no more."""
+        self._has_ended = True
+        for task in self._tasks:
+            task.cancel()
+        await self.until_given()
+
+    async def _give(self, untitled: Untitled) -> None:
+        conversation = untitled.conversation
+        try:
+            installation = await database_sync_to_async(Installation.this)()
+            upstream, model = installation.titles_by, installation.title_model
+            claim = partial(conversation.claim_title, untitled.first_words)
+            if upstream and await stored(claim):
+                reply = await self._ask(upstream, model, untitled)
+                await self._take(untitled, reply)
+        except Error as error:
+            logger.warning("Conversation %s keeps its first words: %s", conversation.pk, error)
+        except Exception:  # whatever is wrong with a title, it is nobody's but the log's
+            logger.exception("Conversation %s keeps its first words", conversation.pk)
+
+    async def _ask(self, upstream: Upstream, model: str, untitled: Untitled) -> Reply:
+        """What the model answers, booked whatever becomes of it."""
+        messages = messages_for(untitled.prompt, untitled.answer)
+        sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
+        options = RequestOptions([], sent)
+        reply, cost = Reply(), Cost()
+        cost.ask(Asked.of(messages))
+        try:
+            async with asyncio.timeout(SECONDS):
+                stream = self._client.stream(endpoint_of(upstream), model, messages, options)
+                async with stream as batches:
+                    async for events in batches:
+                        for event in events:
+                            reply.apply(event)
+                        if len(reply.answer) > MOST_READ:
+                            break
+        except TimeoutError:
+            logger.info("A title took %s longer than %g s", upstream, SECONDS)
+        finally:
+            usage = cost.usage([reply])
+            await stored(partial(_book, usage, untitled.conversation, upstream, model))
+        return reply
+
+    async def _take(self, untitled: Untitled, reply: Reply) -> None:
+        """Gives the conversation the title that is in the answer, where there is one."""
+        conversation = untitled.conversation
+        is_whole = reply.ending in WHOLE or len(reply.answer) > MOST_READ
+        title = title_in(reply.answer) if is_whole else ""
+        if not title:
+            why = reply.error.kind if reply.error else reply.ending
+            logger.warning("Conversation %s was given no title: %s", conversation.pk, why)
+        elif await stored(partial(conversation.give_title, title, untitled.first_words)):
+            self._changed(conversation.user_id, conversation.pk)
+
+
+@transaction.atomic
+def _book(usage: Usage, conversation: Conversation, upstream: Upstream, model: str) -> None:
+    usage.of_title(conversation.pk, conversation.user_id, upstream, model)
+    usage.forget_erased_person()
+    Usage.book([usage])
+    metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)

@@ -1,0 +1,10 @@
+"""Addresses of usage."""
+
+from django.urls import path
+
+from chatapp.usage import views
+
+urlpatterns = [
+    path("usage/", views.usage, name="usage"),
+    path("usage/me/", views.own, name="own-usage"),
+]

@@ -1,0 +1,49 @@
+// A conversation that is dragged onto a project goes into it, and with it those that are selected;
+// onto the list it comes out again. The menu's "Move to…" does the same.
+
+import { OURS } from "./foreign.js";
+import { change, choose } from "./keeping.js";
+import { selection } from "./selecting.js";
+
+let dragged = null; // where they come from: a project, or "" for the list
+
+document.addEventListener("dragstart", ({ target, dataTransfer }) => {
+  const row = target.closest?.(`.conversation${OURS}`);
+  if (!row || !row.querySelector("a")) return;
+  dragged = row.closest("[data-project-page]")?.dataset.projectPage ?? "";
+  const ids = selection();
+  choose(ids.includes(row.dataset.id) ? ids : [row.dataset.id], dragged);
+  dataTransfer.effectAllowed = "copyMove";
+});
+
+document.addEventListener("dragend", () => {
+  dragged = null;
+  mark(null);
+});
+
+// The element under the pointer that takes them, and the project that it stands for.
+function placeAt(target) {
+  if (dragged === null) return null;
+  const project = target.closest?.("[data-project]");
+  const list = dragged && target.closest?.("#conversations");
+  return project && project.dataset.project !== dragged ? project : list;
+}
+
+function mark(place) {
+  document.querySelectorAll("[data-over]").forEach((one) => one.removeAttribute("data-over"));
+  place?.setAttribute("data-over", "");
+}
+
+document.addEventListener("dragover", (event) => {
+  const place = placeAt(event.target);
+  mark(place);
+  if (place) event.preventDefault();
+});
+
+document.addEventListener("drop", (event) => {
+  const place = placeAt(event.target);
+  if (!place) return;
+  event.preventDefault();
+  const { project } = place.dataset;
+  change("move", project ? { project } : {});
+});

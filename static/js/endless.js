@@ -1,0 +1,93 @@
+// Lists that go on in both directions: the server sends a page where an edge comes near, and the
+// other end is dropped where there are more rows than a page should hold; an edge there brings them
+// back. What is looked at stays where it is.
+
+const MOST = 300; // rows, after which there are as many as KEPT
+const KEPT = 240;
+
+let spent = null; // the edge whose page is being put in its place
+let held = null; // a row that is looked at, and where it was
+
+const isEndless = (list) => list?.matches?.(".endless");
+const rowsOf = (list) => [...list.querySelectorAll(".conversation")];
+const top = (element) => element.getBoundingClientRect().top;
+
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  if (!isEndless(ctx.target) || !ctx.sourceElement?.matches(".edge")) return;
+  spent = ctx.sourceElement;
+  hold(ctx.target);
+  spent.remove();
+});
+
+document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
+  if (!isEndless(ctx.target) || !spent) return;
+  tidy(ctx.target);
+  if (spent.matches(".older")) dropAbove(ctx.target);
+  else dropBelow(ctx.target);
+  letGo(ctx.target);
+  spent = null;
+});
+
+function hold(list) {
+  const scroller = list.closest(".scrolls");
+  const row = rowsOf(list).find((one) => one.getBoundingClientRect().bottom > top(scroller));
+  held = row && { row, at: top(row) };
+  scroller.style.overflowAnchor = "none"; // or the browser would do it, too
+}
+
+function letGo(list) {
+  const scroller = list.closest(".scrolls");
+  if (held?.row.isConnected) scroller.scrollTop += top(held.row) - held.at;
+  requestAnimationFrame(() => { scroller.style.overflowAnchor = ""; });
+}
+
+// A row that moved meanwhile came twice, and so does a heading where two pages meet.
+function tidy(list) {
+  const ids = new Set();
+  let day = "";
+  for (const item of [...list.children]) {
+    if (item.matches(".conversation")) {
+      if (ids.has(item.id)) item.remove();
+      ids.add(item.id);
+    } else if (item.matches(".day")) {
+      if (item.textContent === day) item.remove();
+      day = item.textContent;
+    }
+  }
+}
+
+function dropAbove(list) {
+  const rows = rowsOf(list);
+  if (rows.length <= MOST) return;
+  const first = rows.at(-KEPT);
+  let day = null; // under which the first one stands
+  while (list.firstElementChild !== first) {
+    if (list.firstElementChild.matches(".day")) day = list.firstElementChild;
+    list.firstElementChild.remove();
+  }
+  day?.removeAttribute("id"); // what is used next comes to stand where that was
+  list.prepend(edge("newer", "after", "afterbegin", first), ...(day ? [day] : []));
+  htmx.process(list.firstElementChild);
+}
+
+function dropBelow(list) {
+  const rows = rowsOf(list);
+  if (rows.length <= MOST) return;
+  const last = rows[KEPT - 1];
+  while (list.lastElementChild !== last) list.lastElementChild.remove();
+  list.append(edge("older", "before", "beforeend", last));
+  htmx.process(list.lastElementChild);
+}
+
+function edge(name, side, swap, { dataset: { used, id } }) {
+  const { before, after, id: _, ...others } = JSON.parse(spent.getAttribute("hx-vals"));
+  const made = document.createElement("li");
+  for (const attribute of ["hx-get", "hx-trigger", "hx-target"]) {
+    made.setAttribute(attribute, spent.getAttribute(attribute));
+  }
+  made.setAttribute("hx-vals", JSON.stringify({ ...others, [side]: used, id }));
+  made.setAttribute("hx-swap", swap);
+  made.className = `edge ${name}`;
+  made.textContent = spent.textContent;
+  return made;
+}

@@ -1,0 +1,78 @@
+// What is done with conversations as a whole, one or many: pinned, archived, moved, put into the trash
+// and brought back. Whatever asks for it says with `choose` which ones are meant.
+
+import { refresh } from "./conversation-list.js";
+import { focusUndo, tell } from "./toast.js";
+
+const FAILED = "That did not work. Nothing was changed: try again in a moment.";
+const UNDONE_BY = {
+  archive: "unarchive", unarchive: "archive", trash: "restore", pin: "unpin", unpin: "pin",
+};
+
+let chosen = []; // ids
+let from = ""; // the project that they are in
+
+export function choose(ids, project = "") {
+  chosen = ids;
+  from = project;
+}
+
+export async function change(action, fields = {}, ids = chosen) {
+  const before = from;
+  const answer = await post(document.getElementById("lists").dataset.change, { action, ...fields }, ids);
+  if (!answer.ok) return tell(answer.text);
+  tell(answer.text, undoOf(action, ids, before));
+  document.dispatchEvent(new Event("chat:kept"));
+  refresh();
+}
+
+function undoOf(action, ids, before) {
+  if (action === "move") return () => change("move", before ? { project: before } : {}, ids);
+  return UNDONE_BY[action] ? () => change(UNDONE_BY[action], {}, ids) : null;
+}
+
+// {ok, text}: what was done, or why nothing was.
+export async function post(url, fields, ids = []) {
+  const body = new FormData();
+  body.set("csrfmiddlewaretoken", document.querySelector("#selection [name=csrfmiddlewaretoken]").value);
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  for (const id of ids) body.append("ids", id);
+  const headers = { "HX-Request": "true" };
+  const answer = await fetch(url, { method: "POST", body, headers, redirect: "manual" }).catch(() => null);
+  if (answer?.status === 404) return { ok: false, text: "This is not here any more." };
+  const isSentence = answer?.ok || answer?.status === 422;
+  return { ok: Boolean(answer?.ok), text: isSentence ? await answer.text() : FAILED };
+}
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target.closest?.("#lists")) focusUndo();
+});
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-change]:not(#lists)");
+  if (!button) return;
+  button.closest("dialog")?.close();
+  change(button.dataset.change, button.dataset.to ? { project: button.dataset.to } : {});
+});
+
+document.addEventListener("beforetoggle", ({ target, newState }) => {
+  if (target.id === "move" && newState === "open") fillMove(target.querySelector("ul"));
+}, true);
+
+function fillMove(list) {
+  const projects = [...document.querySelectorAll("#project-list [data-project]")];
+  const places = projects.map((one) => [one.dataset.project, one.textContent]);
+  if (from) places.unshift(["", "No project"]);
+  list.replaceChildren(...places.filter(([pk]) => pk !== from).map(([pk, name]) => placeOf(pk, name)));
+  list.hidden = !places.length;
+  list.nextElementSibling.hidden = !list.hidden;
+}
+
+function placeOf(pk, name) {
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", textContent: name.trim(), dir: "auto" });
+  Object.assign(button.dataset, { change: "move", to: pk });
+  const item = document.createElement("li");
+  item.append(button);
+  return item;
+}

@@ -1,0 +1,55 @@
+// What the menu of a message does: another model answers, a conversation of its own begins there, or
+// the message goes with all that follows it. That can be undone until the person goes on.
+
+import { OURS } from "./foreign.js";
+import { closeMenu } from "./menus.js";
+import { box, focusBox, isEmpty } from "./message-box.js";
+import { askForModel } from "./model-opener.js";
+
+const GOES_ON = ["prompt", "edit", "continue", "retry", "fork"];
+
+const menu = document.getElementById("message-menu");
+const undo = () => document.getElementById("undo");
+
+let opener = null; // the button of the message whose menu was opened last
+let model = ""; // that is to answer it
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.(`[popovertarget="message-menu"]${OURS}`);
+  if (!button) return;
+  opener = button;
+  menu.querySelector("[data-retry-with]").hidden = !button.dataset.model;
+}, true);
+
+menu.addEventListener("click", ({ target }) => {
+  const item = target.closest("button");
+  if (!item) return;
+  closeMenu();
+  if (!("retryWith" in item.dataset)) return;
+  askForModel(opener, opener.dataset.model, (value) => {
+    model = value;
+    document.getElementById("retry-with").click();
+  });
+});
+
+document.addEventListener("htmx:ws:before:message:outgoing", ({ detail: { message: { values } } }) => {
+  if (["fork", "delete"].includes(values.action)) values.message = opener.dataset.about;
+  if (values.action === "retry" && !values.reply) {
+    Object.assign(values, { reply: opener.dataset.about, model });
+  }
+  if (GOES_ON.includes(values.action)) undo().replaceChildren();
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest?.(`#undo [data-dismiss]${OURS}`)) return;
+  undo().replaceChildren();
+  focusBox();
+});
+
+// Who deleted by key is at the way back; who has typed on meanwhile stays there.
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (target !== undo()) return;
+  const isTyping = document.activeElement === box() && !isEmpty();
+  if (!target.firstElementChild) focusBox();
+  else if (!isTyping) target.querySelector("button").focus({ preventScroll: true });
+});

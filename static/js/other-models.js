@@ -1,0 +1,57 @@
+// The models that answer beside the chosen one, each in a column of its own: they are added in the sheet
+// of models, stand above the message box, and go with the prompt, one a line.
+
+import { OURS } from "./foreign.js";
+import { focusBox } from "./message-box.js";
+import { askForModel } from "./model-opener.js";
+
+const MOST = 3; // beside the chosen one
+
+const place = () => document.getElementById("others");
+const field = () => place().querySelector("input");
+const sheet = () => document.getElementById("model-sheet");
+const select = () => document.getElementById("model");
+const others = () => field().value.split("\n").filter(Boolean);
+
+function show(models) {
+  field().value = models.join("\n");
+  place().querySelector("ul").replaceChildren(...models.map(chipOf));
+  place().hidden = !models.length;
+  sheet().toggleAttribute("data-full", models.length >= MOST);
+}
+
+function chipOf(value) {
+  const chip = document.getElementById("other-model").content.firstElementChild.cloneNode(true);
+  const name = [...select().options].find((option) => option.value === value)?.text ?? value;
+  chip.querySelector("span").textContent = name;
+  Object.assign(chip.querySelector("button"), { value, ariaLabel: `Without ${name}` });
+  return chip;
+}
+
+function add(value) {
+  if (value !== select().value && !others().includes(value)) show([...others(), value]);
+  focusBox();
+}
+
+// The focus stays in the sheet, or that would close before the click.
+document.addEventListener("mousedown", (event) => {
+  if (event.target.closest?.(".model-add")) event.preventDefault();
+});
+
+document.addEventListener("click", ({ target }) => {
+  const taken = target.closest?.(`#others li > button${OURS}`);
+  if (taken) {
+    show(others().filter((value) => value !== taken.value));
+    focusBox();
+  }
+  if (!target.closest?.(".model-add")) return;
+  sheet().hidePopover();
+  askForModel(select(), "", add);
+});
+
+// One that is chosen now answers once.
+document.addEventListener("change", ({ target }) => {
+  if (target === select()) show(others().filter((value) => value !== target.value));
+});
+
+document.addEventListener("chat:shown", () => show([]));

@@ -1,0 +1,66 @@
+// Forms that are sent with a passkey: `data-passkey` says whether one is made ("create") or asked for
+// ("get"), `data-options` what the server wants of it, or `data-from` where it says that.
+
+const TOO_OLD = "This browser has no passkeys. Use your password, or another browser.";
+const NOT_DONE = "No passkey was used. Try again, or choose another way.";
+
+async function optionsOf(form) {
+  if (form.dataset.options) return JSON.parse(form.dataset.options);
+  const answer = await fetch(form.dataset.from, { headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return (await answer.json()).request_options;
+}
+
+async function created(publicKey, passwordless) {
+  const selection = { ...publicKey.authenticatorSelection };
+  if (passwordless) {
+    Object.assign(selection, {
+      residentKey: "required",
+      requireResidentKey: true,
+      userVerification: "required",
+    });
+  }
+  const wanted = { ...publicKey, authenticatorSelection: selection };
+  const options = PublicKeyCredential.parseCreationOptionsFromJSON(wanted);
+  return navigator.credentials.create({ publicKey: options });
+}
+
+async function asked(publicKey) {
+  const options = PublicKeyCredential.parseRequestOptionsFromJSON(publicKey);
+  return navigator.credentials.get({ publicKey: options });
+}
+
+function tell(form, text) {
+  form.querySelector(".problem")?.remove();
+  if (!text) return;
+  const problem = document.createElement("p");
+  problem.className = "problem";
+  problem.setAttribute("role", "alert");
+  problem.textContent = text;
+  form.prepend(problem);
+}
+
+async function send(form) {
+  tell(form, "");
+  try {
+    const { publicKey } = await optionsOf(form);
+    const credential =
+      form.dataset.passkey === "create"
+        ? await created(publicKey, form.elements.passwordless.checked)
+        : await asked(publicKey);
+    form.elements.credential.value = JSON.stringify(credential.toJSON());
+    form.submit();
+  } catch {
+    tell(form, NOT_DONE);
+  }
+}
+
+const isKnown = "PublicKeyCredential" in window && "parseRequestOptionsFromJSON" in PublicKeyCredential;
+for (const form of document.querySelectorAll("form[data-passkey]")) {
+  if (isKnown) form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (isKnown) send(form);
+    else tell(form, TOO_OLD);
+  });
+}

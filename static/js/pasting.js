@@ -1,0 +1,31 @@
+// A long text that is pasted stands beside the message box, in one line that says how long it is: a
+// browser takes so long to lay it out in the box that the page would stand still. From there it can
+// be shown in the box, or removed.
+
+import { announce } from "./announcements.js";
+import { OURS } from "./foreign.js";
+import { attach, box, fill, joined, written } from "./message-box.js";
+
+const LONG = 5000; // code units
+
+// A text that was sent, as it is written again: what may have been typed, and what was pasted then.
+export function parted(text) {
+  const end = text.indexOf("\n\n");
+  if (text.length <= LONG) return [text];
+  return end < 0 || end > LONG ? ["", text] : [text.slice(0, end), text.slice(end + 2)];
+}
+
+document.addEventListener("paste", (event) => {
+  const text = event.clipboardData.getData("text/plain");
+  if (event.target !== box() || text.length <= LONG) return;
+  event.preventDefault();
+  attach(joined(written()[1], text.replace(/\r\n?/g, "\n")));
+  announce("The pasted text is above the message box, and is sent below what is typed.");
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (target.closest?.(`[data-shows-pasted]${OURS}`)) fill(joined(...written()));
+  else if (target.closest?.(`[data-removes-pasted]${OURS}`)) attach("");
+  else return;
+  box().focus();
+});

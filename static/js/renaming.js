@@ -1,0 +1,73 @@
+// A conversation is renamed where it stands: by its menu, F2 or a double click. Enter and a click
+// elsewhere save, Escape gives up. Frames find the row by its id, and would take the input along with
+// what is typed; so the row has another one meanwhile.
+
+import { refresh } from "./conversation-list.js";
+import { OURS } from "./foreign.js";
+import { post } from "./keeping.js";
+import { tell } from "./toast.js";
+
+const LONGEST = 80; // characters
+
+export function rename(row) {
+  if (document.querySelector(".renaming") || !row.querySelector("a")) return;
+  const title = row.querySelector(".conversation-title");
+  const form = document.createElement("form");
+  const input = document.createElement("input");
+  form.className = "renaming";
+  Object.assign(input, { value: title.textContent, maxLength: LONGEST, dir: "auto", ariaLabel: "Title" });
+  form.append(input);
+  row.id = `renaming-${row.dataset.id}`;
+  row.append(form);
+  input.select();
+  input.focus();
+  input.addEventListener("keydown", (event) => keys(event, row, form));
+  input.addEventListener("blur", () => save(row, form));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    save(row, form);
+  });
+}
+
+function keys(event, row, form) {
+  event.stopPropagation();
+  if (event.key !== "Escape" || event.isComposing) return;
+  event.preventDefault();
+  end(row, form);
+}
+
+async function save(row, form) {
+  const title = row.querySelector(".conversation-title");
+  const wanted = form.firstChild.value.trim();
+  if ("saves" in form.dataset || !form.isConnected) return;
+  if (!wanted || wanted === title.textContent) return end(row, form);
+  form.dataset.saves = "";
+  const answer = await post(`${row.querySelector("button").dataset.url}rename/`, { title: wanted });
+  delete form.dataset.saves;
+  if (!answer.ok) return tell(answer.text); // what was typed stays
+  title.textContent = wanted;
+  end(row, form);
+}
+
+function end(row, form) {
+  const hadFocus = form.contains(document.activeElement);
+  form.dataset.saves = ""; // its removal is no reason to save
+  form.remove();
+  row.id = `nav-${row.dataset.id}`;
+  if (hadFocus) row.querySelector("a").focus();
+  refresh();
+}
+
+document.addEventListener("dblclick", (event) => {
+  const link = event.target.closest?.(`a.conversation-row${OURS}`);
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  rename(link.closest("li"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const row = event.key === "F2" && event.target.closest?.(`.conversation${OURS}`);
+  if (!row) return;
+  event.preventDefault();
+  rename(row);
+});

@@ -1,0 +1,75 @@
+// The search over the chat, once search-opener.js has opened it: arrows go through what was found, Enter
+// goes there. What is found comes from the server as one types, by htmx, which lets a newer request
+// replace one that is on its way.
+
+import { closeMenu } from "./menus.js";
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows
+
+const dialog = document.getElementById("search");
+const input = dialog.querySelector("input");
+const status = dialog.querySelector("[role=status]");
+const rows = () => [...dialog.querySelectorAll("[role=option]")];
+const active = () => dialog.querySelector("[aria-selected=true]");
+
+export function look() {
+  htmx.trigger(input, "look");
+}
+
+function activate(row) {
+  active()?.setAttribute("aria-selected", "false");
+  row?.setAttribute("aria-selected", "true");
+  row?.scrollIntoView({ block: "nearest" });
+  input.setAttribute("aria-activedescendant", row?.id ?? "");
+}
+
+function step(by) {
+  const all = rows();
+  const next = all.indexOf(active()) + by;
+  activate(all[Math.max(0, Math.min(next, all.length - 1))]);
+}
+
+// What stands on the page does it, once nothing lies over it.
+function leave(row) {
+  dialog.close();
+  const { presses } = row.dataset;
+  if (presses) document.querySelector(presses)?.click();
+}
+
+dialog.addEventListener("keydown", (event) => {
+  if (event.target !== input || event.isComposing || event.keyCode === 229) return;
+  if (event.key in STEPS) step(STEPS[event.key]);
+  else if (event.key === "Enter" && input.value === shown()) active()?.click();
+  else if (event.key !== "Enter") return;
+  event.preventDefault();
+});
+
+// What is typed, as far as its results are there: Enter chooses nothing that is about to go.
+const shown = () => document.getElementById("search-found").dataset.query;
+
+dialog.addEventListener("click", (event) => {
+  const row = event.target.closest("[role=option]");
+  if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (row.dataset.presses) event.preventDefault();
+  leave(row);
+});
+
+dialog.addEventListener("click", ({ target }) => {
+  const filter = target.closest("[data-writes]")?.dataset.writes;
+  if (!filter) return;
+  closeMenu();
+  const space = input.value && !input.value.endsWith(" ") ? " " : "";
+  input.setRangeText(space + filter, input.value.length, input.value.length, "end");
+  input.focus();
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  if (!dialog.open || active()) return;
+  const all = rows();
+  all.forEach((row, number) => (row.id = `found-${number}`));
+  activate(all[0]);
+  dialog.querySelector("#search-found").scrollTop = 0;
+  const count = all.length === 1 ? "1 result" : `${all.length} results`;
+  status.textContent = all.length ? count : "Nothing was found";
+});

@@ -1,0 +1,99 @@
+// Many conversations at once: Ctrl or Cmd with a click selects a row, Shift with one all rows through
+// to it, and "Select" of a menu lets each tap do so. While any can be, the rows are check boxes.
+
+import { shelf } from "./conversation-list.js";
+import { OURS } from "./foreign.js";
+import { choose } from "./keeping.js";
+
+const selected = new Set(); // ids
+let isSelecting = false;
+let last = ""; // the id of the row that was selected last, from which Shift selects
+
+const rows = () => [...document.querySelectorAll(`.conversation${OURS}`)];
+const bar = () => document.getElementById("selection");
+export const selection = () => [...selected];
+
+export function startSelecting(row) {
+  isSelecting = true;
+  add(row.dataset.id);
+  draw();
+  row.querySelector(".conversation-row").focus();
+}
+
+function add(id) {
+  selected.add(id);
+  last = id;
+}
+
+function toggle(id) {
+  if (!selected.delete(id)) add(id);
+}
+
+function addThrough(id) {
+  const ids = rows().map(({ dataset }) => dataset.id);
+  const [from, to] = [ids.indexOf(last), ids.indexOf(id)].sort((a, b) => a - b);
+  if (from < 0) add(id);
+  else for (const one of ids.slice(from, to + 1)) selected.add(one);
+}
+
+export function deselect() {
+  selected.clear();
+  isSelecting = false;
+  draw();
+}
+
+document.addEventListener("click", (event) => {
+  const row = event.target.closest?.(`.conversation-row${OURS}`)?.closest(".conversation");
+  if (!row || row.querySelector(".renaming")) return;
+  const isWith = event.ctrlKey || event.metaKey;
+  if (!isSelecting && !isWith && !event.shiftKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  isSelecting = true;
+  if (event.shiftKey) addThrough(row.dataset.id);
+  else toggle(row.dataset.id);
+  draw();
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (!isSelecting || document.querySelector(":modal, :popover-open")) return;
+  if (event.key === "Escape") deselect();
+  else if (event.key === " " && event.target.matches?.(`.conversation-row${OURS}`)) event.target.click();
+  else return;
+  event.preventDefault();
+}, true);
+
+function draw() {
+  for (const row of rows()) {
+    const line = row.querySelector(".conversation-row");
+    row.toggleAttribute("data-selected", selected.has(row.dataset.id));
+    line.role = isSelecting ? "checkbox" : null;
+    line.ariaChecked = isSelecting ? String(selected.has(row.dataset.id)) : null;
+    if (!line.href) line.tabIndex = isSelecting ? 0 : -1; // in the trash
+  }
+  document.body.toggleAttribute("data-selecting", isSelecting);
+  bar().hidden = !isSelecting;
+  document.getElementById("selection-count").textContent = `${selected.size} selected`;
+  for (const button of bar().querySelectorAll("[data-in]")) {
+    button.hidden = !button.dataset.in.split(" ").includes(shelf() || "list");
+    button.disabled = !selected.size;
+  }
+}
+
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  if (isSelecting && target.closest?.("#lists, #main")) draw();
+});
+document.addEventListener("chat:kept", deselect);
+
+// What stands in the bar is for all of them.
+document.addEventListener("click", ({ target }) => {
+  if (target.closest?.("[data-deselect], [data-shelf-link]")) deselect();
+  else if (target.closest?.("#selection button")) choose(selection());
+}, true);
+
+document.addEventListener("submit", ({ target }) => {
+  if (target !== bar()) return;
+  target.querySelectorAll("[name=ids]").forEach((input) => input.remove());
+  const inputs = [...selected].map((value) => ({ type: "hidden", name: "ids", value }));
+  target.append(...inputs.map((one) => Object.assign(document.createElement("input"), one)));
+});

@@ -1,0 +1,246 @@
+"""The organisation's sign-in, against a provider that is a real server on loopback."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import httpx
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings as configured
+from django.contrib.auth.models import Group
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.models import Installation, User
+from tests.accounts.provider import CLIENT, SECRET, Provider, running
+from tests.conftest import signed_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NEW = "four wild geese at dawn"
+CAROL: dict[str, Any] = {"sub": "c-1", "preferred_username": "carol", "given_name": "Carol"}
+
+
+@pytest.fixture
+def provider(settings: Settings) -> Iterator[Provider]:
+    with running() as provider:
+        app: dict[str, Any] = deepcopy(configured.OIDC_APP) | {
+            "client_id": CLIENT,
+            "secret": SECRET,
+        }
+        app["settings"]["server_url"] = provider.url
+        settings.CHATAPP_OIDC_URL = provider.url
+        settings.CHATAPP_OIDC_GROUPS_CLAIM = "groups"
+        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
+        User.objects.create_superuser("olive")  # so that the server is set up
+        yield provider
+
+
+def come(provider: Provider, client: Client | None = None, **claims: Any) -> Client:
+    """Somebody's browser, sent there and back."""
+    provider.claims = claims
+    client = client or Client(headers={"host": "localhost"})
+    there = client.get("/accounts/by/oidc/").headers["location"]
+    assert there.startswith(f"{provider.url}/authorize?")
+    back = httpx.get(there, trust_env=False).headers["location"]
+    client.answer = client.get(back.removeprefix("http://localhost"))  # type: ignore[attr-defined]
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/help/").status_code == 200
+
+
+def test_whoever_it_lets_in_has_an_account(provider: Provider) -> None:
+    client = come(provider, **CAROL, email="carol@example.org", email_verified=True)
+    assert is_in(client)
+    carol = User.objects.get(username="carol")
+    assert (carol.email, carol.first_name) == ("carol@example.org", "Carol")
+    assert (carol.is_staff, carol.reviews, carol.has_usable_password()) == (False, False, False)
+    assert is_in(come(provider, **CAROL | {"preferred_username": "another"}))
+    assert User.objects.count() == 2
+
+
+def test_without_mail_no_account_is_theirs_by_its_address(provider: Provider, bob: User) -> None:
+    """Whoever made it might have typed any."""
+    User.objects.filter(pk=bob.pk).update(email="carol@example.org")
+    client = come(provider, **CAROL, email="carol@example.org", email_verified=True)
+    assert client.session["_auth_user_id"] != str(bob.pk)
+    assert User.objects.get(username="carol").email == ""
+
+
+def test_an_account_is_theirs_by_a_verified_address_alone(
+    provider: Provider, alice: User, settings: Settings
+) -> None:
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    for verified in (False, None, "true", 1):
+        claims: dict[str, Any] = {
+            "sub": f"m-{verified}",
+            "email": "alice@example.org",
+            "email_verified": verified,
+        }
+        assert is_in(come(provider, **claims))
+    assert User.objects.filter(email__iexact="alice@example.org").count() == 1
+    client = come(provider, sub="a-1", email="Alice@example.org", email_verified=True)
+    assert client.session["_auth_user_id"] == str(alice.pk)
+
+
+def test_a_name_that_is_taken_is_not_taken_over(provider: Provider, alice: User) -> None:
+    client = come(provider, **CAROL | {"preferred_username": "alice"})
+    assert is_in(client)
+    assert client.session["_auth_user_id"] != str(alice.pk)
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", "nul\0", "x" * 5000, "", None, 7])
+def test_whatever_it_calls_somebody_is_no_harm(provider: Provider, name: object) -> None:
+    client = come(provider, sub="x-1", preferred_username=name, given_name=name)
+    assert is_in(client)
+    person = User.objects.exclude(username="olive").get()
+    assert len(person.username) <= 150
+    assert not set(person.username) & set("<\0")
+
+
+def test_its_groups_come_and_go_and_those_given_by_hand_stay(provider: Provider) -> None:
+    writers, readers, by_hand = (Group.objects.create(name=name) for name in "WRH")
+    come(provider, **CAROL, groups=["W", "H", "nothing here"])
+    carol = User.objects.get(username="carol")
+    assert set(carol.groups.all()) == {writers, by_hand}
+    carol.claimed_groups.filter(group=by_hand).delete()  # as if it had been given by hand
+    come(provider, **CAROL, groups=["R"])
+    assert set(carol.groups.all()) == {readers, by_hand}
+    come(provider, **CAROL)  # which says nothing of groups
+    assert set(carol.groups.all()) == {readers, by_hand}
+    come(provider, **CAROL, groups=[])
+    assert set(carol.groups.all()) == {by_hand}
+    come(provider, **CAROL, groups="W")
+    assert set(carol.groups.all()) == {by_hand}
+
+
+def test_who_is_deactivated_stays_out(provider: Provider) -> None:
+    come(provider, **CAROL)
+    User.objects.filter(username="carol").update(is_active=False)
+    assert not is_in(come(provider, **CAROL))
+
+
+def test_who_is_deactivated_comes_in_by_no_second_account(
+    provider: Provider, alice: User, settings: Settings
+) -> None:
+    User.objects.filter(pk=alice.pk).update(email="carol@example.org", is_active=False)
+    for settings.EMAIL_URL in ("", "smtp://mail.example.org"):
+        client = come(provider, **CAROL, email="Carol@example.org", email_verified=True)
+        assert not is_in(client)
+        assert client.answer.headers["location"] == "/accounts/inactive/"  # type: ignore[attr-defined]
+        assert not User.objects.filter(username="carol").exists()
+
+
+def test_a_session_joins_no_identity_to_its_account(provider: Provider, alice: User) -> None:
+    """It would be a way in that outlives a new password."""
+    provider.claims = {"sub": "mallory"}
+    stolen = signed_in(alice)
+    there = stolen.get("/accounts/by/oidc/?process=connect").headers["location"]
+    back = httpx.get(there, trust_env=False).headers["location"]
+    answer = stolen.get(back.removeprefix("http://localhost"))
+    assert answer.headers["location"] == "/accounts/by/failed/"
+    assert not SocialAccount.objects.exists()
+
+
+def test_who_has_no_password_gives_one_only_once_it_is_sure_to_be_them(provider: Provider) -> None:
+    come(provider, **CAROL)
+    answer = signed_in(User.objects.get(username="carol")).post(
+        "/accounts/password/set/", {"password1": NEW, "password2": NEW}
+    )
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/")
+    assert not User.objects.get(username="carol").has_usable_password()
+
+
+def test_a_look_alike_is_somebody_else(provider: Provider, alice: User, settings: Settings) -> None:
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    User.objects.filter(pk=alice.pk).update(email="mike@example.org")
+    client = come(provider, **CAROL, email="mıke@example.org", email_verified=True)  # noqa: RUF001
+    assert client.session["_auth_user_id"] != str(alice.pk)
+    assert User.by_address("MIKE@example.org") == alice
+    assert User.by_address("mıke@example.org") in (None, User.objects.get(username="carol"))  # noqa: RUF001
+
+
+def test_nobody_is_named_as_somebodys_address(provider: Provider, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    come(provider, sub="z-1", preferred_username="alice@example.org")
+    assert User.by_login("alice@example.org") == alice
+
+
+@pytest.mark.parametrize("told", ["carol", {"sub": ""}, {"sub": "x" * 5000}, {"sub": "m-1"}])
+def test_what_it_tells_amiss_signs_nobody_in(provider: Provider, told: Any) -> None:
+    provider.told = told
+    client = come(provider, **CAROL)
+    assert not is_in(client)
+    assert client.answer.status_code in (200, 302)  # type: ignore[attr-defined]
+    assert not User.objects.filter(username="carol").exists()
+
+
+def test_one_document_vouches_for_no_address_of_the_other(
+    provider: Provider, alice: User, settings: Settings
+) -> None:
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    provider.told = CAROL | {"email": "alice@example.org"}
+    client = come(provider, **CAROL, email="carol@example.org", email_verified=True)
+    assert client.session["_auth_user_id"] != str(alice.pk)
+    assert User.objects.get(username="carol").email == ""
+
+
+@pytest.mark.parametrize("email", [{"a": 1}, ["x"], "no address", "x" * 300 + "@example.org"])
+def test_what_is_no_address_is_none(provider: Provider, email: Any) -> None:
+    come(provider, **CAROL, email=email, email_verified=True)
+    assert User.objects.get(username="carol").email == ""
+
+
+def test_a_provider_that_is_away_is_told(provider: Provider) -> None:
+    provider.server.server_close()
+    client = Client(headers={"host": "localhost"})
+    there = client.get("/accounts/by/oidc/").headers["location"]
+    assert "You were not signed in" in client.get(there).text
+
+
+def test_where_nobody_may_join_the_known_still_come_in(provider: Provider) -> None:
+    come(provider, **CAROL)
+    Installation.objects.create(pk=1, signup="closed")
+    assert is_in(come(provider, **CAROL))
+    assert not is_in(come(provider, sub="d-1", preferred_username="dave"))
+    assert not User.objects.filter(username="dave").exists()
+
+
+def test_what_is_not_meant_for_this_app_signs_nobody_in(provider: Provider) -> None:
+    provider.audience = "another-app"
+    client = come(provider, **CAROL)
+    assert not is_in(client)
+    assert not User.objects.filter(username="carol").exists()
+    stranger = Client(headers={"host": "localhost"})
+    forged = stranger.get("/accounts/by/oidc/back/?code=code0&state=guessed")
+    assert "You were not signed in" in forged.text
+    assert not is_in(stranger)
+    assert stranger.get("/accounts/by/another/").status_code == 404
+
+
+def test_who_has_no_password_confirms_by_it(provider: Provider) -> None:
+    client = come(provider, **CAROL)
+    assert client.get("/accounts/second-factor/").status_code == 200  # it was a moment ago
+    carol = User.objects.get(username="carol")
+    later = signed_in(carol)
+    asked = later.get("/accounts/second-factor/").headers["location"]
+    assert "/accounts/by/oidc/" in later.get(asked).headers["location"]
+    come(provider, later, **CAROL)
+    assert later.get("/accounts/second-factor/").status_code == 200
+
+
+def test_the_sign_in_leads_there(provider: Provider) -> None:
+    page = Client(headers={"host": "localhost"}).get("/accounts/login/").text
+    assert "Sign in by your organisation" in page
+    assert SECRET not in page
+
+
+def test_without_one_there_is_none(olive: User) -> None:
+    client = Client(headers={"host": "localhost"})
+    assert "organisation" not in client.get("/accounts/login/").text
+    assert client.get("/accounts/by/oidc/").status_code == 404

@@ -1,0 +1,60 @@
+"""What is set for the whole installation: which model writes titles."""
+
+import pytest
+from django.test import Client
+
+from chatapp.models import Installation, Upstream
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/admin/chatapp/installation/1/change/"
+
+
+def test_the_list_of_one_leads_to_it(olives: Client) -> None:
+    answer = olives.get("/admin/chatapp/installation/")
+    assert (answer.status_code, answer.headers["location"]) == (302, PAGE)
+    assert "None: the first words of the prompt" in olives.get(PAGE).text
+    assert not Installation.objects.exists()
+
+
+def test_the_model_for_titles_is_chosen_and_given_up(olives: Client, connected: Upstream) -> None:
+    for upstream, model in ((connected, "small"), (None, ""), (connected, "other")):
+        fields = {"title_upstream": upstream.pk if upstream else "", "title_model": model}
+        assert olives.post(PAGE, fields).status_code == 302
+        saved = Installation.objects.get()
+        assert (saved.titles_by, saved.title_model) == (upstream, model)
+
+
+def test_a_model_without_its_upstream_is_not_taken(olives: Client, connected: Upstream) -> None:
+    page = olives.post(PAGE, {"title_upstream": "", "title_model": "small"}).text
+    assert "Choose the upstream that has this model." in page
+    page = olives.post(PAGE, {"title_upstream": connected.pk, "title_model": ""}).text
+    assert "Name the model that writes titles." in page
+    assert not Installation.objects.exists()
+
+
+def test_an_upstream_that_can_not_be_asked_writes_no_titles(
+    olives: Client, connected: Upstream
+) -> None:
+    olives.post(PAGE, {"title_upstream": connected.pk, "title_model": "small"})
+    Upstream.objects.update(enabled=False)
+    assert Installation.this().titles_by is None
+    connected.delete()
+    assert Installation.this().titles_by is None
+
+
+def test_what_new_chats_begin_with_is_chosen_whole(olives: Client, connected: Upstream) -> None:
+    fields = {"default_upstream": connected.pk, "default_model": "small", "notice": "Hello"}
+    assert "None: the first that is offered" in olives.get(PAGE).text
+    half = olives.post(PAGE, fields | {"default_model": ""}).text
+    assert "Name the model that new chats begin with." in half
+    assert "at most 1000" in olives.post(PAGE, fields | {"notice": "x" * 1001}).text
+    assert not Installation.objects.exists()
+    assert olives.post(PAGE, fields).status_code == 302
+    saved = Installation.objects.get()
+    assert (saved.default_upstream, saved.default_model, saved.notice) == (
+        connected,
+        "small",
+        "Hello",
+    )
+    connected.delete()
+    assert Installation.this().default_choice is None

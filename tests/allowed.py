@@ -1,0 +1,56 @@
+"""Limits, as administrators set them, what stands in their accounts, and prompts that meet them."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from chatapp.models import Allowance, Limit, ModelChoice, Price, Prompt, Turn, Upstream, Usage, User
+from chatapp.models.limits import Measure, Period
+from chatapp.models.purses import OUTPUT, Purse
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import TokenUsage
+from tests.stored import MODEL, end, reply_of
+
+HERE = UUID(int=1)
+TEXT = "왜 하늘은 파란가요?"
+PROMPT = Asked.of([{"role": "user", "content": TEXT}]).upper_tokens
+WHOLE = PROMPT + OUTPUT  # what a first prompt holds
+
+
+def limit(cap: int, measure: Measure = Measure.TOKENS, **given: Any) -> Limit:
+    """For good, of everybody together, where nothing else is said."""
+    return Limit.objects.create(cap=cap, measure=measure, **{"period": Period.EVER} | given)
+
+
+def account() -> tuple[int, int]:
+    """What is spent and held of the one allowance there is."""
+    allowance = Allowance.objects.get()
+    return allowance.spent, allowance.held
+
+
+def priced(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = MODEL) -> Price:
+    """In nano-dollars."""
+    return Price.objects.create(
+        upstream=upstream,
+        model=model,
+        input=a_token_in * 10**6,
+        output=a_token_out * 10**6,
+        holds_from="2026-01-01T00:00Z",
+    )
+
+
+def ask(user: User, model: ModelChoice, *others: ModelChoice) -> Turn:
+    return Prompt(TEXT, model, id=uuid4(), others=others).store(user, HERE)
+
+
+def purse_of(turn: Turn) -> Purse:
+    assert turn.purse
+    return turn.purse
+
+
+def used(prompt: int, completion: int) -> Usage:
+    tokens = TokenUsage(prompt, completion, prompt + completion)
+    return Usage.counted(Usage.Provenance.REPORTED, tokens)
+
+
+def finish(turn: Turn, prompt: int = 10, completion: int = 20) -> None:
+    end(turn.reply, reply_of("So."), usage=used(prompt, completion))

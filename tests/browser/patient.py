@@ -1,0 +1,26 @@
+"""The app's settings, whose server waits for an upstream's list of models, and for a tool server's
+list of tools, as long as a test may take: until the test lets it answer, or a busy machine has
+started it.
+"""
+
+from django.apps import AppConfig
+
+from chatapp.settings import *  # noqa: F403
+from chatapp.settings import INSTALLED_APPS as INSTALLED
+
+SECONDS = 600.0
+
+
+class Patient(AppConfig):
+    name = "tests.browser"
+
+    def ready(self) -> None:
+        from chatapp import catalogue  # which needs the models
+        from chatapp.tools import toolbox
+        from chatapp.upstream import client
+
+        catalogue.PATIENCE_SECONDS = client.LIST_SECONDS = SECONDS
+        toolbox.PATIENCE_SECONDS = SECONDS
+
+
+INSTALLED_APPS = [*INSTALLED, "tests.browser.patient.Patient"]

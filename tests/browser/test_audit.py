@@ -1,0 +1,54 @@
+"""The page of the audit log in a browser: read, opened, narrowed, checked, taken away."""
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_confirming import LONG_AGO
+from tests.live import PASSWORD, Server, Site
+
+
+def test_a_walk_through_the_log(
+    sit_down: SitDown, site: Site, server: Server, tmp_path: Path
+) -> None:
+    stranger = sit_down().context.new_page()
+    stranger.goto(f"{server.url}/accounts/login/")
+    stranger.get_by_label("Login").or_(stranger.get_by_label("Username")).first.fill("olive<b>")
+    stranger.get_by_label("Password").first.fill("wrong")
+    stranger.get_by_role("button", name="Sign in").click()
+    expect(stranger.get_by_role("alert").first).to_be_visible()
+
+    server.run(LONG_AGO.format(key=site.olive.session))
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}/admin/chatapp/suggestion/add/")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    page.get_by_label("Text:").fill("Explain " + "this " * 30)
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    page.goto(f"{server.url}/audit/")
+    events = page.get_by_role("list", name="Newest events")
+    expect(events).to_contain_text("Somebody did not get in as olive<b>")
+    added = events.get_by_role("listitem").filter(has_text="olive added the suggestion")
+    added.get_by_text("Details").click()
+    expect(added.get_by_role("row", name="text")).to_contain_text("Explain this")
+    expect_accessible(page)
+
+    page.get_by_label("What was done").select_option("suggestion.added")
+    page.keyboard.press("Tab")
+    page.get_by_label("By whom").fill("olive")
+    page.keyboard.press("Enter")
+    expect(events.get_by_role("listitem")).to_have_count(1)
+    page.get_by_label("By whom").fill("nobody at all")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("Nothing in the log is like that")).to_be_visible()
+    expect_accessible(page)
+
+    page.get_by_role("button", name="Check the whole log").click()
+    expect(page.get_by_role("status")).to_contain_text("The log holds")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export as JSON lines").click()
+    download.value.save_as(tmp_path / "log.jsonl")
+    assert '"log.exported"' in (tmp_path / "log.jsonl").read_text()

@@ -1,0 +1,187 @@
+"""Back and Forward lead to what was shown there, as it was left."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from tests.browser.conftest import Desk, Tab
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+
+pytestmark = pytest.mark.any_database
+
+LONG = [f"Line {number} of a long answer.\n\n" for number in range(80)]
+
+
+def shows(tab: Tab, title: str) -> None:
+    """All that says so: the thread, the heading, the window's title, the sidebar."""
+    is_new = title == "New chat"
+    expect(tab.page.locator("#title")).to_have_text(title)
+    expect(tab.page.locator(".prompt .typed")).to_have_text([] if is_new else [title])
+    expect(tab.page).to_have_title(f"{title} · chatapp")
+    current = tab.sidebar.locator("[aria-current]")
+    expect(current).to_have_count(0 if is_new else 1)
+    if is_new:
+        assert tab.page.url.rstrip("/").count("/") == 2
+    else:
+        assert tab.page.url.endswith(current.get_attribute("href") or "?")
+
+
+def new_chat(tab: Tab) -> None:
+    tab.page.get_by_role("link", name="New chat").first.click()
+    shows(tab, "New chat")
+
+
+@pytest.fixture
+def two(tab: Tab) -> Tab:
+    """Who asked about the sky, and then about the sea."""
+    tab.ask("The sky")
+    tab.expect_ending("complete")
+    new_chat(tab)
+    tab.ask("The sea")
+    tab.expect_ending("complete")
+    shows(tab, "The sea")
+    return tab
+
+
+def link(tab: Tab, title: str) -> Locator:
+    return tab.sidebar.get_by_role("link", name=title)
+
+
+def test_back_and_forward_go_through_all_that_was_opened(two: Tab) -> None:
+    link(two, "The sky").click()
+    shows(two, "The sky")
+    new_chat(two)
+    two.page.get_by_role("button", name=re.compile("^Account")).click()
+    two.page.get_by_role("link", name="Help").click()
+    expect(two.page.get_by_role("heading", name="Help", exact=True)).to_be_visible()
+    for title in ("New chat", "The sky", "The sea"):
+        two.page.go_back()
+        shows(two, title)
+    for title in ("The sky", "New chat"):
+        two.page.go_forward()
+        shows(two, title)
+    two.page.go_back()
+    shows(two, "The sky")
+    two.until_connected()
+    two.ask("Of the sky")
+    expect(two.page.locator("article")).to_have_count(2)
+    two.expect_ending("complete")
+
+
+def scroll_to(tab: Tab, text: str) -> None:
+    tab.page.get_by_text(text, exact=True).evaluate("line => line.scrollIntoView()")
+    expect(tab.page.get_by_role("button", name="Latest")).to_be_visible()
+
+
+def place_of(tab: Tab, text: str) -> float:
+    box = tab.page.get_by_text(text, exact=True).bounding_box()
+    assert box
+    return box["y"]
+
+
+@pytest.fixture
+def reading(tab: Tab, upstream: FakeUpstream) -> Tab:
+    """Who reads in the midst of a long answer."""
+    tab.ask("The sky")
+    tab.expect_ending("complete")
+    new_chat(tab)
+    upstream.script(role(), *map(delta, LONG), finish(), done())
+    tab.ask("The sea")
+    tab.expect_ending("complete")
+    scroll_to(tab, "Line 30 of a long answer.")
+    return tab
+
+
+def go_away_and_back(tab: Tab) -> None:
+    link(tab, "The sky").click()
+    shows(tab, "The sky")
+    tab.page.go_back()
+    shows(tab, "The sea")
+
+
+def leave_and_come_back(tab: Tab) -> None:
+    tab.page.goto(f"{tab.page.url.partition('/c/')[0]}/help/")
+    tab.page.go_back()
+    tab.until_connected()
+
+
+@pytest.mark.parametrize("come_back", [go_away_and_back, leave_and_come_back, Tab.reload])
+def test_who_comes_back_is_where_they_read(reading: Tab, come_back: Callable[[Tab], None]) -> None:
+    before = place_of(reading, "Line 30 of a long answer.")
+    come_back(reading)
+    expect(reading.page.get_by_role("button", name="Latest")).to_be_visible()
+    assert place_of(reading, "Line 30 of a long answer.") == pytest.approx(before, abs=2)
+
+
+def test_who_opens_it_anew_sees_its_end(reading: Tab) -> None:
+    for title in ("The sky", "The sea"):
+        link(reading, title).click()
+        shows(reading, title)
+    expect(reading.page.get_by_text("Line 79 of a long answer.")).to_be_in_viewport()
+
+
+def test_a_reply_that_streams_is_left_and_found_again(two: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("First"), pause, delta(" and last."), finish(), done())
+    two.ask("Slowly")
+    expect(two.answer).to_have_text("First")
+    link(two, "The sky").click()
+    shows(two, "The sky")
+    two.page.go_back()
+    expect(two.answer).to_have_text("First")
+    expect(two.stop).to_be_visible()
+    pause.release()
+    expect(two.answer).to_have_text("First and last.")
+    two.expect_ending("complete")
+
+
+class Slow:
+    """Answers of conversations that wait until they are let go."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.held: dict[str, Route] = {}
+        self.holds = False
+        desk.context.route("**/c/*/", self._hold)
+        desk.context.route(f"{desk.url}/", self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self.holds:
+            self.held[route.request.url] = route
+        else:
+            route.continue_()
+
+    def let_go(self, tab: Tab, url: str) -> None:
+        while url not in self.held:
+            tab.page.wait_for_timeout(10)
+        with tab.page.expect_response(url):
+            self.held.pop(url).continue_()
+
+
+def test_of_two_that_are_opened_the_last_is_shown(desk: Desk, two: Tab) -> None:
+    slow = Slow(desk)
+    sea = two.page.url
+    sky = f"{desk.url}{link(two, 'The sky').get_attribute('href')}"
+    new_chat(two)
+    slow.holds = True
+    link(two, "The sky").click()
+    link(two, "The sea").click()
+    slow.let_go(two, sea)
+    shows(two, "The sea")
+    slow.let_go(two, sky)
+    two.page.evaluate("new Promise(requestAnimationFrame)")
+    shows(two, "The sea")
+
+
+def test_who_goes_back_before_a_page_has_come_does_not_get_it(desk: Desk, two: Tab) -> None:
+    slow = Slow(desk)
+    sea = two.page.url
+    sky = f"{desk.url}{link(two, 'The sky').get_attribute('href')}"
+    new_chat(two)
+    slow.holds = True
+    link(two, "The sky").click()
+    two.page.evaluate("history.back()")
+    slow.let_go(two, sky)
+    slow.let_go(two, sea)
+    shows(two, "The sea")

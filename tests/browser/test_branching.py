@@ -1,0 +1,235 @@
+"""What a person does with a message: edits it, asks anew, forks, deletes and undoes; by mouse, key
+and touch."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.live import Person, Site
+
+
+@pytest.fixture
+def talk(tab: Tab, upstream: FakeUpstream) -> Tab:
+    """Two prompts and their replies."""
+    for text in ("Why is the sky blue?", "And at night?"):
+        upstream.script(role(), delta(f"To: {text}"), finish(), done())
+        tab.ask(text)
+        expect(tab.answer).to_have_text(f"To: {text}")
+        tab.expect_ending("complete")
+    return tab
+
+
+def prompts(tab: Tab) -> Locator:
+    return tab.page.locator("#messages > .prompt")
+
+
+def button(tab: Tab, name: str, number: int = -1) -> Locator:
+    return tab.page.get_by_role("button", name=name, exact=True).nth(number)
+
+
+def choose(tab: Tab, message: Locator, item: str) -> None:
+    message.hover()
+    message.get_by_role("button", name=re.compile("^More for this")).click()
+    tab.page.get_by_role("menuitem", name=item).click()
+
+
+def expect_prompts(tab: Tab, *texts: str) -> None:
+    expect(tab.page.locator("#messages > .prompt .typed")).to_have_text(list(texts))
+
+
+# Editing
+
+
+def test_an_edited_prompt_stands_beside_the_first_one(talk: Tab) -> None:
+    talk.message.fill("A draft")
+    prompts(talk).first.hover()
+    button(talk, "Edit prompt", 0).click()
+    expect(talk.message).to_have_value("Why is the sky blue?")
+    expect(talk.message).to_be_focused()
+    expect(prompts(talk).first).to_have_class(re.compile("edited"))
+    talk.ask("Why is it dark?")
+    talk.expect_ending("complete")
+    expect_prompts(talk, "Why is it dark?")
+    expect(talk.message).to_have_value("A draft")
+    expect(talk.page.locator("#editing")).to_be_hidden()
+    expect(prompts(talk).first).to_contain_text("2 / 2")
+    button(talk, "Previous version").click()
+    expect_prompts(talk, "Why is the sky blue?", "And at night?")
+    talk.reload()
+    expect_prompts(talk, "Why is the sky blue?", "And at night?")
+    expect(prompts(talk).first).to_contain_text("1 / 2")
+
+
+def test_the_last_prompt_is_edited_by_key(talk: Tab) -> None:
+    talk.message.press("ArrowUp")
+    expect(talk.message).to_have_value("And at night?")
+    talk.message.press("ArrowUp")  # within the text from now on
+    talk.ask("And by day?")
+    expect_prompts(talk, "Why is the sky blue?", "And by day?")
+    expect(talk.message).to_have_value("")
+
+
+def test_escape_gives_an_edit_up_and_stops_nothing(talk: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), delta("Half"), Stall())
+    talk.ask("And then?")
+    expect(talk.answer).to_have_text("Half")
+    talk.message.fill("A draft")
+    button(talk, "Edit prompt", 1).click()
+    expect(talk.message).to_have_value("And at night?")
+    talk.message.press("Escape")
+    expect(talk.message).to_have_value("A draft")
+    expect(talk.page.locator(".prompt.edited")).to_have_count(0)
+    talk.expect_ending("streaming")
+    talk.message.press("Escape")
+    talk.expect_ending("stopped")
+
+
+def test_neither_an_edit_nor_the_draft_before_it_is_lost_by_a_reload(talk: Tab) -> None:
+    talk.page.wait_for_url("**/c/**")
+    talk.message.fill("A draft")
+    button(talk, "Edit prompt").click()
+    expect(talk.message).to_have_value("And at night?")
+    talk.message.fill("And by da")
+    talk.reload()
+    expect(talk.message).to_have_value("And by da")
+    expect(talk.page.locator("#editing")).to_be_visible()
+    talk.message.press("Escape")
+    expect(talk.message).to_have_value("A draft")
+
+
+def test_a_refused_edit_is_still_one(talk: Tab, desk: Desk) -> None:
+    beside = desk.open(talk.page.url.removeprefix(desk.url))
+    talk.message.press("ArrowUp")
+    expect(talk.message).to_have_value("And at night?")
+    choose(beside, prompts(beside).last, "Delete")
+    expect(prompts(talk)).to_have_count(1)
+    talk.ask("And by day?")
+    expect(talk.problem).to_contain_text("not here any more")
+    expect(talk.message).to_have_value("And by day?")
+    button(talk, "Cancel").click()
+    expect(talk.message).to_have_value("")
+
+
+# Asking anew
+
+
+def test_another_model_answers_beside_the_first(site: Site, sit_down: SitDown) -> None:
+    with FakeUpstream() as upstream:
+        upstream.models = ["alpha", "beta"]
+        with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="sk") as server:
+            tab = sit_down(site.person(), url=server.url).open()
+            tab.ask("Why?")
+            tab.expect_ending("complete")
+            choose(tab, tab.reply, "Retry with…")
+            sheet = tab.page.get_by_role("dialog", name="Choose a model")
+            expect(sheet.get_by_role("option", selected=True)).to_have_text("alpha")
+            sheet.get_by_role("option", name="beta").click()
+            expect(tab.reply).to_contain_text("2 / 2")
+            tab.expect_ending("complete")
+            asked = [request.body["model"] for request in upstream.chat_requests]
+            assert asked == ["alpha", "beta"]
+            expect(tab.page.get_by_role("combobox", name="Model")).to_have_value(
+                re.compile("alpha")
+            )
+            tab.page.close()
+
+
+def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
+    more = talk.reply.get_by_role("button", name="More for this reply")
+    more.focus()
+    talk.page.keyboard.press("Enter")
+    expect(talk.page.get_by_role("menuitem", name="Retry with…")).to_be_focused()
+    talk.page.keyboard.press("Enter")
+    expect(talk.page.get_by_role("dialog", name="Choose a model")).to_be_visible()
+    talk.page.keyboard.press("Escape")
+    expect(more).to_be_focused()
+    expect(talk.reply).not_to_contain_text("2 / 2")
+
+
+# Forks
+
+
+def test_a_fork_opens_and_back_leads_to_where_it_came_from(talk: Tab) -> None:
+    talk.page.wait_for_url("**/c/**")
+    here = talk.page.url
+    choose(talk, talk.page.locator("article").first, "Fork from here")
+    expect(talk.page.locator("#title")).to_have_text("Why is the sky blue? (fork)")
+    expect_prompts(talk, "Why is the sky blue?")
+    expect(talk.sidebar.get_by_role("link", name="(fork)")).to_be_visible()
+    assert talk.page.url != here
+    talk.ask("And elsewhere?")
+    talk.expect_ending("complete")
+    expect_prompts(talk, "Why is the sky blue?", "And elsewhere?")
+    talk.page.go_back()
+    expect_prompts(talk, "Why is the sky blue?", "And at night?")
+
+
+# Deleting
+
+
+def test_what_is_deleted_can_be_brought_back_by_key(talk: Tab, desk: Desk) -> None:
+    beside = desk.open(talk.page.url.removeprefix(desk.url))
+    prompts(talk).first.get_by_role("button", name="More for this prompt").focus()
+    talk.page.keyboard.press("Enter")
+    expect(talk.page.get_by_role("menuitem", name="Fork from here")).to_be_focused()
+    talk.page.keyboard.press("End")
+    expect(talk.page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    talk.page.keyboard.press("Enter")
+    for one in (talk, beside):
+        expect_prompts(one)
+    undo = talk.page.get_by_role("status").filter(has_text="4 messages deleted.")
+    expect(undo.get_by_role("button", name="Undo")).to_be_focused()
+    expect(beside.page.get_by_role("button", name="Undo")).to_have_count(0)
+    talk.page.keyboard.press("Enter")
+    for one in (talk, beside):
+        expect_prompts(one, "Why is the sky blue?", "And at night?")
+    expect(undo).to_have_count(0)
+    expect(talk.message).to_be_focused()
+
+
+def test_a_reply_is_deleted_alone_and_its_prompt_answered_anew(talk: Tab) -> None:
+    choose(talk, talk.reply, "Delete")
+    expect(talk.page.get_by_text("Reply deleted.")).to_be_visible()
+    expect(talk.page.locator("article")).to_have_count(1)
+    button(talk, "Answer this prompt").click()
+    expect(talk.page.locator("article")).to_have_count(2)
+    talk.expect_ending("complete")
+    expect(talk.page.get_by_role("button", name="Undo")).to_have_count(0)  # who went on
+
+
+def test_an_emptied_conversation_is_asked_in_again(talk: Tab) -> None:
+    talk.page.wait_for_url("**/c/**")
+    here = talk.page.url
+    choose(talk, prompts(talk).first, "Delete")
+    expect_prompts(talk)
+    talk.reload()
+    expect(talk.page.locator("#title")).to_have_text("Why is the sky blue?")
+    talk.ask("Once more")
+    talk.expect_ending("complete")
+    expect_prompts(talk, "Once more")
+    assert talk.page.url == here
+
+
+def test_a_message_is_edited_and_deleted_on_a_phone(sit_down: SitDown, alice: Person) -> None:
+    tab = sit_down(alice, phone={"width": 390, "height": 844}).open()
+    tab.message.fill("Why?")
+    tab.send.tap()
+    tab.expect_ending("complete")
+    button(tab, "Edit prompt").tap()
+    expect(tab.message).to_have_value("Why?")
+    tab.message.fill("Why not?")
+    tab.send.tap()
+    expect_prompts(tab, "Why not?")
+    tab.expect_ending("complete")
+    for name in ("Edit prompt", "Previous version", "More for this prompt", "More for this reply"):
+        box = button(tab, name).bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) >= 40
+        assert box["x"] + box["width"] <= 390
+    button(tab, "More for this reply").tap()
+    tab.page.get_by_role("menuitem", name="Delete").tap()
+    tab.page.get_by_role("button", name="Undo").tap()
+    expect(tab.page.locator("article")).to_have_count(1)

@@ -1,0 +1,94 @@
+"""An administrator makes the app their own, and people see it in the chat and at the sign-in."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.live import PASSWORD, Server, Site
+from tests.pictures import png
+
+NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as one may be
+ACCENT = "#b3261e"
+# What is saved after this is the app's own, of which the server then knows.
+BACK = """
+from chatapp.models import Installation, Logo
+Installation.objects.all().delete()
+Logo.objects.all().delete()
+"""
+PAGE = "/admin/chatapp/installation/1/change/"
+BUTTON = "getComputedStyle(document.querySelector('.button')).backgroundColor"
+
+
+@pytest.fixture
+def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
+    """The administrator's page, who has said once more who she is."""
+    page = sit_down(site.olive).context.new_page()
+    page.goto(server.url + PAGE)
+    if page.get_by_role("heading", name="Confirm it is you").is_visible():
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_label("Name:")).to_be_visible()
+    yield page
+    server.run(BACK)
+    page.goto(server.url + PAGE)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+
+
+def test_an_installation_has_its_own_name_colour_and_logo(
+    olive: Page, site: Site, sit_down: SitDown, server: Server
+) -> None:
+    own = olive.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')")
+    olive.get_by_label("Name:").fill(NAME)
+    olive.get_by_label("Accent colour:").fill(ACCENT)
+    logo = {"name": "logo.png", "mimeType": "image/png", "buffer": png(64, 32)}
+    olive.get_by_label("Logo:").set_input_files(logo)  # type: ignore[arg-type]
+    olive.get_by_role("button", name="Save and continue editing").click()
+    expect(olive.get_by_text("was changed successfully")).to_be_visible()
+    expect(olive.locator("#site-name")).to_contain_text(NAME)
+    assert olive.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')") != own
+    expect_accessible(olive)
+    _the_chat_has_it(sit_down, site)
+    _the_sign_in_has_it(sit_down, server)
+
+
+def _the_chat_has_it(sit_down: SitDown, site: Site) -> None:
+    tab = sit_down(site.person(), viewport={"width": 390, "height": 800}).open()
+    expect(tab.page).to_have_title(f"New chat · {NAME}")
+    tab.page.get_by_role("button", name="Conversations").click()
+    brand = tab.page.locator("#sidebar .brand")
+    expect(brand).to_contain_text(NAME)
+    _is_drawn_in_its_box(tab.page)
+    sidebar, close = (
+        tab.page.locator(one).bounding_box() for one in ("#sidebar", ".sidebar-close")
+    )
+    assert sidebar
+    assert close
+    assert close["x"] + close["width"] <= sidebar["width"]
+    expect_accessible(tab.page)
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    expect(tab.page).to_have_title(f"Hello · {NAME}")
+
+
+def _the_sign_in_has_it(sit_down: SitDown, server: Server) -> None:
+    page = sit_down().context.new_page()
+    page.goto(f"{server.url}/accounts/login/")
+    expect(page).to_have_title(f"Sign in · {NAME}")
+    _is_drawn_in_its_box(page)
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    assert page.evaluate(BUTTON) == "rgb(179, 38, 30)"
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert page.evaluate(BUTTON) != "rgb(179, 38, 30)"
+    expect_accessible(page)
+
+
+def _is_drawn_in_its_box(page: Page) -> None:
+    logo = page.locator("img.logo").first
+    expect(logo).to_have_js_property("naturalWidth", 64)
+    box = logo.bounding_box()
+    assert box
+    assert box["width"] == box["height"] >= 22

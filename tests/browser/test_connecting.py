@@ -1,0 +1,52 @@
+"""An administrator connects a gateway, step by step, and asks its model; on a phone as well."""
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_people import signed_in
+from tests.fake_upstream import FakeUpstream
+from tests.live import Site
+
+pytestmark = pytest.mark.any_database
+
+
+@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+def test_from_a_wrong_address_to_the_first_answer(
+    sit_down: SitDown, site: Site, phone: ViewportSize | None
+) -> None:
+    with site.server() as server, FakeUpstream() as gateway:
+        gateway.models = ["swift", "<b>slow</b>"]
+        desk = sit_down(url=server.url, phone=phone)
+        page = signed_in(desk, server.url)
+        page.goto(f"{server.url}/upstreams/new/")
+        expect_accessible(page)
+        page.get_by_label("Name").fill("Team gateway")
+        page.get_by_label("Address").fill("nowhere")
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_text("This is no base URL")).to_be_visible()
+        page.get_by_label("Address").fill("http://127.0.0.1:1/v1")
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_text("did not list its models")).to_be_visible()
+        expect_accessible(page)
+        page.get_by_role("link", name="Change the address").click()
+        page.get_by_label("Address").fill(gateway.base_url)
+        page.get_by_role("button", name="Next").click()
+        expect(page.get_by_text("It answers, and lists 2 models.")).to_be_visible()
+        page.get_by_role("button", name="Ask it").click()
+        expect(page.get_by_text("It can serve the app.")).to_be_visible()
+        expect_accessible(page)
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) == 0
+        page.get_by_label("These alone").check()
+        page.get_by_label("swift").check()
+        page.get_by_role("button", name="Switch it on").click()
+        expect(page.get_by_text("Team gateway is connected")).to_be_visible()
+        tab = desk.open()
+        tab.page.get_by_role("combobox", name="Model").select_option(label="swift")
+        gateway.forget()
+        tab.message.fill("Is anybody there?")
+        tab.page.get_by_role("button", name="Send").click()
+        tab.expect_ending("complete")
+        assert gateway.chat_requests[0].body["model"] == "swift"

@@ -1,0 +1,108 @@
+"""What a person thinks of a reply, given and read in the real page."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.live import Site
+
+MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
+
+
+@pytest.fixture(params=[1280, 390])
+def tab(desk: Desk, upstream: FakeUpstream, request: pytest.FixtureRequest) -> Tab:
+    """Alice's, wide and narrow, with a reply."""
+    upstream.script(role(), delta("Rayleigh."), finish(), done())
+    tab = desk.open()
+    tab.page.set_viewport_size({"width": request.param, "height": 800})
+    tab.ask("Why is it blue?")
+    tab.expect_ending("complete")
+    return tab
+
+
+def thumb(tab: Tab, name: str) -> Locator:
+    return tab.reply.get_by_role("button", name=name)
+
+
+def note(tab: Tab, what: str = "good") -> Locator:
+    return tab.reply.get_by_role("textbox", name=f"What was {what}?")
+
+
+def test_a_thumb_and_its_note_are_there_after_a_reload(
+    tab: Tab, sit_down: SitDown, site: Site
+) -> None:
+    for name in ("Good reply", "Bad reply"):
+        expect(thumb(tab, name)).to_have_attribute("aria-pressed", "false")
+    thumb(tab, "Good reply").focus()
+    tab.page.keyboard.press("Enter")
+    expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "true")
+    expect(thumb(tab, "Good reply")).to_be_focused()
+    for _ in range(3):
+        tab.page.keyboard.press("Tab")  # past the other thumb, and what folds the note
+    expect(note(tab)).to_be_focused()
+    expect_accessible(tab.page)
+    tab.page.keyboard.insert_text(MARKUP)
+    tab.page.keyboard.press("Tab")
+    tab.page.keyboard.press("Enter")
+    expect(note(tab)).to_be_hidden()
+    expect(tab.reply.locator(".note summary")).to_be_focused()
+    expect(tab.page.locator("#announcer")).to_have_text("Saved.")
+    tab.reload()
+    expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "true")
+    expect(thumb(tab, "Bad reply")).to_have_attribute("aria-pressed", "false")
+    tab.reply.locator(".note summary").click()
+    expect(note(tab)).to_have_value(MARKUP)
+    expect(tab.page.locator("img[src='/x'], [hx-get='/x']")).to_have_count(0)
+    expect_accessible(tab.page)
+    thumb(tab, "Good reply").click()
+    expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "false")
+    expect(note(tab)).to_have_count(0)
+    tab.reload()
+    expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "false")
+    thumb(tab, "Bad reply").click()
+    note(tab, "wrong").fill(MARKUP)
+    tab.reply.get_by_role("button", name="Save").click()
+    expect(note(tab, "wrong")).to_be_hidden()
+    olive = sit_down(site.olive).context.new_page()
+    found = re.search(r"/c/([0-9a-f-]+)/", tab.page.url)
+    assert found
+    olive.goto(tab.page.url.replace(found[0], f"/admin/chatapp/conversation/{found[1]}/change/"))
+    expect(olive.locator(".review-note")).to_have_text(MARKUP)
+    expect(olive.locator("img[src='/x']")).to_have_count(0)
+    expect_accessible(olive)
+
+
+def test_escape_gives_a_note_up_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
+    first = tab.page.locator("article[data-reply]").first
+    first.get_by_role("button", name="Good reply").click()
+    upstream.script(role(), delta("Half of "), Stall())
+    tab.ask("And at night?")
+    expect(tab.answer).to_have_text("Half of")
+    field = first.get_by_role("textbox", name="What was good?")
+    field.fill("Nothing")
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    expect(first.locator(".note summary")).to_be_focused()
+    tab.expect_ending("streaming")
+    tab.page.keyboard.press("Enter")
+    expect(field).to_have_value("")
+    tab.stop.click()
+    tab.expect_ending("stopped")
+
+
+def test_what_was_not_kept_is_said(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("422|500|ERR_FAILED|htmx:error|Failed to fetch")
+    address = re.compile(r"/replies/[0-9a-f-]+/feedback/$")
+    toast = tab.page.locator("#toast")
+    tab.page.route(address, lambda route: route.fulfill(status=422, body="Not this one."))
+    thumb(tab, "Good reply").click()
+    expect(toast).to_contain_text("Not this one.")
+    tab.page.unroute(address)
+    tab.page.route(address, lambda route: route.abort())
+    thumb(tab, "Good reply").click()
+    expect(toast).to_contain_text("That did not work.")
+    expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "false")

@@ -1,0 +1,58 @@
+"""A limit, from the administrator who sets it to the person who meets it."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.live import Person, Server, Site, run
+
+UNSET = """
+import django; django.setup()
+from chatapp.models import Limit
+Limit.objects.all().delete()
+"""
+
+
+@pytest.fixture
+def unlimited(server: Server) -> Iterator[None]:
+    """Nothing of it is left for the tests that follow."""
+    yield
+    run(server.environment, "-c", UNSET)
+
+
+def test_a_limit_is_set_met_and_read(
+    sit_down: SitDown, site: Site, alice: Person, unlimited: None, upstream: FakeUpstream
+) -> None:
+    page = sit_down(site.olive).open().page
+    page.goto(page.url + "limits/new/")
+    expect_accessible(page)
+    page.get_by_label("Amount").fill("10000")
+    page.get_by_label("For", exact=True).select_option("person")
+    page.get_by_label("Person").fill(alice.username)
+    page.get_by_role("button", name="Set the limit").click()
+    expect(page.get_by_role("status")).to_contain_text("A limit is set: 10,000 tokens a month")
+
+    tab = sit_down(alice).open()
+    upstream.script(role(), *[delta("word " * 1000)] * 3, Stall())
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("over_budget")
+    expect(tab.answer).to_contain_text("word word")
+    expect(tab.reply).to_contain_text("A limit was reached, so the reply was ended.")
+
+    tab.ask("And at night?")
+    expect(tab.problem).to_contain_text("Your limit of 10,000 tokens a month")
+    expect(tab.problem).to_contain_text("Ask an administrator for more. Your text is kept.")
+    expect(tab.message).to_have_value("And at night?")
+
+    page.reload()
+    expect(page.get_by_role("meter")).to_be_visible()
+    expect_accessible(page)
+    tab.page.get_by_role("button", name="Account:").click()
+    tab.page.get_by_role("link", name="Your limits").click()
+    expect(tab.page.get_by_role("meter")).to_be_visible()
+    expect(tab.page.get_by_role("main")).to_contain_text("tokens used")
+    expect_accessible(tab.page)

@@ -1,0 +1,100 @@
+"""Somebody is let in, chats, and is let out again; and a passkey signs in."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.fake_upstream import FakeUpstream
+from tests.live import PASSWORD, Person, Site
+
+NEW = "four wild geese at dawn"
+
+
+def signed_in(desk: Desk, url: str) -> Page:
+    page = desk.context.new_page()
+    page.goto(f"{url}/accounts/login/")
+    page.get_by_label("Username").fill(desk.person.username if desk.person else "olive")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_url(f"{url}/")
+    return page
+
+
+def test_from_an_invitation_to_the_end_of_an_account(
+    sit_down: SitDown, site: Site, upstream: FakeUpstream
+) -> None:
+    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+        olives = sit_down(url=server.url)
+        page = signed_in(olives, server.url)
+        page.goto(f"{server.url}/people/groups/")
+        page.get_by_label("Name").fill("Writers")
+        page.get_by_role("button", name="Add the group").click()
+        expect(page.get_by_role("heading", name="Writers")).to_be_visible()
+        expect_accessible(page)
+        page.get_by_role("link", name="Invitations").click()
+        expect_accessible(page)
+        page.get_by_label("Group").select_option(label="Writers")
+        page.get_by_role("button", name="Invite").click()
+        link = page.get_by_label("Link").input_value()
+        expect_accessible(page)
+
+        carols = sit_down(url=server.url)
+        carols.expect_error(r"WebSocket|htmx:ws|410")
+        door = carols.context.new_page()
+        door.goto(link)
+        expect_accessible(door)
+        door.get_by_label("Username").fill("carol")
+        for field in door.locator("input[type=password]").all():
+            field.fill(NEW)
+        door.get_by_role("button", name="Create account").click()
+        door.wait_for_url(f"{server.url}/")
+        tab = carols.open()
+        tab.ask("Am I in?")
+        tab.expect_ending("complete")
+        again = sit_down(url=server.url)
+        again.expect_error("410")
+        late = again.context.new_page()
+        late.goto(link)
+        expect(late.get_by_text("This invitation was used already.")).to_be_visible()
+
+        page.goto(f"{server.url}/people/?q=carol")
+        expect_accessible(page)
+        page.get_by_role("link", name="carol").click()
+        expect(page.get_by_role("checkbox", name="Writers")).to_be_checked()
+        expect_accessible(page)
+        page.get_by_role("button", name="Deactivate").click()
+        expect(page.get_by_text("Deactivated:")).to_be_visible()
+        expect(tab.connection).to_contain_text("not active any more")
+        for path in ("access/", "groups/"):
+            page.goto(f"{server.url}/people/{path}")
+            expect_accessible(page)
+        page.locator("tbody a[href*=upstream]").first.click()
+        expect_accessible(page)
+
+
+def test_a_passkey_signs_in(sit_down: SitDown, site: Site, upstream: FakeUpstream) -> None:
+    """By the name localhost: a number has no passkeys."""
+    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+        url = re.sub(r"//[\d.]+", "//localhost", server.url)
+        desk = sit_down(Person(site.person().username, ""), url=url)
+        page = signed_in(desk, url)
+        device = desk.context.new_cdp_session(page)
+        device.send("WebAuthn.enable")
+        options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
+        options |= {"hasUserVerification": True, "isUserVerified": True}
+        device.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+        page.goto(f"{url}/accounts/second-factor/")
+        expect_accessible(page)
+        page.get_by_role("link", name="Add a passkey").click()
+        expect_accessible(page)
+        page.get_by_role("button", name="Add").click()
+        expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+        expect_accessible(page)
+        desk.context.clear_cookies()
+        page.goto(f"{url}/accounts/login/")
+        page.get_by_role("button", name="Use a passkey").click()
+        page.wait_for_url(f"{url}/")
+        page.goto(f"{url}/accounts/second-factor/keys/")
+        expect(page.get_by_text("last used")).to_be_visible()

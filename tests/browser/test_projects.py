@@ -1,0 +1,200 @@
+"""Projects: made, filled by menu and by dragging, begun in, changed and deleted."""
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_lists import menu, row
+from tests.browser.test_sidebar import give
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.live import Person, Server, Site
+
+INSTRUCTIONS = "Answer in rhymes, <b>always</b>."
+
+
+@pytest.fixture
+def tab(server: Server, desk: Desk, alice: Person) -> Tab:
+    give(server, alice, count=3, hours=0)
+    return desk.open()
+
+
+def projects(tab: Tab) -> Locator:
+    return tab.page.get_by_role("navigation", name="Projects").get_by_role("link")
+
+
+def crumb(tab: Tab, name: str) -> Locator:
+    return tab.page.get_by_role("main").get_by_role("link", name=name)
+
+
+def make(tab: Tab, name: str) -> None:
+    tab.page.get_by_role("button", name="New project").click()
+    dialog = tab.page.get_by_role("dialog", name="New project")
+    dialog.get_by_role("textbox", name="Name").fill(name)
+    dialog.get_by_role("button", name="Create").click()
+    expect(tab.page.get_by_role("heading", name=name, level=2)).to_be_visible()
+
+
+def test_a_chat_that_begins_in_a_project_has_its_instructions(
+    desk: Desk, tab: Tab, upstream: FakeUpstream
+) -> None:
+    make(tab, "Poems & more")
+    expect(projects(tab)).to_have_text("Poems & more")
+    expect(tab.page).to_have_title("Poems & more · chatapp")
+    tab.page.get_by_role("button", name="Settings of the project").click()
+    dialog = tab.page.get_by_role("dialog", name="Settings of the project")
+    dialog.get_by_label("Instructions").fill(INSTRUCTIONS)
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    expect(tab.page.locator("#project-settings textarea")).to_have_value(INSTRUCTIONS)
+    expect(crumb(tab, "Poems & more")).to_have_count(0)
+    tab.ask("What is rain?")
+    tab.expect_ending("complete")
+    expect(crumb(tab, "Poems & more")).to_be_visible()
+    assert upstream.chat_requests[-1].body["messages"] == [
+        {"role": "system", "content": INSTRUCTIONS},
+        {"role": "user", "content": "What is rain?"},
+    ]
+    expect(tab.page.locator(".project-page")).to_be_hidden()
+    expect(tab.sidebar.get_by_role("link", name="What is rain?")).to_have_count(0)
+    tab.reload()
+    tab.ask("And snow?")
+    expect(tab.page.locator("article")).to_have_count(2)
+    tab.expect_ending("complete")
+    assert upstream.chat_requests[-1].body["messages"][0]["role"] == "system"
+    crumb(tab, "Poems & more").click()
+    expect(tab.page.locator("#project-chats").get_by_role("link")).to_have_text("What is rain?")
+    tab.page.locator("#project-chats").get_by_role("link").click()
+    expect(tab.page.locator("article")).to_have_count(2)
+    tab.page.get_by_role("link", name="New chat").first.click()
+    expect(tab.page.locator("article")).to_have_count(0)
+    tab.ask("Plainly")
+    tab.expect_ending("complete")
+    assert [one["role"] for one in upstream.chat_requests[-1].body["messages"]] == ["user"]
+
+
+def test_a_new_chat_in_place_of_one_that_was_deleted_is_in_no_project(
+    desk: Desk, tab: Tab, upstream: FakeUpstream
+) -> None:
+    make(tab, "Poems")
+    tab.ask("What is rain?")
+    tab.expect_ending("complete")
+    beside = desk.open(str(crumb(tab, "Poems").get_attribute("href")))
+    menu(beside, "What is rain?", "Delete")
+    expect(tab.problem).to_be_visible()
+    tab.ask("And snow?")
+    tab.expect_ending("complete")
+    expect(crumb(tab, "Poems")).to_have_count(0)
+    expect(row(tab, "And snow?")).to_be_visible()
+
+
+def test_a_list_that_comes_after_a_reply_has_ended_does_not_say_that_it_runs(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    make(tab, "Poems")
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it"), finish(), done())
+    tab.ask("What is rain?")
+    expect(tab.answer).to_have_text("Half of")
+
+    def bring_late(route: Route) -> None:
+        answer = route.fetch()
+        pause.release()
+        tab.expect_ending("complete")
+        route.fulfill(response=answer)
+
+    tab.page.route("**/projects/**", bring_late)
+    projects(tab).click()
+    expect(tab.page.locator("#project-chats").get_by_role("link")).to_have_text("What is rain?")
+
+
+def test_its_model_is_that_of_its_new_chats_whatever_was_picked_last(
+    site: Site, sit_down: SitDown, alice: Person
+) -> None:
+    with FakeUpstream() as gateway:
+        gateway.models = ["first", "second"]
+        with site.server(OPENAI_BASE_URL=gateway.base_url) as server:
+            tab = sit_down(alice, url=server.url).open()
+            expect_preset(tab, gateway)
+            tab.page.close()
+
+
+def expect_preset(tab: Tab, gateway: FakeUpstream) -> None:
+    model = tab.page.get_by_role("combobox", name="Model")
+    values = model.locator("option").evaluate_all("options => options.map((one) => one.value)")
+    model.select_option(values[1])
+    make(tab, "Work")
+    expect(model).to_have_value(values[1])
+    tab.page.get_by_role("button", name="Settings of the project").click()
+    dialog = tab.page.get_by_role("dialog", name="Settings of the project")
+    dialog.get_by_label("New chats begin with").select_option(values[0])
+    dialog.get_by_role("button", name="Save").click()
+    expect(model).to_have_value(values[0])
+    tab.reload()
+    expect(model).to_have_value(values[0])
+    tab.ask("Which one are you?")
+    tab.expect_ending("complete")
+    assert gateway.chat_requests[-1].body["model"] == "first"
+    tab.page.get_by_role("link", name="New chat").first.click()
+    expect(model).to_have_value(values[1])
+
+
+def test_a_menu_moves_a_chat_there_and_back(tab: Tab) -> None:
+    make(tab, "Work")
+    menu(tab, "Chat 1", "Move to…")
+    dialog = tab.page.get_by_role("dialog", name="Move to a project")
+    expect(dialog.get_by_role("button", name="No project")).to_have_count(0)
+    dialog.get_by_role("button", name="Work").click()
+    expect(row(tab, "Chat 1")).to_have_count(0)
+    projects(tab).click()
+    expect(tab.page.locator("#project-chats .conversation")).to_have_text("Chat 1")
+    menu(tab, "Chat 1", "Move to…")
+    dialog.get_by_role("button", name="No project").click()
+    expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_be_visible()
+    tab.page.get_by_role("button", name="Undo").click()
+    expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_have_count(0)
+
+
+def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
+    make(tab, "Work")
+    for title in ("Chat 0", "Chat 2"):
+        row(tab, title).locator("a").click(modifiers=["Control"])
+    tab.sidebar.get_by_role("checkbox", name="Chat 2").drag_to(projects(tab))
+    expect(tab.page.locator("#toast p")).to_have_text("2 conversations: moved.")
+    expect(tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    projects(tab).click()
+    chats = tab.page.locator("#project-chats .conversation")
+    expect(chats).to_have_count(2)
+    chats.first.get_by_role("link").drag_to(tab.sidebar)
+    expect(tab.sidebar.get_by_role("link")).to_have_count(2)
+
+
+def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
+    make(tab, "Work")
+    menu(tab, "Chat 1", "Move to…")
+    tab.page.get_by_role("dialog").get_by_role("button", name="Work").click()
+    expect(row(tab, "Chat 1")).to_have_count(0)
+    tab.page.get_by_role("button", name="Settings of the project").click()
+    tab.page.get_by_role("button", name="Delete the project…").click()
+    tab.page.get_by_role("dialog", name="Delete the project?").get_by_role(
+        "button", name="Delete"
+    ).click()
+    expect(projects(tab)).to_have_count(0)
+    expect(row(tab, "Chat 1")).to_be_visible()
+    expect(tab.page.locator("#title")).to_have_text("New chat")
+    tab.ask("Still here?")
+    tab.expect_ending("complete")
+
+
+def test_a_name_that_is_none_is_refused_in_its_dialog(
+    desk: Desk, tab: Tab, sit_down: SitDown, bob: Person
+) -> None:
+    desk.expect_error("422")
+    tab.page.get_by_role("button", name="New project").click()
+    dialog = tab.page.get_by_role("dialog", name="New project")
+    dialog.get_by_role("textbox", name="Name").fill("   ")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Type a name first.")
+    dialog.get_by_role("button", name="Cancel").click()
+    make(tab, "Mine")
+    theirs = sit_down(bob).open()
+    expect(projects(theirs)).to_have_count(0)

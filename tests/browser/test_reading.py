@@ -1,0 +1,263 @@
+"""A long conversation: a page holds a part of it, and more of it comes as it is read."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, ViewportSize, expect
+
+from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.line import Line
+from tests.live import Person, Server
+from tests.long_thread import LongThread, stored_for
+
+PHONE = ViewportSize(width=390, height=844)
+SHOWN = "() => [...document.querySelectorAll('#messages > :not(.edge)')].map((one) => one.id)"
+# The first message that is read, and how far down it stands.
+LINE = """() => {
+  const top = document.getElementById("scroller").getBoundingClientRect().top;
+  const line = [...document.querySelectorAll("#messages > :not(.edge)")].find(
+    (one) => one.getBoundingClientRect().bottom > top,
+  );
+  return [line.id, line.getBoundingClientRect().top];
+}"""
+# The same once it is scrolled to there.
+SCROLLED = f"""(top) => {{
+  document.getElementById("scroller").scrollTop = top;
+  return ({LINE})();
+}}"""
+TOP_OF = "(id) => document.getElementById(id).getBoundingClientRect().top"
+FIND = "(text) => find(text, false, true, true)"
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.fixture
+def long(server: Server, alice: Person) -> LongThread:
+    return stored_for(server, alice)
+
+
+def shown(tab: Tab, long: LongThread) -> list[int]:
+    """The numbers of the messages on the page; -1 of a new one."""
+    numbers = {long.selector(number)[1:]: number for number in range(long.length)}
+    return [numbers.get(id, -1) for id in tab.page.evaluate(SHOWN)]
+
+
+def message(tab: Tab, long: LongThread, number: int) -> Locator:
+    return tab.page.locator(long.selector(number))
+
+
+def test_a_page_holds_the_newest_messages_and_earlier_ones_come(
+    desk: Desk, long: LongThread
+) -> None:
+    tab = desk.open(long.path)
+    assert shown(tab, long) == list(range(970, 1000))
+    expect(message(tab, long, 999)).to_be_in_viewport()
+    tab.page.locator("#scroller").focus()
+    tab.page.keyboard.press("Home")
+    expect(message(tab, long, 930)).to_be_attached()
+    assert shown(tab, long) == list(range(930, 1000))
+    tab.page.keyboard.press("Home")
+    expect(message(tab, long, 890)).to_be_attached()
+    assert shown(tab, long) == list(range(890, 1000))
+
+
+@pytest.mark.parametrize("phone", [None, PHONE])
+def test_the_readers_line_stays_where_it_is(
+    sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
+) -> None:
+    tab = sit_down(alice, phone=phone).open(long.path)
+    for first, top in ((970, 400), (930, 0)):
+        expect(message(tab, long, first)).to_be_attached()
+        line, before = tab.page.evaluate(SCROLLED, top)
+        expect(message(tab, long, first - 40)).to_be_attached()
+        tab.page.evaluate(PAINTED)
+        assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
+
+
+def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(
+    desk: Desk, long: LongThread
+) -> None:
+    tab = desk.open(long.path)
+    earlier = tab.page.get_by_role("link", name="Earlier messages")
+    tab.page.route("**/earlier/**", lambda route: route.abort())
+    desk.expect_error("Failed to fetch|ERR_FAILED|htmx:error")
+    earlier.focus()
+    tab.page.unroute("**/earlier/**")
+    tab.page.keyboard.press("Enter")
+    expect(message(tab, long, 930)).to_be_attached()
+    expect(earlier).to_be_focused()
+
+
+def test_a_reply_streams_on_while_earlier_messages_come(
+    desk: Desk, long: LongThread, upstream: FakeUpstream
+) -> None:
+    tab = desk.open(long.path)
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it."), finish(), done())
+    tab.ask("Go on")
+    expect(tab.answer).to_have_text("Half of")
+    line, before = tab.page.evaluate(SCROLLED, 0)
+    expect(message(tab, long, 930)).to_be_attached()
+    pause.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("Half of it.")
+    tab.page.evaluate(PAINTED)
+    assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
+
+
+def test_a_message_is_shown_among_those_around_it_and_the_thread_goes_on_to_its_end(
+    desk: Desk, long: LongThread
+) -> None:
+    tab = desk.open(f"{long.path}?at={long.id(500)}")
+    assert shown(tab, long) == list(range(486, 516))
+    expect(message(tab, long, 500)).to_be_focused()
+    expect(message(tab, long, 500)).to_be_in_viewport()
+    expect(message(tab, long, 500)).to_have_class(re.compile("led-to"))
+    expect(tab.page.locator("[data-to-latest]")).to_be_visible()
+    tab.page.keyboard.press("End")
+    expect(message(tab, long, 540)).to_be_attached()
+    expect(message(tab, long, 556)).not_to_be_attached()  # it is not led to the end by itself
+    expect(message(tab, long, 540)).not_to_be_in_viewport()
+    tab.page.keyboard.press("Home")
+    expect(message(tab, long, 446)).to_be_attached()
+    tab.page.get_by_role("button", name="Latest").click()
+    expect(message(tab, long, 999)).to_be_in_viewport()
+    expect(message(tab, long, 500)).not_to_be_attached()
+    tab.page.go_back()
+    expect(message(tab, long, 500)).to_be_in_viewport()
+
+
+def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on(
+    desk: Desk, long: LongThread, upstream: FakeUpstream
+) -> None:
+    tab, beside = desk.open(f"{long.path}?at={long.id(960)}"), desk.open(long.path)
+    pause = Pause()
+    upstream.script(role(), delta("Half of "), pause, delta("it."), finish(), done())
+    beside.ask("Go on")
+    expect(beside.answer).to_have_text("Half of")
+    expect(tab.sidebar.locator(".running")).to_be_visible()
+    assert shown(tab, long) == list(range(946, 976))  # nobody is taken away from what they read
+    tab.page.keyboard.press("End")
+    expect(tab.answer).to_have_text("Half of")
+    pause.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("Half of it.")
+    assert len(set(tab.page.evaluate(SHOWN))) == len(tab.page.evaluate(SHOWN)) == 56
+
+
+def test_who_asks_from_an_earlier_place_is_led_to_the_end(
+    desk: Desk, long: LongThread, upstream: FakeUpstream
+) -> None:
+    tab = desk.open(f"{long.path}?at={long.id(500)}")
+    tab.ask("And now?")
+    tab.expect_ending("complete")
+    expect(message(tab, long, 999)).to_be_attached()
+    expect(message(tab, long, 500)).not_to_be_attached()
+    expect(tab.page).to_have_url(re.compile(rf"{long.path}$"))
+    ids = tab.page.evaluate(SHOWN)
+    assert len(ids) == 30
+    tab.reload()
+    assert tab.page.evaluate(SHOWN) == ids
+
+
+def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
+    sit_down: SitDown, alice: Person, line: Line, desk: Desk, long: LongThread
+) -> None:
+    away = sit_down(alice, url=line.url)
+    away.expect_error(NETWORK)
+    tab = away.open(long.path)
+    beside = desk.open(long.path)
+    tab.page.evaluate(SCROLLED, 0)
+    expect(message(tab, long, 930)).to_be_attached()
+    tab.page.evaluate(PAINTED)
+    before = tab.page.evaluate(LINE)
+    line.cut()
+    beside.ask("And now?")
+    beside.expect_ending("complete")
+    line.mend()
+    tab.until_connected()
+    tab.expect_ending("complete")
+    expect(tab.page.locator("#messages > :not(.edge)")).to_have_count(72)
+    assert shown(tab, long)[:70] == list(range(930, 1000))
+    tab.page.evaluate(PAINTED)
+    assert tab.page.evaluate(LINE) == before
+
+
+def test_the_branch_that_was_read_last_is_shown_again_everywhere(
+    desk: Desk, tab: Tab, upstream: FakeUpstream
+) -> None:
+    for text in ("One", "Two"):
+        upstream.script(role(), delta(text), finish(), done())
+    tab.ask("Which?")
+    expect(tab.answer).to_have_text("One")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("button", name="Retry").click()
+    expect(tab.answer).to_have_text("Two")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("button", name="Previous reply").click()
+    expect(tab.answer).to_have_text("One")
+    tab.reload()
+    expect(tab.answer).to_have_text("One")
+    again = desk.open(tab.page.url.removeprefix(desk.url))
+    expect(again.answer).to_have_text("One")
+    again.page.get_by_role("link", name="New chat").first.click()
+    expect(again.page.locator("#messages > *")).to_have_count(0)
+    again.page.go_back()
+    expect(again.answer).to_have_text("One")
+    again.ask("And then?")
+    again.expect_ending("complete")
+    again.reload()
+    expect(again.page.locator("[data-region=answer]").first).to_have_text("One")
+
+
+@pytest.mark.parametrize("phone", [None, PHONE])
+def test_an_outline_leads_anywhere(
+    sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
+) -> None:
+    tab = sit_down(alice, phone=phone).open(long.path)
+    tab.page.get_by_role("button", name="Outline").focus()
+    tab.page.keyboard.press("Enter")
+    dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+    expect(dialog.get_by_role("link", name="Prompt 998")).to_be_in_viewport()
+    expect(dialog.get_by_text(re.compile("401.500 of 500"))).to_be_visible()
+    dialog.get_by_role("button", name="Oldest").click()
+    expect(dialog.get_by_text(re.compile("^1.100 of 500"))).to_be_visible()
+    expect(dialog.get_by_role("button", name="Older")).to_be_disabled()
+    dialog.get_by_role("link", name="Prompt 4", exact=True).click()
+    expect(message(tab, long, 4)).to_be_focused()
+    expect(message(tab, long, 4)).to_be_in_viewport()
+    expect(dialog).to_be_hidden()
+    expect(tab.page).to_have_url(re.compile(f"at={long.id(4)}"))
+    tab.page.go_back()
+    expect(message(tab, long, 999)).to_be_in_viewport()
+
+
+def test_a_conversation_has_an_outline_once_it_is_long(
+    desk: Desk, server: Server, alice: Person
+) -> None:
+    tab = desk.open(stored_for(server, alice, 30).path)
+    outline = tab.page.get_by_role("button", name="Outline")
+    expect(outline).to_be_hidden()
+    tab.ask("One more")
+    tab.expect_ending("complete")
+    expect(outline).to_be_visible()
+
+
+@pytest.mark.parametrize("number", [998, 999])
+def test_the_link_to_a_message_is_copied(desk: Desk, long: LongThread, number: int) -> None:
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab = desk.open(long.path)
+    message(tab, long, number).get_by_role("button", name="Copy link").click()
+    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    link = tab.page.evaluate("() => navigator.clipboard.readText()")
+    assert link == f"{desk.url}{long.path}?at={long.id(number)}"
+    again = desk.open(link.removeprefix(desk.url))
+    expect(message(again, long, number)).to_be_focused()
+
+
+def test_the_browsers_search_finds_what_is_on_the_page(desk: Desk, long: LongThread) -> None:
+    tab = desk.open(long.path)
+    assert tab.page.evaluate(FIND, "Prompt 970")
+    where = "() => getSelection().anchorNode.parentElement.closest('[data-message]').id"
+    assert tab.page.evaluate(where) == long.selector(970)[1:]
+    assert not tab.page.evaluate(FIND, "Prompt 400")

@@ -1,0 +1,275 @@
+"""The search over the chat: typed, walked through by keys, gone to; and as a page of its own."""
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.live import Person, Server, Site
+
+MAKE = """
+from uuid import uuid4
+from chatapp.models import Conversation, Upstream, User, index_some
+from tests.stored import end, reply_of
+user = User.objects.get(username={name!r})
+for title, prompt, answer in {turns!r}:
+    conversation = Conversation(user=user, title=title)
+    prompt, reply = conversation.ask(uuid4(), prompt, None, Upstream.objects.first(), "m", uuid4())
+    end(reply, reply_of(answer))
+while index_some():
+    pass
+"""
+HOSTILE = '<img src=x onerror="document.title=1"> <b>canary</b> <mark>no</mark> &lt;i&gt; {{ 7*7 }}'
+TURNS = [
+    ("Birds", "Where do canaries live?", "On the Canary Islands, and nightingales do not."),
+    ("Proxies", "Why a 504 of nginx?", "Raise proxy_read_timeout over 60 s."),
+    ("東京 guide", "東京都に住む人は?", "約1400万人です。"),
+    (HOSTILE[:60], "Of markup", HOSTILE),
+]
+
+
+class Palette:
+    """The dialog, in the words of who uses it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.dialog = page.get_by_role("dialog", name="Search")
+        self.box = page.get_by_role("combobox", name="Search conversations and commands")
+        self.options = self.dialog.get_by_role("option")
+        self.active = self.dialog.locator("[aria-selected=true]")
+
+    def open(self) -> None:
+        self.page.keyboard.press("Control+k")
+        expect(self.box).to_be_focused()
+        expect(self.active).to_have_count(1)
+
+    def type(self, text: str) -> None:
+        self.box.fill(text)
+        self.until_shown(text)
+
+    def until_shown(self, text: str) -> None:
+        found = self.page.locator("#search-found")
+        expect(found).to_have_attribute("data-query", text)
+
+
+@pytest.fixture
+def written(server: Server, alice: Person) -> None:
+    """Alice has conversations that are found."""
+    server.run(MAKE.format(name=alice.username, turns=TURNS))
+
+
+@pytest.fixture
+def palette(written: None, desk: Desk) -> Palette:
+    return Palette(desk.open().page)
+
+
+def test_what_is_typed_is_found_and_enter_goes_to_the_message(palette: Palette) -> None:
+    page = palette.page
+    palette.open()
+    palette.box.press_sequentially("nightin")
+    palette.until_shown("nightin")
+    expect(palette.options).to_have_text([re.compile("Birds"), re.compile("nightingales do not")])
+    expect(palette.options.last.locator("mark")).to_have_text("nightin")
+    expect(palette.active).to_contain_text("Birds")
+    palette.box.press("ArrowDown")
+    expect(palette.active).to_contain_text("nightingales")
+    assert palette.box.get_attribute("aria-activedescendant") == palette.active.get_attribute("id")
+    palette.box.press("Enter")
+    expect(palette.dialog).to_be_hidden()
+    expect(page.locator("#title")).to_have_text("Birds")
+    reply = page.locator("article[data-reply]").get_attribute("data-reply")
+    expect(page).to_have_url(re.compile(rf"/c/[0-9a-f-]+/\?at={reply}$"))
+    expect(page.locator("#app")).to_have_attribute("data-connection", "open")
+    page.go_back()
+    expect(page.locator("#title")).to_have_text("New chat")
+
+
+def test_where_its_script_can_not_be_had_enter_leads_to_the_page_of_a_search(
+    desk: Desk, palette: Palette
+) -> None:
+    desk.expect_error("ERR_FAILED")
+    palette.page.route("**/js/search.*.js", lambda route: route.abort())
+    palette.page.keyboard.press("Control+k")
+    palette.type("nightin")
+    expect(palette.options).to_have_count(2)
+    palette.box.press("Enter")
+    expect(palette.page).to_have_url(re.compile(r"/search/\?q=nightin$"))
+    expect(palette.page.get_by_role("heading", name="Search")).to_be_visible()
+
+
+def test_markup_of_others_is_shown_as_it_is_and_marked_where_it_was_found(
+    palette: Palette,
+) -> None:
+    palette.open()
+    palette.type("canary no")
+    passage = palette.dialog.locator(".search-passage", has_text="7*7")
+    expect(passage).to_contain_text('<img src=x onerror="document.title=1"> <b>canary</b>')
+    expect(passage).to_contain_text("&lt;i&gt; {{ 7*7 }}")
+    expect(passage.locator("mark")).to_have_text(["canary", "no"])
+    expect(palette.dialog.locator("img, b")).to_have_count(0)
+    assert palette.page.title() != "1"
+
+
+def test_commands_are_in_the_same_list_and_do_what_the_page_does(palette: Palette) -> None:
+    page = palette.page
+    palette.open()
+    expect(palette.options.first).to_have_text("New chat")
+    expect(palette.dialog.get_by_role("group", name="Used last")).to_be_visible()
+    palette.type("dark")
+    expect(palette.options).to_have_text(["Dark theme"])
+    palette.box.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-scheme", "dark")
+    palette.open()
+    palette.type("keyboard")
+    palette.box.press("Enter")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    palette.open()
+    palette.type("help")
+    palette.box.press("Enter")
+    expect(page).to_have_url(re.compile("/help/$"))
+
+
+@pytest.mark.parametrize("name", ["Archive", "Trash"])
+def test_a_command_leads_to_a_list_in_a_sidebar_that_was_folded(
+    palette: Palette, name: str
+) -> None:
+    page = palette.page
+    page.get_by_role("button", name="Hide the sidebar").click()
+    palette.open()
+    palette.type(name)
+    expect(palette.options.first).to_have_text(name)
+    palette.box.press("Enter")
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
+
+
+def test_the_sidebars_entry_opens_it_and_escape_closes_it(palette: Palette) -> None:
+    page = palette.page
+    page.get_by_role("link", name="Search").click()
+    expect(palette.box).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(palette.dialog).to_be_hidden()
+    page.keyboard.press("Meta+k")
+    expect(palette.box).to_be_focused()
+    page.keyboard.press("Meta+k")
+    expect(palette.dialog).to_be_hidden()
+
+
+def test_a_menu_writes_filters(palette: Palette) -> None:
+    palette.open()
+    palette.type("canary")
+    expect(palette.options.filter(has_text="You ·")).to_have_count(0)
+    palette.box.fill("canar")
+    palette.page.get_by_role("button", name="Filters").click()
+    palette.page.get_by_role("menuitem", name="What you wrote").click()
+    expect(palette.box).to_have_value("canar from:me ")
+    expect(palette.box).to_be_focused()
+    palette.until_shown("canar from:me ")
+    expect(palette.options).to_have_text([re.compile("Birds"), re.compile("Where do canaries")])
+    palette.type("before:soon")
+    expect(palette.dialog).to_contain_text("before: takes a day, for example")
+    palette.type("zebra")
+    expect(palette.dialog).to_contain_text("Nothing was found.")
+
+
+def test_a_late_answer_takes_no_newer_ones_place(palette: Palette) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if "q=nginx" in route.request.url else route.continue_()
+
+    palette.open()
+    palette.page.route("**/search/?*", hold)
+    with palette.page.expect_request(re.compile("q=nginx")):
+        palette.box.fill("nginx")
+    palette.type("nightin")
+    expect(palette.options.first).to_have_text("Birds")
+    for route in held:
+        route.fulfill(status=200, body='<div id="search-found" data-query="nginx">late</div>')
+    palette.type("nightingale")
+    expect(palette.options.first).to_have_text("Birds")
+    expect(palette.dialog).not_to_contain_text("late")
+
+
+def test_enter_before_the_answer_goes_nowhere(palette: Palette) -> None:
+    palette.open()
+    with palette.page.expect_response(re.compile("q=nightin")):
+        palette.box.fill("nightin")
+        palette.box.press("Enter")
+        expect(palette.dialog).to_be_visible()
+    palette.until_shown("nightin")
+    palette.box.press("Enter")
+    expect(palette.page.locator("#title")).to_have_text("Birds")
+
+
+def test_what_is_written_now_is_found_in_a_moment(tab: Tab, upstream: FakeUpstream) -> None:
+    upstream.script(role(), delta("A kingfisher dives."), finish(), usage(), done())
+    tab.ask("Which bird dives?")
+    tab.expect_ending("complete")
+    palette = Palette(tab.page)
+    palette.open()
+    palette.box.fill("kingfisher")
+    passage = palette.dialog.locator(".search-passage")
+    for _ in range(20):
+        palette.until_shown("kingfisher")
+        if passage.count():
+            break
+        tab.page.evaluate("htmx.trigger('#search input', 'look')")
+        tab.page.wait_for_timeout(250)
+    expect(passage.locator("mark")).to_have_text("kingfisher")
+
+
+def test_a_phone_has_it_over_the_whole_screen(
+    written: None, sit_down: SitDown, alice: Person
+) -> None:
+    desk = sit_down(alice, phone={"width": 390, "height": 844})
+    page = desk.open().page
+    page.get_by_role("button", name="Conversations").click()
+    page.get_by_role("link", name="Search").tap()
+    palette = Palette(page)
+    palette.type("nightin")
+    box = palette.dialog.bounding_box()
+    assert box
+    assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 390, 844)
+    palette.options.last.tap()
+    expect(page.locator("#title")).to_have_text("Birds")
+    expect(page.locator("#sidebar")).to_be_hidden()
+
+
+def test_it_is_accessible_with_and_without_something_found(palette: Palette) -> None:
+    palette.open()
+    expect_accessible(palette.page)
+    palette.type("canary")
+    expect_accessible(palette.page)
+    palette.type("zebra")
+    expect_accessible(palette.page)
+
+
+def test_the_page_serves_without_scripts(
+    written: None, server: Server, desk: Desk, alice: Person
+) -> None:
+    page = desk.context.new_page()
+    for path in ("/search/", "/search/?q=canar", "/search/?q=zebra", "/search/?q=from:bob"):
+        page.goto(server.url + path)
+        expect_accessible(page)
+    with server.visit(alice) as browser:
+        found = browser.get("/search/", params={"q": "nightingales"})
+        [address] = re.findall(r'href="(/c/[^"]+\?at=[^"]+)"', found.text)
+        assert browser.get(address).status_code == httpx.codes.OK
+
+
+def test_older_results_are_led_to(server: Server, site: Site, sit_down: SitDown) -> None:
+    person = site.person()
+    turns = [(f"Chat {number}", "Of the canary", "It sings.") for number in range(20)]
+    server.run(MAKE.format(name=person.username, turns=turns))
+    page = sit_down(person).context.new_page()
+    page.goto(f"{server.url}/search/?q=canary")
+    expect(page.locator(".search-conversation")).to_have_count(16)
+    page.get_by_role("link", name="Older results").click()
+    expect(page.locator(".search-conversation")).to_have_count(4)
+    expect(page.get_by_role("link", name="Older results")).to_have_count(0)

@@ -1,0 +1,205 @@
+"""Several models at once: side by side on a desk, behind tabs on a phone."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.live import Person, Server, Site
+
+NAMES = ("alpha", "beta", "gamma", "delta")
+PHONE = {"width": 390, "height": 780}
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[FakeUpstream]:
+    with FakeUpstream() as gateway:
+        gateway.fail_models(200, {"data": [{"id": name} for name in (*NAMES, "epsilon")]})
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def offering(site: Site, gateway: FakeUpstream) -> Iterator[Server]:
+    with site.server(OPENAI_BASE_URL=gateway.base_url, OPENAI_API_KEY="sk-very-secret") as server:
+        yield server
+
+
+@pytest.fixture
+def upstream(gateway: FakeUpstream) -> FakeUpstream:
+    gateway.forget()
+    return gateway
+
+
+@pytest.fixture
+def desk(sit_down: SitDown, alice: Person, offering: Server) -> Desk:
+    return sit_down(alice, url=offering.url, viewport={"width": 1280, "height": 800})
+
+
+@pytest.fixture
+def phone(sit_down: SitDown, alice: Person, offering: Server) -> Tab:
+    return sit_down(alice, url=offering.url, phone=PHONE).open()
+
+
+def add(tab: Tab, name: str) -> None:
+    tab.page.get_by_role("combobox", name="Model").click()
+    tab.page.get_by_role("button", name="Add a model beside it").click()
+    sheet = tab.page.get_by_role("dialog", name="Choose a model")
+    sheet.get_by_role("option", name=name, exact=True).click()
+    expect(chips(tab).filter(has_text=name)).to_be_visible()
+
+
+def chips(tab: Tab) -> Locator:
+    return tab.page.get_by_role("group", name="Models that answer beside").get_by_role("listitem")
+
+
+def columns(tab: Tab) -> Locator:
+    return tab.page.locator(".beside-reply")
+
+
+def replies(tab: Tab) -> Locator:
+    return columns(tab).locator("article[data-reply]")
+
+
+def expect_endings(tab: Tab, *endings: str) -> None:
+    expect(replies(tab)).to_have_count(len(endings))
+    for number, ending in enumerate(endings):
+        expect(replies(tab).nth(number)).to_have_attribute("data-ending", ending)
+
+
+def column_button(tab: Tab, number: int, name: str) -> Locator:
+    return columns(tab).nth(number).get_by_role("button", name=name)
+
+
+def talk(tab: Tab, upstream: FakeUpstream, names: tuple[str, ...] = NAMES[1:]) -> None:
+    """One prompt, which several models answer with the same words."""
+    for _ in range(len(names) + 1):
+        upstream.script(role(), delta("So it is."), finish(), done())
+    for name in names:
+        add(tab, name)
+    tab.message.fill("Why?")
+    tab.send.click()
+    expect_endings(tab, *["complete"] * (len(names) + 1))
+
+
+def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    talk(tab, upstream)
+    expect(columns(tab)).to_have_count(4)
+    expect(columns(tab).locator(".beside-model")).to_have_text(list(NAMES))
+    boxes = [columns(tab).nth(number).bounding_box() for number in range(4)]
+    assert len({box["y"] for box in boxes if box}) == 1
+    assert len({box["x"] for box in boxes if box}) == 4
+    asked = [one.body["model"] for one in upstream.chat_requests]
+    assert sorted(asked) == sorted(NAMES)
+    tab.reload()
+    expect_endings(tab, *["complete"] * 4)
+
+
+def test_no_more_than_four_are_added_and_each_is_taken_out_again(desk: Desk) -> None:
+    tab = desk.open()
+    for name in NAMES[1:]:
+        add(tab, name)
+    tab.page.get_by_role("combobox", name="Model").click()
+    expect(tab.page.get_by_role("button", name="Add a model beside it")).to_be_hidden()
+    tab.page.keyboard.press("Escape")
+    tab.page.get_by_role("button", name="Without gamma").click()
+    expect(chips(tab)).to_have_text([re.compile("beta"), re.compile("delta")])
+    expect(tab.message).to_be_focused()
+
+
+def test_each_has_its_own_stop_and_one_stops_all(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    for _ in range(3):
+        upstream.script(role(), delta("Half"), Stall())
+    add(tab, "beta")
+    add(tab, "gamma")
+    tab.ask("Why?")
+    for number in range(3):
+        expect(replies(tab).nth(number)).to_contain_text("Half")
+    expect(column_button(tab, 0, "Go on with this")).to_be_hidden()
+    column_button(tab, 1, "Stop this one").click()
+    expect_endings(tab, "streaming", "stopped", "streaming")
+    expect(column_button(tab, 1, "Stop this one")).to_be_hidden()
+    expect(column_button(tab, 1, "Go on with this")).to_be_hidden()
+    tab.page.get_by_role("button", name="Stop", exact=True).click()
+    expect_endings(tab, *["stopped"] * 3)
+    expect(tab.message).to_be_focused()
+    expect(column_button(tab, 1, "Go on with this")).to_be_visible()
+
+
+def test_a_reload_goes_on_with_each(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    pause = Pause()
+    for _ in range(2):
+        upstream.script(role(), delta("Half"), pause, delta(" more"), finish(), done())
+    add(tab, "beta")
+    tab.ask("Why?")
+    for number in range(2):
+        expect(replies(tab).nth(number)).to_contain_text("Half")
+    tab.reload()
+    expect_endings(tab, "streaming", "streaming")
+    pause.release()
+    expect_endings(tab, "complete", "complete")
+    for number in range(2):
+        expect(replies(tab).nth(number).locator("[data-region=answer]")).to_have_text("Half more")
+
+
+def test_the_one_that_is_gone_on_with_stands_alone(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    talk(tab, upstream, ("beta",))
+    chosen = replies(tab).nth(1).get_attribute("data-reply")
+    column_button(tab, 1, "Go on with this").click()
+    expect(columns(tab)).to_have_count(0)
+    expect(tab.reply).to_have_attribute("data-reply", str(chosen))
+    expect(tab.reply).to_contain_text("2 / 2")
+    expect(tab.message).to_be_focused()
+    tab.reload()
+    expect(tab.reply).to_have_attribute("data-reply", str(chosen))
+    tab.ask("And then?")
+    tab.expect_ending("complete")
+    expect(tab.page.locator("#messages > article")).to_have_count(2)
+    expect(tab.page.locator("#messages > article").first).to_have_attribute(
+        "data-reply", str(chosen)
+    )
+
+
+def test_what_is_asked_below_them_follows_the_first(desk: Desk, upstream: FakeUpstream) -> None:
+    tab = desk.open()
+    talk(tab, upstream, ("beta",))
+    first = replies(tab).first.get_attribute("data-reply")
+    tab.page.get_by_role("button", name="Without beta").click()
+    tab.ask("And then?")
+    tab.expect_ending("complete")
+    expect(columns(tab)).to_have_count(0)
+    expect(tab.page.locator("#messages > article").first).to_have_attribute(
+        "data-reply", str(first)
+    )
+    expect(tab.page.locator("#messages > article").first).to_contain_text("1 / 2")
+
+
+def test_on_a_phone_each_has_a_tab(phone: Tab, upstream: FakeUpstream) -> None:
+    talk(phone, upstream, ("beta",))
+    tabs = phone.page.get_by_role("radiogroup", name="Shown reply")
+    expect(columns(phone).nth(0)).to_be_visible()
+    expect(columns(phone).nth(1)).to_be_hidden()
+    tabs.get_by_text("beta").tap()
+    expect(columns(phone).nth(0)).to_be_hidden()
+    expect(columns(phone).nth(1)).to_be_visible()
+    width = "document.documentElement.scrollWidth"
+    assert phone.page.evaluate(width) == PHONE["width"]
+    column_button(phone, 1, "Go on with this").tap()
+    expect(columns(phone)).to_have_count(0)
+    expect(phone.reply).to_contain_text("2 / 2")
+
+
+def test_the_tabs_are_moved_between_by_key(sit_down: SitDown, alice: Person, offering: Server,
+                                           upstream: FakeUpstream) -> None:  # fmt: skip
+    tab = sit_down(alice, url=offering.url, viewport={"width": 600, "height": 800}).open()
+    talk(tab, upstream, ("beta",))
+    tab.page.get_by_role("radio", name="alpha").focus()
+    tab.page.keyboard.press("ArrowRight")
+    expect(columns(tab).nth(1)).to_be_visible()
+    expect(columns(tab).nth(0)).to_be_hidden()

@@ -1,0 +1,99 @@
+"""A tab that keeps its page: it loads it, swaps in what comes, and presses what the page has."""
+
+import json
+from contextlib import suppress
+from urllib.parse import parse_qsl, urlsplit
+from uuid import uuid4
+
+from django.test import AsyncClient
+
+from tests.page import Element, Page
+from tests.tab import Tab
+
+Shown = list[tuple[str, str, str, str]]  # of each message: its id, words, ending and place
+OUT_OF_DATE = "This page is out of date"
+
+
+def shown_on(page: Page) -> Shown:
+    """The messages of a page, as a person reads them."""
+    found = []
+    for element in page.root.find(id="messages").walk():
+        attributes = element.attributes
+        if pk := attributes.get("data-reply") or attributes.get("data-message"):
+            texts = [one.text for one in element.find_all(class_="typed")]
+            texts += [one.text for one in element.find_all(data_region="answer")]
+            places = [one.text for one in element.find_all(class_="siblings")]
+            ending = attributes.get("data-ending", "")
+            found.append((pk, "".join(texts).strip(), ending, "".join(places)))
+    return found
+
+
+class Browsing:
+    """One tab of the person whose `client` is signed in."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.client = client
+        self.page = Page("<p></p>")
+        self._tab: Tab | None = None
+
+    async def open(self, path: str = "/") -> None:
+        """Loads a page, and opens its socket."""
+        await self.close()
+        self.page = Page((await self.client.get(path)).content.decode())
+        query = dict(parse_qsl(urlsplit(self.page.socket_url).query))
+        self._tab = Tab(self.client, **query)
+        assert await self._tab.connect()
+
+    async def close(self) -> None:
+        if self._tab:
+            await self._tab.close()
+        self._tab = None
+
+    async def send(self, **fields: object) -> None:
+        assert self._tab
+        await self._tab.send(**self.page.form() | fields)
+
+    async def ask(self, text: str, **fields: object) -> None:
+        await self.send(message=text, prompt=str(uuid4()), **fields)
+
+    async def press(self, button: Element) -> None:
+        await self.send(**json.loads(button.attributes["hx-vals"]))
+
+    async def until_done(self) -> None:
+        """What was sent has been acted on, for better or worse."""
+        assert self._tab
+        await self._tab.send(action="no such action")
+        await self._tab.until(OUT_OF_DATE)
+        self._swap()
+
+    async def until_ended(self) -> None:
+        """The reply that was asked for has ended."""
+        assert self._tab
+        await self._tab.until_ended()
+        self._swap()
+
+    async def take(self) -> None:
+        """What has come by now."""
+        assert self._tab
+        while not await self._tab.hears_nothing(0.005):
+            await self._tab.until("")
+        self._swap()
+
+    def _swap(self) -> None:
+        assert self._tab
+        for frame in self._tab.frames:
+            self.page.swap(frame)
+        self._tab.frames.clear()
+
+    @property
+    def shown(self) -> Shown:
+        return shown_on(self.page)
+
+    def buttons(self, action: str) -> list[Element]:
+        """Those that would send this action."""
+        found = []
+        for element in self.page.root.find_all("button"):
+            with suppress(KeyError):
+                if json.loads(element.attributes["hx-vals"])["action"] == action:
+                    found.append(element)
+        return found

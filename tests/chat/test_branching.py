@@ -1,0 +1,147 @@
+"""Prompts that are changed, messages that go and come back, and forks, in all tabs."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+
+from chatapp.models import Conversation, Message
+from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.stored import saved
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def turn(tab: Tab, text: str = "Why is the sky blue?", **fields: str) -> Message:
+    """A reply that has ended."""
+    reply = await tab.ask(text, **fields)
+    await tab.until_ended()
+    return await saved(reply)
+
+
+async def contents(conversation: Conversation) -> list[str]:
+    found = await Conversation.objects.aget(pk=conversation.pk)
+    return [message.content for message in (await sync_to_async(found.view)()).thread]
+
+
+async def test_a_changed_prompt_is_asked_beside_the_first_in_every_tab(
+    tab: Tab, alices: Client, upstream: FakeUpstream
+) -> None:
+    first = await turn(tab)
+    async with Tab(alices) as other:
+        await other.send(action="watch", conversation=str(first.conversation_id))
+        await other.until("composer-state")
+        edit = {"message": "Why is it dark?", "edited": str(first.parent_id)}
+        await tab.send(action="edit", prompt=str(uuid4()), **edit)
+        for one in (tab, other):
+            shown = await one.until('data-ending="streaming"')
+            assert "Why is it dark?" in shown
+            assert f'id="m-{first.parent_id}"' not in shown
+            assert "2 / 2" in shown
+        await tab.until_ended()
+    assert upstream.chat_requests[-1].body["messages"] == [
+        {"role": "user", "content": "Why is it dark?"}
+    ]
+
+
+async def test_an_edit_that_a_lost_socket_sends_again_is_shown_once_more(tab: Tab) -> None:
+    first = await turn(tab)
+    edit = {"action": "edit", "message": "Why?", "edited": str(first.parent_id)}
+    prompt = str(uuid4())
+    await tab.send(**edit, prompt=prompt)
+    await tab.until_ended()
+    await tab.send(**edit, prompt=prompt)
+    assert prompt in await tab.until("composer-state")
+    assert await Message.objects.acount() == 4
+
+
+async def test_a_refused_edit_comes_back(tab: Tab) -> None:
+    first = await turn(tab)
+    prompt = str(uuid4())
+    await tab.send(action="edit", message="Why?", edited=str(first.pk), prompt=prompt)
+    told = await tab.until("Only what you typed")
+    assert f'data-prompt="{prompt}"' in told
+
+
+async def test_what_is_deleted_goes_from_every_tab_and_can_be_brought_back(
+    tab: Tab, alices: Client
+) -> None:
+    first = await turn(tab)
+    conversation = str(first.conversation_id)
+    second = await turn(tab, "And at night?", conversation=conversation, parent=str(first.pk))
+    async with Tab(alices) as other:
+        await other.send(action="watch", conversation=conversation)
+        await other.until("And at night?")
+        await tab.send(action="delete", message=str(second.parent_id))
+        assert "2 messages deleted" in await tab.until('"restore"')
+        assert "And at night?" not in await other.until("composer-state")
+        assert await contents(first.conversation) == ["Why is the sky blue?", first.content]
+        undo = {"message": str(second.parent_id), "head": str(second.pk)}
+        await tab.send(action="restore", **undo)
+        assert "And at night?" in await other.until("composer-state")
+    assert len(await contents(first.conversation)) == 4
+
+
+async def test_a_conversation_without_messages_is_shown_empty_and_asked_in(
+    tab: Tab, alices: Client
+) -> None:
+    first = await turn(tab)
+    conversation = str(first.conversation_id)
+    await tab.send(action="delete", message=str(first.parent_id))
+    shown = await tab.until('target:#messages"></template>')
+    assert f'name="conversation" value="{conversation}"' in shown
+    async with Tab(alices, conversation=conversation, head=str(first.pk)) as late:
+        await late.until('target:#messages"></template>')  # it was away meanwhile
+        await turn(tab, "Another", conversation=conversation, parent="")
+        assert "Another" in await late.until('data-ending="streaming"')
+    assert (await contents(first.conversation))[0] == "Another"
+
+
+async def test_a_reply_that_is_being_written_is_not_deleted(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half"), Stall())
+    reply = await tab.ask()
+    message = await saved(reply)
+    for pk in (reply, message.parent_id):
+        await tab.send(action="delete", message=str(pk))
+        await tab.until("Stop it first")
+    await tab.send(action="stop", conversation=str(message.conversation_id))
+    await tab.until_ended()
+    await tab.send(action="delete", message=str(message.parent_id))
+    await tab.until("2 messages deleted")
+
+
+async def test_a_prompt_without_a_reply_can_be_answered(tab: Tab) -> None:
+    first = await turn(tab)
+    await tab.send(action="delete", message=str(first.pk))
+    await tab.until("Reply deleted")
+    await tab.send(action="retry", reply=str(first.parent_id))
+    assert await saved(await tab.next_reply())
+    await tab.until_ended()
+    assert len(await contents(first.conversation)) == 2
+
+
+async def test_a_fork_is_led_to_and_stands_in_the_sidebar(tab: Tab, alices: Client) -> None:
+    first = await turn(tab)
+    async with Tab(alices) as other:
+        await tab.send(action="fork", message=str(first.pk))
+        onward = await tab.until("#onward")
+        fork = await Conversation.objects.aget(title__endswith="(fork)")
+        assert f'hx-get="/c/{fork.pk}/"' in onward
+        assert "(fork)" in await other.until(f"nav-{fork.pk}")
+    assert await contents(fork) == await contents(first.conversation)
+
+
+@pytest.mark.parametrize("action", ["delete", "restore", "fork", "edit"])
+@pytest.mark.parametrize("message", ["", "nonsense", str(UUID(int=0))])
+async def test_what_names_no_message_is_answered_by_a_sentence(
+    tab: Tab, action: str, message: str
+) -> None:
+    await turn(tab)
+    asked = {"message": "Why?", "edited": message} if action == "edit" else {"message": message}
+    await tab.send(action=action, **asked)
+    await tab.until('id="problem"')
+    await turn(tab)

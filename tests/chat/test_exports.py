@@ -1,0 +1,73 @@
+"""A download of conversations: one's own, whole, and a few messages at a time."""
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+
+from chatapp.chat import exports
+from chatapp.models import Conversation, Feedback, Message, Upstream, User
+from tests.stored import answered, end, reply_of, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def sky(alice: User, connected: Upstream) -> Conversation:
+    conversation = started_by(alice, "Sky “above”")
+    prompt, reply = answered(conversation, connected, "Why blue?")
+    Feedback.give(reply, Feedback.Rating.DOWN, "Too short.")
+    end(conversation.answer(prompt, connected, "m", uuid4()), reply_of("Rayleigh.", "Let me see"))
+    answered(conversation, connected, "And at night?", reply)
+    return conversation
+
+
+async def downloaded(client: Client, *pks: UUID) -> list[dict[str, object]]:
+    browser = AsyncClient(headers={"host": "localhost"})
+    browser.cookies = client.cookies
+    answer: Any = await browser.post("/conversations/export/", {"ids": [str(pk) for pk in pks]})
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"].startswith('attachment; filename="conversations-')
+    parts = [part async for part in answer.streaming_content]
+    return [json.loads(line) for line in b"".join(parts).splitlines()]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+async def test_every_branch_is_in_it(
+    alices: Client, sky: Conversation, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(exports, "AT_ONCE", at_once)
+    [line] = await downloaded(alices, sky.pk)
+    assert line["title"] == "Sky “above”"
+    messages = line["messages"]
+    assert isinstance(messages, list)
+    said = [one.get("content") for one in messages]
+    assert said == [
+        "Why blue?", "To Why blue?", "Rayleigh.", "And at night?", "To And at night?",
+    ]  # fmt: skip
+    assert messages[2]["reasoning"] == "Let me see"
+    assert messages[1]["feedback"]["note"] == "Too short."
+    assert messages[1]["feedback"]["rating"] == "down"
+    assert [one for one in messages if "feedback" in one] == [messages[1]]
+    assert messages[2]["parent"] == messages[1]["parent"] == messages[0]["id"]
+
+
+async def test_it_holds_nothing_of_others_nor_of_the_trash(
+    alice: User, alices: Client, bob: User, sky: Conversation
+) -> None:
+    bobs = await sync_to_async(bob.conversations.create)(title="Bob's")
+    gone = await sync_to_async(alice.conversations.create)(title="Gone")
+    await sync_to_async(Conversation.objects.filter(pk=gone.pk).trash)()
+    deleted = Message.objects.filter(conversation=sky, content="And at night?")
+    await deleted.aupdate(deleted_at=sky.updated_at)
+    lines = await downloaded(alices, sky.pk, bobs.pk, gone.pk, uuid4())
+    assert [line["title"] for line in lines] == [sky.title]
+    assert "And at night?" not in str(lines[0]["messages"]).replace("To And", "")
+
+
+def test_nothing_that_is_chosen_is_refused(alices: Client) -> None:
+    answer = alices.post("/conversations/export/", {})
+    assert (answer.status_code, answer.text) == (422, "Choose a conversation first.")

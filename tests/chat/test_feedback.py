@@ -1,0 +1,199 @@
+"""What a person thinks of a reply: whose it is, what is refused, and who is shown it."""
+
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatapp.chat.reading import html_of
+from chatapp.models import Conversation, Feedback, Fork, Message, Upstream, User
+from tests.page import Element, parse
+from tests.stored import answered, asked, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HTMX = {"HX-Request": "true"}
+MARKUP = "</textarea><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def reply(alice: User, connected: Upstream) -> Message:
+    return answered(started_by(alice), connected, "Why blue?")[1]
+
+
+def address(message: Message) -> str:
+    return f"/replies/{message.pk}/feedback/"
+
+
+def give(client: Client, reply: Message, rating: str, **note: str) -> Element:
+    """The thumbs as they are drawn then."""
+    answer = client.post(address(reply), {"rating": rating, **note}, headers=HTMX)
+    assert answer.status_code == 200, answer.content.decode()
+    return parse(answer.content.decode()).find("form")
+
+
+def drawn(conversation: Conversation) -> Element:
+    """Its thread, as its page has it."""
+    return parse(html_of(Conversation.objects.get(pk=conversation.pk).view()))
+
+
+def pressed(thumbs: Element) -> dict[str, str]:
+    """By their names, what each says of itself."""
+    buttons = [one.attributes for one in thumbs.find_all("button")]
+    return {one["aria-label"]: one["aria-pressed"] for one in buttons if "aria-pressed" in one}
+
+
+def is_open(thumbs: Element) -> bool:
+    return "open" in thumbs.find("details").attributes
+
+
+def test_a_thumb_is_kept_changed_and_taken_back(alices: Client, reply: Message) -> None:
+    thumbs = give(alices, reply, "up")
+    assert pressed(thumbs) == {"Good reply": "true", "Bad reply": "false"}
+    assert thumbs.find("details").text.strip().startswith("What was good?")
+    thumbs = give(alices, reply, "down")
+    assert pressed(thumbs) == {"Good reply": "false", "Bad reply": "true"}
+    assert thumbs.find("details").text.strip().startswith("What was wrong?")
+    assert Feedback.objects.get().rating == "down"
+    thumbs = give(alices, reply, "none", note="so what")
+    assert pressed(thumbs) == {"Good reply": "false", "Bad reply": "false"}
+    assert thumbs.find_all("details") == []
+    assert not Feedback.objects.exists()
+
+
+def test_what_a_thumb_sends_is_what_it_stands_for(alices: Client, reply: Message) -> None:
+    """So whoever presses it twice, or in two tabs, does it once."""
+    values = [one.attributes["value"] for one in give(alices, reply, "up").find_all("button")]
+    assert values == ["none", "down", "up"]  # the last one saves the note
+    assert pressed(give(alices, reply, "up"))["Good reply"] == "true"
+
+
+def test_the_note_is_offered_once_and_folded_when_it_is_saved(
+    alices: Client, reply: Message
+) -> None:
+    assert is_open(give(alices, reply, "up"))
+    assert not is_open(give(alices, reply, "up", note=" Short.\r\nTrue. "))
+    assert Feedback.objects.get().note == "Short.\nTrue."
+    other = give(alices, reply, "down")
+    assert is_open(other)
+    assert other.find("textarea").text == "Short.\nTrue."
+
+
+def test_a_reload_shows_it_and_a_fork_does_not(alice: User, alices: Client, reply: Message) -> None:
+    page = drawn(reply.conversation)
+    assert page.find_all("details", class_="note") == []
+    give(alices, reply, "up", note="Short.")
+    page = drawn(reply.conversation)
+    thumbs = page.find("form", class_="feedback")
+    assert pressed(thumbs)["Good reply"] == "true"
+    assert not is_open(thumbs)
+    assert thumbs.find("textarea").text == "Short."
+    fork = Fork(reply.pk).store(alice)
+    thumbs = drawn(fork).find("form", class_="feedback")
+    assert set(pressed(thumbs).values()) == {"false"}
+
+
+def test_markup_in_a_note_is_text(alices: Client, olives: Client, reply: Message) -> None:
+    give(alices, reply, "down")
+    anew = give(alices, reply, "down", note=MARKUP)
+    page = drawn(reply.conversation)
+    for place in (anew, page):
+        field = place.find("textarea", name="note")
+        assert field.text == MARKUP
+        assert "hx-ignore" in field.attributes
+        assert place.find_all("img", src="x") == []
+    review = f"/admin/chatapp/conversation/{reply.conversation_id}/change/"
+    shown = parse(olives.get(review).text)
+    note = shown.find("p", class_="review-note")
+    assert (note.text, note.attributes["dir"]) == (MARKUP, "auto")
+    assert "hx-ignore" in note.attributes
+    assert shown.find_all("img", src="x") == []
+
+
+def test_the_longest_note_is_kept_and_a_longer_one_refused(alices: Client, reply: Message) -> None:
+    longest = "\n".join(["x" * 499, "\N{PILE OF POO}" * 500])
+    give(alices, reply, "up", note=longest.replace("\n", "\r\n"))
+    answer = alices.post(address(reply), {"rating": "up", "note": "x" * 1001}, headers=HTMX)
+    assert (answer.status_code, answer.text) == (422, "A note has at most 1,000 characters.")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert Feedback.objects.get().note == longest
+
+
+@pytest.mark.parametrize("fields", [{}, {"rating": ""}, {"rating": "sideways"}, {"note": "x"}])
+def test_what_is_no_rating_is_refused(
+    alices: Client, reply: Message, fields: dict[str, str]
+) -> None:
+    answer = alices.post(address(reply), fields, headers=HTMX)
+    assert (answer.status_code, answer.text) == (422, "This page is out of date. Reload it.")
+    assert not Feedback.objects.exists()
+
+
+def test_only_a_reply_that_has_ended_is_rated(
+    alices: Client, reply: Message, connected: Upstream
+) -> None:
+    prompt, running = asked(reply.conversation, connected, "And at night?", reply)
+    reasons = {prompt: "Only replies are rated.", running: "Rate it once it has ended."}
+    for message, why in reasons.items():
+        for rating in ("up", "none"):
+            answer = alices.post(address(message), {"rating": rating}, headers=HTMX)
+            assert answer.status_code == 422
+            assert answer.text.endswith(why)
+    assert not Feedback.objects.exists()
+
+
+def test_it_is_the_owners_alone(
+    alices: Client, bobs: Client, olives: Client, reply: Message
+) -> None:
+    give(alices, reply, "up", note="Mine.")
+    for client in (bobs, olives):
+        assert client.post(address(reply), {"rating": "down"}, headers=HTMX).status_code == 404
+        assert client.post(address(reply), {"rating": "none"}, headers=HTMX).status_code == 404
+    assert alices.post(f"/replies/{uuid4()}/feedback/", {"rating": "up"}).status_code == 404
+    nobody = Client(headers={"host": "localhost"})
+    assert nobody.post(address(reply), {"rating": "up"}).status_code == 302
+    assert Feedback.objects.get().note == "Mine."
+
+
+@pytest.mark.parametrize("gone", ["deleted", "in the trash"])
+def test_what_is_gone_is_not_rated(alices: Client, reply: Message, gone: str) -> None:
+    if gone == "deleted":
+        Message.objects.filter(pk=reply.pk).update(deleted_at=timezone.now())
+    else:
+        Conversation.objects.filter(pk=reply.conversation_id).trash()
+    assert alices.post(address(reply), {"rating": "up"}, headers=HTMX).status_code == 404
+
+
+def test_who_posts_without_htmx_is_sent_to_the_conversation(alices: Client, reply: Message) -> None:
+    answer = alices.post(address(reply), {"rating": "up"})
+    assert (answer.status_code, answer.headers["location"]) == (
+        302,
+        reply.conversation.get_absolute_url(),
+    )
+
+
+def test_it_goes_with_the_message(alices: Client, reply: Message) -> None:
+    give(alices, reply, "up")
+    reply.conversation.erase()
+    assert not Feedback.objects.exists()
+
+
+def test_drawing_asks_for_none_of_it(alices: Client, reply: Message, connected: Upstream) -> None:
+    """It is read along with the messages; of one that was not read along nobody asks."""
+
+    def asked_for() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            drawn(reply.conversation)
+        return len(queries)
+
+    asked_for()  # what is remembered from then on
+    before = asked_for()
+    second = answered(reply.conversation, connected, "And at night?", reply)[1]
+    for one in (reply, second):
+        give(alices, one, "up", note="Yes.")
+    assert asked_for() == before
+    with CaptureQueriesContext(connection) as queries:
+        assert Message.objects.get(pk=reply.pk).known_feedback is None
+    assert len(queries) == 1

@@ -1,0 +1,170 @@
+"""The parts of a conversation that its page asks for, and what a tab is shown of a long one."""
+
+import re
+from uuid import UUID, uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
+from django.test import Client
+from django.utils import timezone
+
+from chatapp import frames
+from chatapp.chat import reading
+from chatapp.models import Conversation, Message, User
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LENGTH = 300
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return alice.conversations.create(title="A long one")
+
+
+@pytest.fixture
+def long(conversation: Conversation) -> list[UUID]:
+    ids = [uuid4() for _ in range(LENGTH)]
+    Message.objects.bulk_create(
+        Message(
+            id=pk,
+            conversation=conversation,
+            parent_id=ids[number - 1] if number else None,
+            role=("user", "assistant")[number % 2],
+            content=f"word{number}",
+            ending="complete" if number % 2 else "",
+        )
+        for number, pk in enumerate(ids)
+    )
+    return ids
+
+
+def numbers(html: str) -> list[int]:
+    return [int(number) for number in re.findall(r"word(\d+)", html)]
+
+
+async def get(client: Client, path: str) -> tuple[int, str]:
+    answer = await database_sync_to_async(client.get)(path)
+    return answer.status_code, answer.content.decode()
+
+
+async def test_pieces_of_a_thread_fit_together(
+    alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    path = conversation.get_absolute_url()
+    _, page = await get(alices, f"{path}?at={long[150]}")
+    assert f'data-at="{long[150]}"' in page
+    assert f'name="parent" value="{long[-1]}"' in page  # a prompt follows the thread's end
+    shown = numbers(page.partition('id="messages"')[2])
+    _, before = await get(alices, f"{path}earlier/?before={long[shown[0]]}")
+    _, after = await get(alices, f"{path}later/?after={long[shown[-1]]}")
+    assert [*numbers(before), *shown, *numbers(after)] == list(range(96, 206))
+    assert 'class="edge earlier"' in before
+    assert 'class="edge later"' in after
+    _, first = await get(alices, f"{path}earlier/?before={long[20]}")
+    assert (numbers(first), "edge" in first) == (list(range(20)), False)
+
+
+@pytest.mark.parametrize("query", ["", "?before=", "?before=7", f"?before={UUID(int=7)}"])
+async def test_a_message_that_is_not_here_has_none_before_it(
+    alices: Client, conversation: Conversation, long: list[UUID], query: str
+) -> None:
+    path = conversation.get_absolute_url()
+    assert (await get(alices, f"{path}earlier/{query}"))[0] == 404
+    assert (await get(alices, f"{path}later/{query.replace('before', 'after')}"))[0] == 404
+
+
+async def test_a_message_of_another_conversation_leads_nowhere(
+    alice: User, alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    other = await alice.conversations.acreate(title="Another")
+    path = other.get_absolute_url()
+    assert (await get(alices, f"{path}earlier/?before={long[50]}"))[0] == 404
+    status, page = await get(alices, f"{path}?at={long[50]}")
+    assert (status, numbers(page), "data-at" in page) == (200, [], False)
+
+
+async def test_what_is_in_the_trash_is_not_read(
+    alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    await Conversation.objects.aupdate(trashed_at=timezone.now())
+    path = conversation.get_absolute_url()
+    for address in ("", f"earlier/?before={long[9]}", f"later/?after={long[9]}", "outline/"):
+        assert (await get(alices, path + address))[0] == 404
+
+
+async def test_an_outline_has_pages(
+    alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    path = f"{conversation.get_absolute_url()}outline/"
+    for query, first, last in (("", 200, 298), ("?page=1", 0, 198), ("?page=99", 200, 298)):
+        status, page = await get(alices, path + query)
+        assert (status, numbers(page)) == (200, list(range(first, last + 1, 2)))
+    for query in ("?page=0", "?page=-1", "?page=two", f"?page={'9' * 400}"):
+        status, page = await get(alices, path + query)
+        assert (status, numbers(page)[0]) == (200, 200)
+    await Message.objects.filter(pk=long[298]).aupdate(content="<b>" + "x" * 100_000)
+    _, page = await get(alices, path)
+    assert "&lt;b&gt;" in page
+    assert "x" * 201 not in page
+
+
+async def test_a_tab_that_is_behind_is_sent_what_it_lacks(
+    alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    here = conversation.pk
+    async with Tab(alices, conversation=here, head=long[295], ending="complete") as behind:
+        frame = await behind.until("word299")
+    assert set(numbers(frame)) == {296, 297, 298, 299}
+    assert "innerHTML target:#messages" not in frame
+    async with Tab(alices, conversation=here, head=long[100]) as far_behind:
+        frame = await far_behind.until("word299")
+    assert set(numbers(frame)) == set(range(270, 300))
+    assert "innerHTML target:#messages" in frame
+
+
+async def test_a_tab_that_reads_an_earlier_part_is_left_there(
+    alices: Client, conversation: Conversation, long: list[UUID]
+) -> None:
+    async with Tab(alices, conversation=conversation.pk, head=long[100], later="on") as tab:
+        await tab.send(action="no such action")
+        await tab.until("out of date")
+        assert not numbers("".join(tab.frames))
+
+
+async def test_a_step_shows_another_branch_and_is_remembered(tab: Tab, alices: Client) -> None:
+    first = await tab.ask("Which?")
+    await tab.until_ended()
+    conversation = await Conversation.objects.aget()
+    await tab.send(action="retry", reply=str(first))
+    second = await tab.next_reply()
+    await tab.until_ended()
+    await conversation.arefresh_from_db()
+    assert conversation.active_leaf == second
+    await tab.send(action="step", conversation=str(conversation.pk), message=str(first))
+    frame = await tab.until("innerHTML target:#messages")
+    assert f"reply-{first}" in frame
+    assert f"reply-{second}" not in frame
+    await conversation.arefresh_from_db()
+    assert conversation.active_leaf == first
+    _, page = await get(alices, conversation.get_absolute_url())
+    assert f"reply-{first}" in page
+    await sync_to_async(Message.objects.filter(pk=second).update)(deleted_at=timezone.now())
+    for gone in (second, uuid4()):
+        await tab.send(action="step", conversation=str(conversation.pk), message=str(gone))
+        await tab.until("not here any more")
+
+
+def test_a_reply_that_was_saved_meanwhile_is_shown_as_it_was_saved(
+    conversation: Conversation, long: list[UUID]
+) -> None:
+    """A socket is told what its page shows, and brings no end that the page claims to have."""
+    ended = conversation.view()
+    assert ended.head
+    live = Message.objects.get(pk=ended.head.pk)
+    live.ending, live.content = "streaming", ""
+    page = reading.html_of(ended, [frames.ReplyView(live, [])])
+    assert 'data-ending="streaming"' not in page
+    assert numbers(page)[-1] == LENGTH - 1

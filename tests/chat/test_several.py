@@ -1,0 +1,206 @@
+"""Several models at once, as a tab's socket has them: each reply on its own, and all together."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.generation import Generation
+from chatapp.models import Message, Upstream
+from chatapp.worker import worker
+from tests.chat.browsing import shown_on
+from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.page import Page
+from tests.stored import saved
+from tests.tab import REPLY, Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HALF = (role(), delta("Half"), Stall())
+
+
+async def ask(tab: Tab, connected: Upstream, models: int = 3, **fields: object) -> list[UUID]:
+    """The replies that began, in the order in which they are shown."""
+    first, *others = (f"{connected.pk}/m{number}" for number in range(models))
+    await tab.send(action="prompt", message="Why?", model=first, others="\n".join(others), **fields)
+    return [UUID(pk) for pk in REPLY.findall(await tab.until('class="beside"'))]
+
+
+async def endings(replies: list[UUID]) -> list[str]:
+    return [(await saved(reply)).ending for reply in replies]
+
+
+async def until_half(tab: Tab, replies: list[UUID]) -> None:
+    """All of them have begun."""
+    while not all(f"ans{reply.hex[:8]}" in "".join(tab.frames) for reply in replies):
+        await tab.until("Half")
+
+
+async def half_asked(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream, models: int
+) -> list[UUID]:
+    """Replies of which half has come, and no more comes."""
+    for _ in range(models):
+        upstream.script(*HALF)
+    replies = await ask(tab, connected, models)
+    await until_half(tab, replies)
+    return replies
+
+
+async def test_each_model_answers_and_is_saved(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    replies = await ask(tab, connected, 4)
+    for _ in replies:
+        await tab.until_ended()
+    assert await endings(replies) == ["complete"] * 4
+    assert [(await saved(reply)).model for reply in replies] == ["m0", "m1", "m2", "m3"]
+    assert sorted(one.body["model"] for one in upstream.requests if one.body) == [
+        "m0", "m1", "m2", "m3",
+    ]  # fmt: skip
+
+
+async def test_the_mark_of_the_row_goes_with_the_last(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    replies = await half_asked(tab, connected, upstream, 2)
+    conversation = str((await saved(replies[0])).conversation_id)
+    for reply, is_last in zip(replies, (False, True), strict=True):
+        await tab.send(action="stop", conversation=conversation, reply=str(reply))
+        assert ("#running-" in await tab.until_ended()) == is_last
+
+
+async def test_stop_of_one_leaves_the_others(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    replies = await half_asked(tab, connected, upstream, 3)
+    conversation = str((await saved(replies[0])).conversation_id)
+    await tab.send(action="stop", conversation=conversation, reply=str(replies[1]))
+    assert f"reply-{replies[1]}" in await tab.until_ended()
+    assert await endings(replies) == ["streaming", "stopped", "streaming"]
+    await tab.send(action="stop", conversation=conversation)
+    for _ in range(2):
+        await tab.until_ended()
+    assert await endings(replies) == ["stopped"] * 3
+
+
+async def test_a_tab_that_closes_closes_all_their_upstreams(
+    tab: Tab, connected: Upstream, upstream: FakeUpstream
+) -> None:
+    replies = await half_asked(tab, connected, upstream, 2)
+    await tab.close()
+    await worker().until_saved()
+    assert await endings(replies) == ["abandoned"] * 2
+
+
+async def test_whoever_comes_back_gets_a_snapshot_of_each_and_what_follows(
+    tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, settings: Settings
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = 60.0
+    pause = Pause()
+    for _ in range(2):
+        upstream.script(role(), delta("Half"), pause, delta(" more"), finish(), done())
+    replies = await ask(tab, connected, 2)
+    await until_half(tab, replies)
+    message = await saved(replies[0])
+    await tab.close()
+    head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
+    async with Tab(alices, **head, ending="streaming streaming") as again:
+        snapshots = await again.until("Half")
+        assert all(f"#reply-{reply}" in snapshots for reply in replies)
+        pause.release()
+        for _ in replies:
+            await again.until_ended()
+    seen = "".join(again.frames)
+    assert seen.count("Half") == 2
+    assert not re.search(r'class="beside"', seen)
+
+
+async def test_what_one_is_written_while_another_is_drawn_is_not_missed(
+    tab: Tab,
+    alices: Client,
+    connected: Upstream,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pause = Pause()
+    for _ in range(2):
+        upstream.script(role(), delta("Half"), pause, delta(" more"), Stall())
+    replies = await ask(tab, connected, 2)
+    await until_half(tab, replies)
+    flush = Generation.flush
+
+    async def late(generation: Generation) -> None:
+        if generation.reply == replies[1]:
+            pause.release()
+            for _ in replies:
+                await tab.until("more")
+        await flush(generation)
+
+    monkeypatch.setattr(Generation, "flush", late)
+    message = await saved(replies[0])
+    head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
+    async with Tab(alices, **head, ending="streaming streaming") as again:
+        assert (await again.until(f"#reply-{replies[0]}")).count("Half more") == 2
+
+
+async def test_a_page_that_missed_an_ending_is_drawn_all_of_them(
+    tab: Tab, alices: Client, connected: Upstream
+) -> None:
+    replies = await ask(tab, connected, 2)
+    for _ in replies:
+        await tab.until_ended()
+    message = await saved(replies[0])
+    head: Any = {"conversation": message.conversation_id, "head": message.parent_id}
+    async with Tab(alices, **head, ending="complete streaming") as late:
+        frame = await late.until('class="beside"')
+    assert frame.count('data-ending="complete"') == 2
+    assert f"delete target:#beside-{message.parent_id}" in frame
+    async with Tab(alices, **head, ending="complete complete") as whole:
+        assert await whole.hears_nothing(0.1)
+
+
+@pytest.mark.parametrize(
+    ("others", "problem"),
+    [
+        ("\n".join(f"1/m{number}" for number in range(4)), "4 models at most"),
+        ("nonsense", "is not offered"),
+        ("999/m", "is not offered"),
+    ],
+)
+async def test_more_than_four_or_what_nobody_offers_is_refused(
+    tab: Tab, connected: Upstream, others: str, problem: str
+) -> None:
+    await tab.send(action="prompt", message="Why?", model=f"{connected.pk}/m", others=others)
+    await tab.until(problem)
+    assert not await Message.objects.aexists()
+
+
+async def test_a_model_that_is_named_twice_answers_once(tab: Tab, connected: Upstream) -> None:
+    model = f"{connected.pk}/m"
+    await tab.send(action="prompt", message="Why?", model=model, others=f"{model}\n{model}")
+    await tab.until_ended()
+    assert await Message.objects.acount() == 2
+
+
+async def test_a_page_shows_them_side_by_side_and_goes_on_with_one(
+    tab: Tab, alices: Client, connected: Upstream
+) -> None:
+    replies = await ask(tab, connected, 2)
+    for _ in replies:
+        await tab.until_ended()
+    conversation = (await saved(replies[0])).conversation_id
+    answer = await sync_to_async(alices.get)(f"/c/{conversation}/")
+    page = Page(answer.content.decode())
+    assert [one[0] for one in shown_on(page)][1:] == [str(reply) for reply in replies]
+    assert page.form()["parent"] == str(replies[0])
+    await tab.send(action="step", conversation=str(conversation), message=str(replies[1]))
+    frame = await tab.until("innerHTML target:#messages")
+    assert str(replies[1]) in frame
+    assert f"reply-{replies[0]}" not in frame
+    assert f'name="parent" value="{replies[1]}"' in frame
+    assert "2 / 2" in frame

@@ -1,0 +1,203 @@
+"""Temporary chats by their tabs: in no list, gone with the last tab, kept by a button."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+from pytest_django import Settings
+
+from chatapp.models import Conversation, Installation, Message, Process, Upstream, Usage, User
+from chatapp.models import temporary as rows
+from chatapp.worker import shut_down, temporaries, worker
+from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.tab import WAIT_SECONDS, Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+async def hasty(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, connected: Upstream
+) -> AsyncIterator[None]:
+    """A closed tab is waited for no longer than an eye blinks, and a lost one for long."""
+    monkeypatch.setattr(temporaries, "LEAST_SECONDS", 0.05)
+    settings.CHATAPP_CLOSE_GRACE, settings.CHATAPP_DROP_GRACE = 0.0, 30.0
+    yield
+    await shut_down(0)
+
+
+async def begun(tab: Tab, upstream: FakeUpstream) -> Conversation:
+    """One with its first reply."""
+    upstream.script(role(), delta("Scattering."), finish(), done())
+    await tab.ask(temporary="on")
+    await tab.until_ended()
+    await worker().until_saved()
+    return await Conversation.objects.aget()
+
+
+async def until_gone(conversation: UUID) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while await Conversation.objects.filter(pk=conversation).aexists():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert not await Message.objects.aexists()
+
+
+async def test_it_is_gone_with_its_tab_and_its_cost_is_not(
+    alices: Client, alice: User, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    await Installation(pk=1, title_upstream=connected, title_model="small").asave()
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        assert (conversation.title, conversation.is_temporary) == ("Temporary chat", True)
+        assert "#nav-" not in "".join(tab.frames)
+    await until_gone(conversation.pk)
+    booked = await Usage.objects.aget()
+    assert (booked.user_id, booked.kind) == (alice.pk, "reply")
+    assert len(upstream.chat_requests) == 1
+
+
+async def test_it_goes_while_its_reply_is_being_written(
+    alices: Client, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("Half of"), Stall())
+    async with Tab(alices) as tab:
+        await tab.ask(temporary="on")
+        await tab.until("Half of")
+        request = await upstream.until_requested()
+    assert (await request.until_closed()).was_streaming
+    await worker().until_saved()
+    await until_gone(
+        (await Conversation.objects.values_list("pk", flat=True).afirst()) or UUID(int=0)
+    )
+    assert await Usage.objects.acount() == 1
+
+
+async def test_another_tab_of_its_person_keeps_it(alices: Client, upstream: FakeUpstream) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        head = await conversation.messages.alast()
+        assert head
+        async with Tab(alices, conversation=conversation.pk, head=head.pk) as other:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while len(worker().temporaries.opened[conversation.pk]) < 2:  # noqa: ASYNC110 - nothing tells of it
+                    await asyncio.sleep(0.01)
+            await tab.close()
+            await asyncio.sleep(0.2)
+            assert await Conversation.objects.aexists()
+            await other.send(action="watch")  # it moves to another chat, and may come back
+            await asyncio.sleep(0.2)
+            assert await Conversation.objects.aexists()
+        await until_gone(conversation.pk)
+
+
+async def test_a_tab_that_was_lost_is_waited_for(alices: Client, upstream: FakeUpstream) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        await tab.close(1006)
+    await asyncio.sleep(0.2)
+    assert await Conversation.objects.filter(pk=conversation.pk).aexists()
+
+
+async def test_a_tab_in_another_process_keeps_it(alices: Client, upstream: FakeUpstream) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        there = await Process.objects.acreate(pid=1, place="there", is_alone=False)
+        await sync_to_async(rows.hold)(conversation.pk, there.pk)
+    await asyncio.sleep(0.2)
+    await worker().temporaries.until_done()
+    assert await Conversation.objects.filter(pk=conversation.pk).aexists()
+    assert await sync_to_async(rows.let_go)(conversation.pk, there.pk)
+
+
+async def test_a_page_that_is_being_loaded_keeps_it(
+    alices: Client, alice: User, upstream: FakeUpstream, connections_close: None
+) -> None:
+    """As a reload does, whose socket opens after the old one was closed and its grace is over."""
+    browser = AsyncClient(headers={"host": "localhost"})
+    await browser.aforce_login(alice)
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        await tab.close()
+        page = await browser.get(conversation.get_absolute_url())
+        assert "data-temporary" in page.content.decode()
+    await asyncio.sleep(0.2)
+    head = await conversation.messages.alast()
+    assert head
+    async with Tab(alices, conversation=conversation.pk, head=head.pk, ending=head.ending):
+        pass
+    await until_gone(conversation.pk)
+
+
+async def test_a_worker_that_stops_leaves_it_to_those_to_whom_its_tabs_go(
+    alices: Client, upstream: FakeUpstream
+) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        await shut_down(0)
+    assert await Conversation.objects.filter(pk=conversation.pk).aexists()
+
+
+async def test_what_a_dead_worker_left_is_swept_up_and_tabs_are_told(
+    alices: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Tab(alices) as tab, Tab(alices) as other:
+        conversation = await begun(tab, upstream)
+        monkeypatch.setattr(worker().temporaries, "opened", {})
+        await Conversation.objects.aupdate(updated_at="2026-01-01T00:00Z")
+        await worker().temporaries.sweep()
+        await until_gone(conversation.pk)
+        await tab.until("was deleted")
+        assert "was deleted" not in "".join(other.frames)
+
+
+# Lists
+
+
+async def test_it_is_in_no_list(
+    alices: Client, alice: User, olive: User, upstream: FakeUpstream, connections_close: None
+) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        for person, path in (
+            (alice, "/conversations/"),
+            (alice, "/"),
+            (olive, "/admin/chatapp/conversation/"),
+            (olive, "/admin/chatapp/conversation/?q=sky"),
+        ):
+            browser = AsyncClient(headers={"host": "localhost"})
+            await browser.aforce_login(person)
+            page = await browser.get(path)
+            assert page.status_code == 200, path
+            assert str(conversation.pk) not in page.content.decode(), path
+
+
+# Keeping
+
+
+def keeps(client: Client, conversation: UUID) -> int:
+    return client.post(f"/c/{conversation}/keep/", headers={"HX-Request": "true"}).status_code
+
+
+async def test_one_that_is_kept_stays_and_every_tab_is_told(
+    alices: Client, upstream: FakeUpstream
+) -> None:
+    async with Tab(alices) as tab:
+        conversation = await begun(tab, upstream)
+        assert await sync_to_async(keeps)(alices, conversation.pk) == 204
+        frame = await tab.until("#title[data-conversation=")
+        assert "Why is the sky blue?" in frame
+        assert "data-temporary" not in frame
+    await asyncio.sleep(0.2)
+    await worker().temporaries.until_done()
+    kept = await Conversation.objects.aget()
+    assert (kept.title, kept.is_temporary) == ("Why is the sky blue?", False)
+
+
+def test_bob_keeps_nothing_of_alices(alice: User, bobs: Client) -> None:
+    hers = alice.conversations.create(title="Temporary chat", is_temporary=True)
+    assert keeps(bobs, hers.pk) == 404
+    hers.refresh_from_db()
+    assert hers.is_temporary

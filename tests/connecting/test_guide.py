@@ -1,0 +1,175 @@
+"""The guide to an upstream: from its address to whom it answers, and nobody before that."""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Group
+from django.test import AsyncClient, Client
+
+from chatapp.models import AccessRule, AuditEvent, Upstream, User
+from tests.conftest import signed_in
+from tests.fake_upstream import FakeUpstream
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKUP = '<img src=x onerror="alert(1)">'
+SECRET = "sk-very-secret"
+
+
+@pytest.fixture
+def olives(olives: Client, generations_end: None, connections_close: None) -> AsyncClient:
+    """Her browser, on the test's loop."""
+    client = AsyncClient(headers={"host": "localhost"})
+    client.cookies = olives.cookies
+    return client
+
+
+async def connect(client: AsyncClient, base_url: str, **fields: str) -> str:
+    """The path of the second step."""
+    form = {"name": "Team", "base_url": base_url, "new_api_key": SECRET, **fields}
+    location = (await client.post("/upstreams/new/", form)).headers["location"]
+    assert location.startswith("/upstreams/")
+    return location
+
+
+def ticked(page: str) -> dict[str, bool]:
+    boxes = parse(page).find_all("input[name=models]")
+    return {str(one.attributes["value"]): "checked" in one.attributes for one in boxes}
+
+
+async def event(action: str) -> dict[str, Any]:
+    found = await AuditEvent.objects.select_related("detail").filter(action=action).afirst()
+    assert found
+    said: dict[str, Any] = found.detail.said
+    return said
+
+
+async def test_an_upstream_answers_after_the_last_step(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    await sync_to_async(Upstream.connect_environment)("Demo", "http://127.0.0.1:9/v1", "")
+    upstream.models = ["one", "two", MARKUP, "a = b"]
+    path = await connect(olives, upstream.base_url)
+    made = await Upstream.objects.aget(name="Team")
+    assert (made.enabled, made.api_key) == (False, SECRET)
+    page = (await olives.get(path)).content.decode()
+    assert "lists 4 models" in page
+    assert ticked(page) == {"one": False, "two": False}  # the others can't be named
+    assert SECRET not in page
+    chosen = {"which": "some", "models": ["two"], "to": "everybody"}
+    assert (await olives.post(path, chosen)).headers["location"] == "/people/groups/"
+    await made.arefresh_from_db()
+    assert (made.enabled, made.offered_models) == (True, "two")
+    assert not (await Upstream.objects.aget(name="Demo")).enabled
+    assert ticked((await olives.get(path)).content.decode()) == {"two": True, "one": False}
+    assert (await event("upstream.added"))["after"] == {
+        "name": "Team",
+        "base_url": upstream.base_url,
+        "new_api_key": "changed",
+    }
+    details = [one.detail.said async for one in AuditEvent.objects.select_related("detail")]
+    assert SECRET not in str(details)
+
+
+async def test_it_is_for_groups_before_it_answers(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    writers = await Group.objects.acreate(name="Writers")
+    path = await connect(olives, upstream.base_url)
+    refused = (
+        await olives.post(path, {"which": "some", "to": "groups", "groups": [writers.pk]})
+    ).content.decode()
+    assert "Choose one at least" in refused
+    assert not await AccessRule.objects.aexists()
+    await olives.post(path, {"which": "all", "to": "groups", "groups": [writers.pk]})
+    rule = await AccessRule.objects.select_related("upstream").aget()
+    made = await Upstream.objects.aget(name="Team")
+    assert (rule.upstream, [one async for one in rule.groups.all()]) == (made, [writers])
+    assert (made.enabled, made.offered_models) == (True, "")
+    assert (await event("access.changed"))["after"] == ["Writers"]
+
+
+async def test_models_that_were_given_names_keep_them(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.models = ["one", "two"]
+    path = await connect(olives, upstream.base_url)
+    await Upstream.objects.filter(name="Team").aupdate(offered_models="one = The quick one\ngone")
+    assert ticked((await olives.get(path)).content.decode()) == {
+        "one": True,
+        "gone": True,
+        "two": False,
+    }
+    await olives.post(path, {"which": "some", "models": ["one", "two"], "to": "everybody"})
+    assert (await Upstream.objects.aget(name="Team")).offered_models == "one = The quick one\ntwo"
+
+
+async def test_what_lists_nothing_is_told_and_its_models_are_named(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    upstream.fail_models(401, {"error": {"message": f"No <b>{SECRET}</b>"}})
+    path = await connect(olives, upstream.base_url)
+    page = (await olives.get(path)).content.decode()
+    assert "did not list its models" in page
+    assert SECRET not in page
+    assert "<b>" not in page
+    assert (
+        "This field is required" in (await olives.post(path, {"to": "everybody"})).content.decode()
+    )
+    wrong = (await olives.post(path, {"to": "everybody", "names": "a b = c"})).content.decode()
+    assert "is no model with its name" in wrong
+    await olives.post(path, {"to": "everybody", "names": "one = First\ntwo"})
+    assert list((await Upstream.objects.aget(name="Team")).named_models) == ["one", "two"]
+
+
+async def test_a_test_asks_it_and_says_what_it_does(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    path = await connect(olives, upstream.base_url)
+    page = (await olives.post(f"{path}test/")).content.decode()
+    assert "It can serve the app." in page
+    assert "First token" in page
+    assert upstream.requests
+    assert not (await Upstream.objects.aget(name="Team")).enabled
+
+
+async def test_nobody_sends_the_key_to_another_address(
+    olives: AsyncClient, upstream: FakeUpstream
+) -> None:
+    path = await connect(olives, upstream.base_url)
+    there = f"{path}address/"
+    moved = {"name": MARKUP, "base_url": "http://elsewhere/v1"}
+    refused = (await olives.post(there, moved)).content.decode()
+    assert "Enter a key again" in refused
+    assert "<img" not in refused
+    assert (await Upstream.objects.aget(name="Team")).base_url == upstream.base_url
+    assert (await olives.post(there, {**moved, "new_api_key": "sk-2"})).headers["location"] == path
+    assert "<img" not in (await olives.get(path)).content.decode()
+    assert (await Upstream.objects.aget(name=MARKUP)).api_key == "sk-2"
+
+
+@pytest.mark.parametrize("path", ["new/", "{}/", "{}/address/", "{}/test/"])
+def test_each_step_asks_for_the_password_first(olive: User, path: str) -> None:
+    made = Upstream.objects.create(name="Team", base_url="http://127.0.0.1:9/v1", enabled=False)
+    form = {"name": "Mine", "base_url": "http://elsewhere/v1", "to": "everybody", "names": "one"}
+    answer = signed_in(olive).post(f"/upstreams/{path.format(made.pk)}", form)
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/")
+    [left] = Upstream.objects.values_list("name", "enabled")
+    assert left == ("Team", False)
+
+
+async def test_the_environments_stays_where_it_is(olives: AsyncClient) -> None:
+    await sync_to_async(Upstream.connect_environment)("Default", "http://127.0.0.1:9/v1", "sk-1")
+    own = await Upstream.objects.aget()
+    assert (await olives.get(f"/upstreams/{own.pk}/address/")).status_code == 404
+    assert "/address/" not in (await olives.get(f"/upstreams/{own.pk}/")).content.decode()
+
+
+async def test_it_begins_in_the_chat_and_in_the_list(olives: AsyncClient) -> None:
+    assert parse((await olives.get("/")).content.decode()).find_all(
+        ".first-steps a[href='/upstreams/new/']"
+    )
+    listed = parse((await olives.get("/admin/chatapp/upstream/")).content.decode())
+    assert listed.find_all(".object-tools a[href='/upstreams/new/']")

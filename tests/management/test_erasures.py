@@ -1,0 +1,112 @@
+"""Who was erased is gone from the files, and stays so where a backup of before is restored."""
+
+import json
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from tests.live import Site, run
+from tests.management.archives import restore
+
+CANARY = "qzkcanary"
+WRITE = f"""
+import django, uuid
+django.setup()
+from datetime import timedelta
+from django.db import transaction
+from django.utils import timezone
+from chatapp.models import *
+from chatapp.journal import Journal
+from chatapp.models import audit
+from chatapp.models.rounds import Round
+carol = User.objects.create_user("carol-{CANARY}", email="{CANARY}@x.test", last_name="{CANARY}")
+dave = User.objects.create_user("dave")
+olive = User.objects.get(username="olive")
+upstream = Upstream.objects.create(name="Kept", base_url="http://127.0.0.1:9/v1")
+for person, word in ((carol, "{CANARY}"), (dave, "sparrow")):
+    project = Project.objects.create(user=person, name=word + "one", instructions=word + "two")
+    chat = Conversation(user=person, title=word + "three", project=project)
+    prompt, reply = chat.ask(uuid.uuid4(), word + "four", None, upstream, "m", uuid.uuid4())
+    said = dict(content=word + "five", reasoning=word + "six", ending="complete")
+    Message.objects.filter(pk=reply.pk).update(**said)
+    journal = Journal(uuid.uuid4())  # of a process that dies with this one
+    journal.open(reply.pk).end_round(Round(content=word + "eight"))
+    image = b"GIF89a" + word.encode()
+    ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
+    Device.objects.create(user=person, session_key=word, agent=word)
+    LegalHold.begin(person, None, word + "seven", olive).end(olive)
+    with transaction.atomic():
+        audit.record("person.changed", actor=person, about=person, detail={{"before": word}})
+        audit.record("person.changed", actor=olive, about=person, detail={{"before": word}})
+soon = timezone.now() + timedelta(days=1)
+Invitation.objects.create(token_hash="x", address="{CANARY}@x.test", expires_at=soon)
+for _ in reindex():
+    pass
+"""
+ERASE = f"""
+import django
+django.setup()
+from chatapp.accounts.erasing import erase
+from chatapp.models import User
+[report] = erase([User.objects.get(username="carol-{CANARY}")])
+print(report.left, report.gone.split()[0])
+"""
+COUNT = """
+import django
+django.setup()
+from chatapp.models import Conversation, User, audit
+audit.verify()
+print(*User.objects.filter(username__regex="^(carol|dave)").values_list("username", flat=True))
+print(Conversation.objects.count())
+"""
+
+
+def files_with(environment: dict[str, str], word: str) -> list[str]:
+    every = Path(environment["DATA_DIR"]).rglob("*")
+    return [one.name for one in every if one.is_file() and word.encode() in one.read_bytes()]
+
+
+@pytest.fixture
+def written(site: Site) -> dict[str, str]:
+    environment = site.server().environment
+    run(environment, "-c", WRITE)
+    return environment
+
+
+def test_no_file_of_the_data_directory_has_a_word_of_theirs(written: dict[str, str]) -> None:
+    is_sqlite = "DATABASE_URL" not in written
+    assert len(files_with(written, CANARY)) >= 1 + is_sqlite  # the journal, and the database
+    assert run(written, "-c", ERASE).stdout.startswith("{} ")
+    assert files_with(written, CANARY) == []
+    assert bool(files_with(written, "sparrow")) == is_sqlite  # whose journal is completed, too
+    assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}
+
+
+def test_who_was_erased_since_the_backup_is_erased_again(
+    written: dict[str, str], empty: dict[str, str], tmp_path: Path
+) -> None:
+    archive = tmp_path / "before.zip"
+    run(written, "manage.py", "backup", str(archive))
+    run(written, "-c", ERASE)
+    copy(Path(written["DATA_DIR"], "erasures.jsonl"), empty["DATA_DIR"])
+    done = restore(empty, archive)
+    assert done.returncode == 0, done.stderr
+    assert "erased since, now erased again: 1." in done.stdout
+    assert run(empty, "-c", COUNT).stdout.split() == ["dave", "1"]
+    assert files_with(empty, CANARY) == []
+    lines = Path(empty["DATA_DIR"], "erasures.jsonl").read_text().splitlines()
+    assert len(lines) == 1
+
+
+def test_a_backup_of_after_brings_its_erasures_along(
+    written: dict[str, str], empty: dict[str, str], tmp_path: Path
+) -> None:
+    run(written, "-c", ERASE)
+    archive = tmp_path / "after.zip"
+    run(written, "manage.py", "backup", str(archive))
+    done = restore(empty, archive)
+    assert done.returncode == 0, done.stderr
+    assert "There is no erasures.jsonl in DATA_DIR" in done.stderr
+    [line] = Path(empty["DATA_DIR"], "erasures.jsonl").read_text().splitlines()
+    assert set(json.loads(line)) == {"at", "person", "joined"}

@@ -1,0 +1,402 @@
+"""The audit log: its chain, what shows of whoever tampers with it, and what may be taken out."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.db.transaction import TransactionManagementError
+from django.utils import timezone
+from pytest_django import Settings
+
+from chatapp.models import AuditDetail, AuditEvent, AuditHead, Conversation, Upstream, User, audit
+from chatapp.models.audit import keys, verifying
+from tests.clock import HOUR, Step
+from tests.tampering import tampered
+
+LATER = timedelta(days=1)
+
+
+@pytest.fixture
+def dora(db: None) -> User:
+    """An administrator."""
+    return User.objects.create_user("dora", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def five(dora: User, carol: User) -> list[AuditEvent]:
+    """A log of five events."""
+    with transaction.atomic():
+        return [
+            audit.record("person.signed_in", actor=dora, about=dora, detail={"ip": "10.0.0.1"}),
+            audit.record("person.changed", actor=dora, about=carol, detail={"before": {"a": 1}}),
+            audit.record("backup.made", actor=None),
+            audit.record("role.changed", actor=dora, about=carol, detail={"after": {"a": 2}}),
+            audit.record("person.signed_out", actor=dora, about=dora),
+        ]
+
+
+def broken() -> str:
+    """How the log is broken."""
+    with pytest.raises(audit.Broken) as found:
+        audit.verify()
+    return str(found.value)
+
+
+# What is recorded
+
+
+def test_an_event_has_ids_alone_and_its_detail_the_names(
+    five: list[AuditEvent], dora: User, carol: User
+) -> None:
+    event = AuditEvent.objects.get(sequence=2)
+    assert (event.action, event.actor, event.target_type, event.target, event.person) == (
+        "person.changed",
+        dora.pk,
+        "user",
+        str(carol.pk),
+        carol.pk,
+    )
+    assert event.detail.said == {"actor": "dora", "about": "carol", "before": {"a": 1}}
+
+
+def test_what_people_have_written_is_named_nowhere(dora: User, conversation: Conversation) -> None:
+    with transaction.atomic():
+        event = audit.record("conversation.opened", actor=dora, about=conversation)
+    assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
+    assert event.detail.said == {"actor": "dora"}
+
+
+def test_what_is_no_action_of_the_log_is_not_recorded(dora: User) -> None:
+    with pytest.raises(ValueError, match="no action"):
+        audit.record("person.teleported", actor=dora)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_outside_of_a_transaction_nothing_is_recorded() -> None:
+    with pytest.raises(TransactionManagementError):
+        audit.record("backup.made", actor=None)
+    assert not AuditEvent.objects.exists()
+
+
+def test_what_is_undone_was_not_recorded(five: list[AuditEvent], dora: User) -> None:
+    with transaction.atomic():
+        audit.record("person.changed", actor=dora)
+        transaction.set_rollback(True)
+    assert audit.verify().events == 5
+
+
+@pytest.mark.parametrize(
+    "text", ["\0", "\ud800 alone", "x" * 10_000_000, "<script>alert(1)</script>", "\u202e" * 5000]
+)
+def test_whatever_a_stranger_types_is_kept_within_bounds(dora: User, text: str) -> None:
+    detail: dict[str, object] = {"login": text, text[:9]: [text] * 3, "deep": {"er": {text: text}}}
+    with transaction.atomic():
+        audit.record("person.sign_in_failed", actor=None, detail=detail)
+    stored = AuditDetail.objects.get()
+    assert len(stored.content) < 150_000
+    assert "\0" not in json.dumps(stored.said, ensure_ascii=False).encode().decode()
+    assert audit.verify().events == 1
+
+
+def test_a_deep_or_a_wide_detail_is_cut(dora: User) -> None:
+    deep: object = "end"
+    for _ in range(50):
+        deep = {"in": deep}
+    with transaction.atomic():
+        audit.record("person.changed", actor=dora, detail={"deep": deep, "wide": range(10**5)})
+    assert len(AuditDetail.objects.get().content) < 10_000
+
+
+# The chain
+
+
+def test_a_log_that_nobody_touched_holds(five: list[AuditEvent]) -> None:
+    verdict = audit.verify()
+    assert (verdict.events, verdict.erased, verdict.old_keys) == (5, 0, 0)
+    assert (verdict.first, verdict.last) == (five[0], five[-1])
+    assert verdict.head == audit.head_now() == (5, five[-1].link)
+
+
+def test_an_empty_log_holds(db: None) -> None:
+    assert audit.verify().events == 0
+    assert audit.head_now().sequence == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2", "Event 2 was changed"),
+        ("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence = 1", "Event 1 was"),
+        ("UPDATE chatapp_auditevent SET action = 'x' WHERE sequence = 5", "Event 5 was changed"),
+        ("UPDATE chatapp_auditevent SET target = '9' WHERE sequence = 4", "Event 4 was changed"),
+        ("UPDATE chatapp_auditevent SET person = NULL WHERE sequence = 4", "Event 4 was changed"),
+        ("UPDATE chatapp_auditevent SET detail_hash = '' WHERE sequence = 1", "Event 1 was"),
+        ("UPDATE chatapp_auditevent SET key = 'other' WHERE sequence = 2", "Event 3 does not"),
+        ("UPDATE chatapp_auditevent SET key = 'other' WHERE sequence = 5", "The log's head says"),
+        ("DELETE FROM chatapp_auditevent WHERE sequence = 3", "After event 2"),
+        ("DELETE FROM chatapp_auditevent WHERE sequence = 1", "begins with event 2"),
+        ("DELETE FROM chatapp_auditevent WHERE sequence = 5", "event 5 is the last one"),
+        ("DELETE FROM chatapp_auditevent", "event 5 is the last one"),
+        ("DELETE FROM chatapp_audithead", "head is missing"),
+        ("UPDATE chatapp_audithead SET sequence = 4", "head was changed"),
+        ("UPDATE chatapp_audithead SET pruned_to = 2", "head was changed"),
+        ("UPDATE chatapp_auditdetail SET content = '{}' WHERE event_id = 2", "detail of event 2"),
+        ("UPDATE chatapp_auditdetail SET salt = 'ab' WHERE event_id = 4", "detail of event 4"),
+        (
+            "UPDATE chatapp_auditdetail SET content = '', salt = '' WHERE event_id = 4",
+            "nobody was erased",
+        ),
+        ("DELETE FROM chatapp_auditdetail WHERE event_id = 2", "detail of event 2 is missing"),
+        (
+            "UPDATE chatapp_auditdetail SET event_id = 7 - event_id WHERE event_id IN (3, 4)",
+            "detail of event 3 was changed",
+        ),
+    ],
+)
+def test_whoever_tampers_is_found_out(five: list[AuditEvent], statement: str, told: str) -> None:
+    tampered(statement)
+    assert told in broken()
+
+
+def test_swapped_events_are_found_out(five: list[AuditEvent]) -> None:
+    for old, now in ((2, 99), (4, 2), (99, 4)):
+        tampered("UPDATE chatapp_auditevent SET sequence = %s WHERE sequence = %s", now, old)
+        tampered("UPDATE chatapp_auditdetail SET event_id = %s WHERE event_id = %s", now, old)
+    assert "Event 2" in broken()
+
+
+def test_a_link_that_is_changed_along_with_its_event_is_found_out(five: list[AuditEvent]) -> None:
+    tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
+    link = AuditEvent.objects.get(sequence=2).link
+    tampered("UPDATE chatapp_auditevent SET previous = %s WHERE sequence = 3", link)
+    assert "Event 2 was changed" in broken()
+
+
+def test_a_tail_that_was_cut_along_with_the_head_shows_where_the_head_of_then_is_known(
+    dora: User, five: list[AuditEvent]
+) -> None:
+    earlier = AuditHead.objects.get()
+    with transaction.atomic():
+        audit.record("role.changed", actor=dora)
+    known = audit.head_now()
+    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 6")
+    tampered("DELETE FROM chatapp_auditdetail WHERE event_id = 6")
+    earlier.save()
+    assert audit.verify().events == 5  # nothing that is left tells of it
+    with pytest.raises(audit.Broken, match="its end was cut off"):
+        audit.verify([known])
+    with transaction.atomic():
+        audit.record("person.signed_out", actor=dora)
+    with pytest.raises(audit.Broken, match="Event 6 is another"):
+        audit.verify([known])
+
+
+def test_a_head_of_before_is_found_in_the_log(five: list[AuditEvent]) -> None:
+    verdict = audit.verify([audit.Head(3, five[2].link), audit.Head(0, "0" * 64)])
+    assert verdict.events == 5
+
+
+def test_a_head_that_was_taken_away_leaves_an_event(dora: User, five: list[AuditEvent]) -> None:
+    tampered("DELETE FROM chatapp_audithead")
+    with transaction.atomic():
+        audit.record("person.signed_out", actor=dora)
+    assert audit.verify().events == 7
+    resumed = AuditEvent.objects.get(sequence=6)
+    assert (resumed.action, resumed.target) == ("log.resumed", "5")
+
+
+# Keys
+
+
+def test_the_key_is_not_the_secret_and_differs_with_it(settings: Settings) -> None:
+    first = keys.signing()
+    settings.SECRET_KEY += "!"
+    assert keys.signing() != first
+    assert settings.SECRET_KEY.encode() not in first.secret
+
+
+def test_after_a_rotation_old_events_are_checked_with_the_old_key_and_then_without_it(
+    five: list[AuditEvent], dora: User, settings: Settings
+) -> None:
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "a new one, which is as long as it should be"
+    assert audit.verify().old_keys == 0
+    with transaction.atomic():
+        audit.record("secrets.rotated", actor=None)
+    settings.SECRET_KEY_FALLBACKS = []
+    verdict = audit.verify()
+    assert (verdict.events, verdict.old_keys) == (6, 5)
+    tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
+    assert "Event 3 does not follow" in broken()
+
+
+def test_events_that_only_an_unknown_key_has_signed_are_not_believed(
+    five: list[AuditEvent], settings: Settings
+) -> None:
+    settings.SECRET_KEY = "another one, which is as long as it should be"
+    assert "not known" in broken()
+
+
+# Erasing
+
+
+def test_an_erased_detail_says_nothing_and_the_chain_holds(
+    five: list[AuditEvent], dora: User, carol: User
+) -> None:
+    with transaction.atomic():
+        audit.forget(carol.pk, dora)
+    assert audit.verify().erased == 2
+    left = AuditDetail.objects.get(pk=2)
+    assert left.is_erased
+    assert left.said == {}
+    assert "carol" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+    erased = AuditEvent.objects.get(sequence=6)
+    assert (erased.action, erased.actor, erased.person) == ("person.erased", dora.pk, carol.pk)
+
+
+def test_who_erases_themselves_is_named_nowhere(five: list[AuditEvent], dora: User) -> None:
+    with transaction.atomic():
+        audit.forget(dora.pk, dora)
+    assert "dora" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert audit.verify().events == 6
+
+
+def test_an_erasure_while_the_log_is_read_breaks_nothing(
+    five: list[AuditEvent], dora: User, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = verifying.events_between
+
+    def erased_meanwhile(after: int, last: int) -> object:
+        with transaction.atomic():
+            audit.forget(carol.pk, dora)
+        return events(after, last)
+
+    monkeypatch.setattr(verifying, "events_between", erased_meanwhile)
+    assert audit.verify().erased == 2
+
+
+# Pruning
+
+
+def test_what_is_pruned_leaves_an_event_from_which_the_chain_goes_on(
+    dora: User, five: list[AuditEvent], clock: Step
+) -> None:
+    tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence <= 3")
+    pruned = audit.prune(timezone.now() - LATER)
+    assert (pruned.events, pruned.to) == (3, 3)
+    verdict = audit.verify()
+    assert (verdict.events, verdict.first and verdict.first.sequence) == (3, 4)
+    last = AuditEvent.objects.get(sequence=6)
+    assert (last.action, last.target) == ("log.pruned", "3")
+    assert not AuditDetail.objects.filter(event_id__lte=3).exists()
+
+
+def test_all_may_be_pruned_again_and_again(dora: User, five: list[AuditEvent]) -> None:
+    assert audit.prune(timezone.now() + LATER).to == 5
+    assert audit.verify().events == 1
+    assert audit.prune(timezone.now() + LATER).to == 6
+    assert audit.verify().events == 1
+    assert audit.prune(timezone.now() - LATER).events == 0
+    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 7")
+    broken()
+
+
+def test_what_follows_an_event_of_today_is_kept_though_its_clock_was_behind(
+    five: list[AuditEvent],
+) -> None:
+    tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence IN (1, 3)")
+    assert audit.prune(timezone.now() - LATER).to == 1
+
+
+def test_a_beginning_that_is_cut_off_and_not_pruned_shows(five: list[AuditEvent]) -> None:
+    audit.prune(timezone.now() - LATER)
+    tampered("DELETE FROM chatapp_auditevent WHERE sequence = 1")
+    assert "begins with event 2" in broken()
+
+
+def test_an_empty_log_has_nothing_to_prune(db: None) -> None:
+    assert audit.prune(timezone.now()).events == 0
+
+
+# The database refuses
+
+
+def assert_refused(statement: str) -> None:
+    """Of a log that has five events."""
+    with (
+        pytest.raises(DatabaseError, match="only grows"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement)
+    assert audit.verify().events == 5
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2",
+        "DELETE FROM chatapp_auditevent WHERE sequence = 2",
+        "DELETE FROM chatapp_auditevent",
+        "UPDATE chatapp_auditdetail SET content = '{}' WHERE event_id = 2",
+        "UPDATE chatapp_auditdetail SET content = '', salt = '', event_id = 9 WHERE event_id = 2",
+        "DELETE FROM chatapp_auditdetail WHERE event_id = 2",
+    ],
+)
+def test_the_database_refuses_to_change_the_log(five: list[AuditEvent], statement: str) -> None:
+    assert_refused(statement)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no TRUNCATE")
+@pytest.mark.parametrize("table", ["chatapp_auditevent", "chatapp_auditdetail"])
+def test_postgresql_refuses_to_empty_the_log(five: list[AuditEvent], table: str) -> None:
+    assert_refused(f"TRUNCATE {table} CASCADE")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no REPLACE")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "REPLACE INTO chatapp_auditevent SELECT * FROM chatapp_auditevent",
+        "REPLACE INTO chatapp_auditdetail SELECT * FROM chatapp_auditdetail",
+    ],
+)
+def test_sqlite_refuses_to_replace_an_event(five: list[AuditEvent], statement: str) -> None:
+    assert_refused(statement)
+
+
+# Several at once
+
+Work = Callable[[int], None]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_of_several_at_once_are_one_chain(gateway: Upstream) -> None:
+    begin = Barrier(4)
+
+    def append_some(number: int) -> None:
+        begin.wait()
+        try:
+            for turn in range(10):
+                with transaction.atomic():
+                    Upstream.objects.create(name=f"{number} {turn}", base_url="http://gw/v1")
+                    audit.record("upstream.added", actor=None, detail={"turn": turn})
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(append_some, range(4)))
+    assert audit.verify().events == 40
+
+
+def test_a_clock_that_steps_back_breaks_nothing(
+    five: list[AuditEvent], dora: User, clock: Step
+) -> None:
+    clock(-HOUR)
+    with transaction.atomic():
+        audit.record("person.signed_out", actor=dora)
+    assert audit.verify().events == 6

@@ -1,0 +1,98 @@
+"""A prompt that is changed stays, and what was asked instead stands beside it."""
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatapp.models import (
+    Conversation,
+    Deletion,
+    Edit,
+    Message,
+    ModelChoice,
+    Refused,
+    Retry,
+    Upstream,
+    User,
+)
+from tests.stored import MODEL, answered, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+HERE = UUID(int=1)
+
+
+@pytest.fixture
+def turns(conversation: Conversation, gateway: Upstream) -> list[Message]:
+    prompt, reply = answered(conversation, gateway, "Why?")
+    return [prompt, reply, *answered(conversation, gateway, "And then?", reply)]
+
+
+@pytest.fixture
+def edit(gateway: Upstream, turns: list[Message]) -> Edit:
+    """Of the second prompt."""
+    model = ModelChoice(gateway.pk, MODEL)
+    return Edit("And now?", model, id=uuid4(), edited=turns[2].pk)
+
+
+def test_an_edit_is_a_sibling_and_overwrites_nothing(
+    carol: User, conversation: Conversation, turns: list[Message], edit: Edit
+) -> None:
+    turn = edit.store(carol, HERE)
+    assert [message["content"] for message in turn.history] == ["Why?", "To Why?", "And now?"]
+    end(turn.reply, reply_of("Nothing"))
+    conversation.refresh_from_db()
+    assert [one.content for one in conversation.view().thread[2:]] == ["And now?", "Nothing"]
+    assert conversation.view().thread[2].siblings == [turns[2], turn.prompt]
+    before = [one.content for one in conversation.view(turns[2].pk).thread]
+    assert before == ["Why?", "To Why?", "And then?", "To And then?"]
+
+
+def test_the_first_prompt_can_be_changed(
+    carol: User, conversation: Conversation, turns: list[Message], edit: Edit
+) -> None:
+    turn = replace(edit, edited=turns[0].pk).store(carol, HERE)
+    assert (turn.prompt.parent, turn.conversation) == (None, conversation)
+    assert [message["content"] for message in turn.history] == ["And now?"]
+    conversation.refresh_from_db()
+    assert conversation.view().thread[0].siblings == [turns[0], turn.prompt]
+
+
+def test_an_edit_that_is_sent_again_is_stored_once(carol: User, edit: Edit) -> None:
+    edit.store(carol, HERE)
+    assert edit.store(carol, HERE).is_repeated
+    assert Message.objects.count() == 6
+
+
+def test_replies_and_deleted_prompts_and_those_of_others_can_not_be_changed(
+    carol: User, turns: list[Message], edit: Edit
+) -> None:
+    mallory = User.objects.create_user("mallory")
+    with pytest.raises(Refused, match="not here"):
+        edit.store(mallory, HERE)
+    with pytest.raises(Refused, match="Only what you typed"):
+        replace(edit, edited=turns[1].pk).store(carol, HERE)
+    Deletion(turns[2].pk).store(carol)
+    with pytest.raises(Refused, match="not here"):
+        edit.store(carol, HERE)
+
+
+def test_a_prompt_that_was_deleted_and_is_sent_again_is_stored_anew(
+    carol: User, edit: Edit, turns: list[Message]
+) -> None:
+    first = edit.store(carol, HERE)
+    end(first.reply, reply_of("Nothing"))
+    Deletion(first.prompt.pk).store(carol)
+    again = edit.store(carol, HERE)
+    assert not again.is_repeated
+    assert again.prompt.pk != first.prompt.pk
+
+
+def test_a_prompt_whose_reply_was_deleted_can_be_answered(
+    carol: User, conversation: Conversation, turns: list[Message], edit: Edit
+) -> None:
+    Deletion(turns[3].pk).store(carol)
+    turn = Retry(turns[2].pk, edit.model).store(carol, HERE)
+    assert [message["content"] for message in turn.history] == ["Why?", "To Why?", "And then?"]
+    assert turn.reply.siblings == [turn.reply]

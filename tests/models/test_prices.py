@@ -1,0 +1,181 @@
+"""What replies cost in money: by which price, and no token twice."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chatapp.models import Conversation, Price, Upstream, Usage
+from chatapp.models.prices import DOLLAR, MOST, MOST_COST
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.model_list import ListedModel
+from chatapp.upstream.wire.model_prices import ListedPrice
+from tests.stored import MODEL, asked, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+CENT = DOLLAR // 100
+YESTERDAY = timezone.now() - timedelta(days=1)
+
+
+def price(gateway: Upstream, source: str = "administrator", **figures: Any) -> Price:
+    """From yesterday on."""
+    given = {"holds_from": YESTERDAY, "model": MODEL} | figures
+    return Price.objects.create(upstream=gateway, source=source, **given)
+
+
+def booked(
+    conversation: Conversation,
+    gateway: Upstream,
+    tokens: TokenUsage | None = None,
+    provenance: Usage.Provenance = Usage.Provenance.REPORTED,
+) -> Usage:
+    """A reply of a million tokens in and two million out, or of these."""
+    tokens = tokens or TokenUsage(1_000_000, 2_000_000, 3_000_000)
+    _, reply = asked(conversation, gateway, "Why?")
+    end(reply, reply_of("So."), usage=Usage.counted(provenance, tokens))
+    return Usage.objects.get(pk=reply.pk)
+
+
+@pytest.mark.parametrize(
+    ("figures", "tokens", "cost"),
+    [
+        ({}, TokenUsage(1000, 500, 1500), 20_000),
+        ({}, TokenUsage(1000, 500, 1500, cached_tokens=400, reasoning_tokens=300), 20_000),
+        ({"cached": 1 * DOLLAR}, TokenUsage(1000, 500, 1500, cached_tokens=400), 16_400),
+        ({"cached": 0}, TokenUsage(1000, 0, 1000, cached_tokens=1000), 0),
+        ({"cache_write": 12 * DOLLAR}, TokenUsage(1000, 0, 1000, cache_write_tokens=100), 10_200),
+        ({"reasoning": 40 * DOLLAR}, TokenUsage(0, 500, 500, reasoning_tokens=100), 12_000),
+        # What an upstream counts wrongly is paid for no more than once.
+        ({"cached": 1 * DOLLAR}, TokenUsage(10, 0, 10, cached_tokens=99, cache_write_tokens=9), 10),
+        ({}, TokenUsage(0, 5, 5, reasoning_tokens=99), 100),
+        ({}, TokenUsage(0, 0, 0), 0),
+    ],
+)
+def test_cached_and_reasoning_tokens_are_parts_and_never_paid_twice(
+    gateway: Upstream, figures: dict[str, int], tokens: TokenUsage, cost: int
+) -> None:
+    given: dict[str, Any] = {"input": 10 * DOLLAR, "output": 20 * DOLLAR} | figures
+    assert price(gateway, **given).cost(tokens) == cost * (DOLLAR // 10**6)
+
+
+def test_what_is_less_than_a_nano_dollar_is_rounded(gateway: Upstream) -> None:
+    cheap = price(gateway, input=37_500_000, output=0)  # 37.5 nano-dollars a token
+    assert [cheap.cost(TokenUsage(count, 0, count)) for count in (1, 2, 3)] == [38, 75, 113]
+    assert cheap.at_most(1, 0) == 38
+
+
+def test_no_cost_is_more_than_a_database_adds_up(gateway: Upstream) -> None:
+    dear = price(gateway, input=MOST, output=MOST)
+    assert dear.cost(TokenUsage(10**12, 10**12, 2 * 10**12)) == MOST_COST
+    assert dear.at_most(10**12, 10**12) == MOST_COST
+
+
+def test_a_reply_is_booked_with_its_price(conversation: Conversation, gateway: Upstream) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    usage = booked(conversation, gateway)
+    assert usage.cost == 50 * CENT
+    assert usage.price
+    assert usage.price["input"] == 10 * CENT
+    assert usage.price["source"] == "administrator"
+
+
+def test_an_estimate_costs_and_stays_one(conversation: Conversation, gateway: Upstream) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    usage = booked(conversation, gateway, provenance=Usage.Provenance.ESTIMATED)
+    assert (usage.cost, usage.provenance) == (50 * CENT, "estimated")
+
+
+def test_a_model_without_a_price_counts_tokens_alone(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, model="another", input=1, output=1)
+    price(gateway, input=1)  # and nothing is known of what it writes
+    usage = booked(conversation, gateway)
+    assert (usage.cost, usage.price, usage.total_tokens) == (None, None, 3_000_000)
+
+
+def test_unknown_usage_costs_nobody_knows_what(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, input=CENT, output=CENT)
+    _, reply = asked(conversation, gateway, "Why?")
+    end(reply, reply_of("So."))
+    assert Usage.objects.get().cost is None
+
+
+def test_another_price_does_not_rewrite_the_past(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    before = booked(conversation, gateway)
+    price(gateway, input=DOLLAR, output=DOLLAR, holds_from=timezone.now())
+    assert booked(conversation, gateway).cost == 3 * DOLLAR
+    Price.objects.all().delete()
+    before.refresh_from_db()
+    assert before.cost == 50 * CENT
+
+
+def test_a_reply_costs_what_held_when_it_was_asked_for(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    _, reply = asked(conversation, gateway, "Why?")
+    price(gateway, input=DOLLAR, output=DOLLAR, holds_from=timezone.now())
+    tokens = TokenUsage(1_000_000, 0, 1_000_000)
+    for _ in range(2):  # and again where its process was taken for dead
+        end(reply, reply_of("So."), usage=Usage.counted(Usage.Provenance.REPORTED, tokens))
+        assert Usage.objects.get().cost == 10 * CENT
+
+
+def test_the_gateway_is_believed_first_and_the_library_last(gateway: Upstream) -> None:
+    def holding() -> int | None:
+        found = Price.holding(gateway.pk, MODEL)
+        return found.input if found else None
+
+    assert holding() is None
+    price(gateway, "genai-prices", input=3, output=3)
+    assert holding() == 3
+    price(gateway, "administrator", input=2, output=2)
+    assert holding() == 2
+    price(gateway, "gateway", input=1, output=1)
+    assert holding() == 1
+    price(gateway, "gateway", holds_from=timezone.now())  # its list says none any more
+    assert holding() == 2
+    price(gateway, "administrator", input=9, output=9, holds_from=datetime(2100, 1, 1, tzinfo=UTC))
+    assert holding() == 2
+
+
+def test_a_context_is_known_beside_a_price(gateway: Upstream) -> None:
+    price(gateway, "administrator", input=1, output=1)
+    assert Price.context_of(gateway.pk, MODEL) is None
+    price(gateway, "gateway", context_tokens=8192)
+    assert Price.context_of(gateway.pk, MODEL) == 8192
+    found = Price.holding(gateway.pk, MODEL)
+    assert found
+    assert found.source == "administrator"
+
+
+LISTED = ListedPrice(input=3, output=5, cached=1)
+
+
+def kept() -> list[tuple[str, int | None, int | None]]:
+    rows = Price.objects.order_by("pk")
+    return [(one.model, one.input, one.context_tokens) for one in rows]
+
+
+def test_what_a_list_says_is_kept_once_until_it_says_something_else(gateway: Upstream) -> None:
+    listed = [ListedModel("a", context_tokens=8192, price=LISTED), ListedModel("b")]
+    assert Price.hear(gateway.pk, listed) == 1
+    assert Price.hear(gateway.pk, listed) == 0
+    assert kept() == [("a", 3, 8192)]
+    dearer = replace(LISTED, input=4)
+    assert Price.hear(gateway.pk, [ListedModel("a", price=dearer)]) == 1
+    assert Price.hear(gateway.pk, [ListedModel("b", price=LISTED)]) == 2  # "a" is gone
+    assert kept() == [("a", 3, 8192), ("a", 4, None), ("a", None, None), ("b", 3, None)]
+    assert Price.holding(gateway.pk, "a") is None
+    found = Price.holding(gateway.pk, "b")
+    assert found
+    assert (found.source, found.cached) == ("gateway", 1)

@@ -1,0 +1,190 @@
+"""Several models at once: one prompt, a reply in each slot, and the one that is chosen."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_django import Settings
+
+from chatapp.models import (
+    Conversation,
+    Edit,
+    Message,
+    ModelChoice,
+    Prompt,
+    Refused,
+    Retry,
+    StillStreaming,
+    Turn,
+    Upstream,
+    User,
+)
+from tests.stored import MODEL, answered, asked, end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+HERE = UUID(int=1)  # the worker that streams
+MODELS = (MODEL, "second", "third", "fourth")
+
+
+@pytest.fixture
+def prompt(gateway: Upstream) -> Prompt:
+    first, *others = (ModelChoice(gateway.pk, name) for name in MODELS)
+    return Prompt("Why is the sky blue?", first, id=uuid4(), others=others)
+
+
+@pytest.fixture
+def turn(carol: User, prompt: Prompt) -> Turn:
+    return prompt.store(carol, HERE)
+
+
+def end_all(turn: Turn) -> None:
+    for number, reply in enumerate(turn.replies):
+        end(reply, reply_of(f"Answer {number}"))
+
+
+def conversation_of(turn: Turn) -> Conversation:
+    return Conversation.objects.get(pk=turn.conversation.pk)
+
+
+def follow_up(turn: Turn, parent: Message) -> Prompt:
+    assert parent.upstream_id
+    model = ModelChoice(parent.upstream_id, parent.model)
+    return Prompt("And at night?", model, turn.conversation.pk, parent.pk, uuid4())
+
+
+def test_one_prompt_has_a_reply_of_each_model_in_its_slot(turn: Turn) -> None:
+    assert [(one.model, one.slot) for one in turn.replies] == [*zip(MODELS, range(4), strict=True)]
+    assert all(one.is_streaming and one.parent == turn.prompt for one in turn.replies)
+    assert Message.objects.count() == 5
+    assert [one.reply for one in turn.others] == turn.replies[1:]
+    assert {one.prompt for one in turn.others} == {turn.prompt}
+
+
+def test_nothing_is_asked_while_one_of_them_streams(
+    carol: User, turn: Turn, prompt: Prompt
+) -> None:
+    for reply in turn.replies[:3]:
+        end(reply, reply_of("So."))
+    for more in (follow_up(turn, turn.reply), Retry(turn.reply.pk, prompt.model)):
+        with pytest.raises(StillStreaming):
+            more.store(carol, HERE)
+    end(turn.replies[3], reply_of("So."))
+    assert follow_up(turn, turn.reply).store(carol, HERE).prompt.parent == turn.reply
+
+
+def test_a_slot_streams_once(turn: Turn) -> None:
+    slots = Message.objects.streaming().values_list("slot", flat=True)
+    assert sorted(slots) == [0, 1, 2, 3]
+    end_all(turn)
+    conversation = conversation_of(turn)
+    asked(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
+    with pytest.raises(StillStreaming):
+        asked(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
+
+
+def test_they_count_each_for_the_person(carol: User, prompt: Prompt, settings: Settings) -> None:
+    settings.CHATAPP_REPLIES_PER_PERSON = 3
+    with pytest.raises(Refused, match="3 replies"):
+        prompt.store(carol, HERE)
+    settings.CHATAPP_REPLIES_PER_PERSON = 4
+    prompt.store(carol, HERE)
+
+
+def test_a_prompt_that_is_sent_again_is_asked_of_nobody(
+    carol: User, turn: Turn, prompt: Prompt
+) -> None:
+    assert prompt.store(carol, HERE).is_repeated
+    assert Message.objects.count() == 5
+
+
+def test_they_are_shown_side_by_side_from_the_first_word_on(turn: Turn) -> None:
+    for _ in range(2):
+        view = conversation_of(turn).view()
+        assert (view.thread, view.beside) == ([turn.prompt], turn.replies)
+        assert (view.head, view.leaf, view.end) == (turn.prompt, turn.prompt.pk, turn.reply)
+        end_all(turn)
+
+
+def test_the_one_that_is_gone_on_with_is_shown_alone(turn: Turn) -> None:
+    end_all(turn)
+    chosen = turn.replies[2]
+    conversation_of(turn).read(chosen.pk)
+    view = conversation_of(turn).view()
+    assert (view.thread, view.beside, view.leaf) == ([turn.prompt, chosen], [], chosen.pk)
+    assert view.thread[1].siblings == turn.replies
+
+
+def test_one_that_was_chosen_early_waits_for_the_others(turn: Turn) -> None:
+    end(turn.reply, reply_of("So."))
+    conversation_of(turn).read(turn.reply.pk)
+    view = conversation_of(turn).view()
+    assert (view.thread, view.beside) == ([turn.prompt, turn.replies[1]], [])
+
+
+def test_what_follows_the_first_leads_through_it_alone(carol: User, turn: Turn) -> None:
+    end_all(turn)
+    following = follow_up(turn, turn.reply).store(carol, HERE)
+    view = conversation_of(turn).view()
+    assert view.thread == [turn.prompt, turn.reply, following.prompt, following.reply]
+    assert not view.beside
+
+
+def test_a_retry_stands_alone_beside_them(carol: User, turn: Turn, prompt: Prompt) -> None:
+    end_all(turn)
+    once_more = Retry(turn.replies[1].pk, prompt.model).store(carol, HERE)
+    assert conversation_of(turn).view().thread == [turn.prompt, once_more.reply]
+    end(once_more.reply, reply_of("Again."))
+    assert once_more.reply.siblings == [*turn.replies, once_more.reply]
+
+
+def test_an_edit_may_be_asked_of_several(carol: User, prompt: Prompt, gateway: Upstream) -> None:
+    conversation = carol.conversations.create(title="Sky")
+    first, _ = answered(conversation, gateway, "Why?")
+    edit = Edit("Why not?", prompt.model, id=uuid4(), others=prompt.others, edited=first.pk)
+    turn = edit.store(carol, HERE)
+    assert len(conversation_of(turn).view().beside) == 4
+    end_all(turn)
+    other = conversation_of(turn)
+    other.read(first.pk)
+    assert not other.view().beside
+    other.read(turn.prompt.pk)
+    assert conversation_of(turn).view().beside == turn.replies
+
+
+def test_those_that_are_left_stay_side_by_side(turn: Turn) -> None:
+    end_all(turn)
+    Message.objects.filter(pk=turn.reply.pk).update(deleted_at="2026-01-01T00:00Z")
+    conversation = conversation_of(turn)
+    conversation.go_on_from(turn.prompt.pk)
+    assert conversation.view().beside == turn.replies[1:]
+    left = [one.pk for one in turn.replies[1:3]]
+    Message.objects.filter(pk__in=left).update(deleted_at="2026-01-01T00:00Z")
+    conversation.go_on_from(turn.prompt.pk)
+    view = conversation.view()
+    assert (view.thread, view.beside) == ([turn.prompt, turn.replies[3]], [])
+    assert view.leaf == turn.replies[3].pk
+
+
+def test_a_page_lacks_them_until_it_knows_the_ending_of_each(turn: Turn) -> None:
+    end(turn.reply, reply_of("So."))
+    view = conversation_of(turn).view()
+    known = "complete streaming streaming streaming"
+    assert view.ending == known
+    assert conversation_of(turn).standing(turn.prompt.pk).is_known(turn.prompt.pk, known)
+    assert view.since(turn.prompt.pk, known).shown == []
+    for other in ("", "complete", "complete complete streaming streaming"):
+        assert not view.is_known(turn.prompt.pk, other)
+        lacking = view.since(turn.prompt.pk, other)
+        assert (lacking.thread, lacking.beside) == ([turn.prompt], turn.replies)
+
+
+def test_a_new_chat_begins_with_the_first_of_them(carol: User, turn: Turn) -> None:
+    used = Conversation.model_used_last_by(carol)
+    assert used
+    assert used.name == MODEL
+
+
+def test_what_is_sent_is_one_branch(turn: Turn) -> None:
+    end_all(turn)
+    said = conversation_of(turn).said(turn.reply.pk)
+    assert [one.pk for one in said] == [turn.prompt.pk, turn.reply.pk]

@@ -1,0 +1,336 @@
+"""Who comes in: by a link that somebody was given, by an address that may, and by nothing else."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core import mail
+from django.core.cache import cache
+from django.db import connections
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from chatapp.accounts.erasing import erase
+from chatapp.models import Installation, Invitation, User
+from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+def stranger() -> Client:
+    return Client(headers={"host": "localhost"})
+
+
+def invite(client: Client, **fields: Any) -> str:
+    """The path of a new link, as the page shows it."""
+    answer = client.post("/people/invitations/", {"days": 7, "uses": 1, **fields})
+    [field] = parse(answer.text).find_all("#link")
+    return str(field.attributes["value"]).removeprefix("http://localhost")
+
+
+def fields(username: str, email: str = "") -> dict[str, str]:
+    return {"username": username, "email": email, "password1": PASSWORD, "password2": PASSWORD}
+
+
+def sent_path() -> str:
+    found = re.search(r"http://localhost(\S+)", str(mail.outbox[-1].body))
+    assert found
+    return found[1]
+
+
+@pytest.fixture
+def mails(settings: Settings) -> None:
+    cache.clear()
+    settings.EMAIL_URL = "smtp://mail.example.org"
+
+
+def test_who_is_invited_makes_an_account(olives: Client) -> None:
+    writers = Group.objects.create(name="Writers")
+    path = invite(olives, group=writers.pk)
+    carol = stranger()
+    assert "Choose a name and a password" in carol.get(path).text
+    assert carol.post(path, fields("carol")).headers["location"] == "/"
+    person = User.objects.get(username="carol")
+    assert (person.administers, person.reviews, person.is_staff) == (False, False, False)
+    assert list(person.groups.all()) == [writers]
+    assert carol.get("/help/").status_code == 200
+    refused = stranger().post(path, fields("dave"))
+    assert refused.status_code == 410
+    assert "was used already" in refused.text
+    assert not User.objects.filter(username="dave").exists()
+
+
+def test_the_link_itself_is_kept_nowhere(olives: Client) -> None:
+    token = invite(olives).split("/")[2]
+    assert token not in str(list(Invitation.objects.values()))
+    assert token not in olives.get("/people/invitations/").text
+
+
+def test_an_invitation_gives_its_role(olives: Client) -> None:
+    path = invite(olives, administers="on")
+    page = stranger()
+    assert "This account will be an administrator." in page.get(path).text
+    page.post(path, fields("carol"))
+    carol = User.objects.get(username="carol")
+    assert (carol.administers, carol.reviews) == (True, False)
+
+
+def test_who_may_give_the_role_no_more_invites_nobody_to_it(olives: Client, olive: User) -> None:
+    path = invite(olives, administers="on")
+    plain = invite(olives)
+    User.objects.filter(pk=olive.pk).update(is_superuser=False)
+    refused = stranger().post(path, fields("carol"))
+    assert (refused.status_code, User.objects.count()) == (410, 1)
+    assert "may not give its role any more" in refused.text
+    stranger().post(plain, fields("carol"))
+    assert not User.objects.get(username="carol").administers
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"expires_at": timezone.now() - timedelta(seconds=1)}, "has expired"),
+        ({"revoked_at": timezone.now()}, "was taken back"),
+        ({"used": 1}, "was used already"),
+        ({"token_hash": "another"}, "is no invitation of this server"),
+    ],
+)
+def test_a_link_that_is_over_says_why(olives: Client, changed: dict[str, Any], told: str) -> None:
+    path = invite(olives)
+    Invitation.objects.update(**changed)
+    for answer in (stranger().get(path), stranger().post(path, fields("carol"))):
+        assert (answer.status_code, told in answer.text) == (410, True)
+    assert User.objects.count() == 1
+
+
+def test_an_invitation_is_taken_back(olives: Client) -> None:
+    path = invite(olives)
+    invitation = Invitation.objects.get()
+    olives.post(f"/people/invitations/{invitation.pk}/revoke/")
+    assert stranger().get(path).status_code == 410
+    assert "taken back" in olives.get("/people/invitations/").text
+
+
+def test_where_nobody_may_join_no_link_lets_in(olives: Client) -> None:
+    path = invite(olives)
+    olives.post("/people/access/", {"signup": "closed", "signup_domains": ""})
+    assert stranger().post(path, fields("carol")).status_code == 410
+    assert User.objects.count() == 1
+
+
+def test_of_many_at_once_one_gets_the_last_use(olives: Client) -> None:
+    path = invite(olives, uses=2)
+    together = Barrier(5)
+
+    def accept(number: int) -> int:
+        client = stranger()
+        together.wait(20)
+        try:
+            return client.post(path, fields(f"carol{number}")).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(5) as pool:
+        answers = sorted(pool.map(accept, range(5)))
+    assert answers == [302, 302, 410, 410, 410]
+    assert User.objects.filter(username__startswith="carol").count() == 2
+    assert Invitation.objects.get().used == 2
+
+
+def test_a_name_or_a_password_that_is_no_good_costs_no_use(olives: Client, alice: User) -> None:
+    path = invite(olives)
+    form = fields("carol")
+    for wrong in (
+        fields("Alice"),
+        fields("no name"),
+        fields("nul\0"),
+        fields(MARKUP),
+        form | {"password1": "short", "password2": "short"},
+        form | {"password2": "another"},
+        fields("carol", "no address"),
+    ):
+        answer = stranger().post(path, wrong)
+        assert answer.status_code in (200, 400)
+        assert "<img" not in answer.text
+    assert Invitation.objects.get().used == 0
+    assert stranger().post(path, form).status_code == 302
+
+
+def test_who_is_signed_in_uses_up_nothing(olives: Client, alices: Client) -> None:
+    path = invite(olives)
+    for answer in (alices.get(path), alices.post(path, fields("carol"))):
+        assert "You are signed in as alice" in answer.text
+    assert Invitation.objects.get().used == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"days": 0},
+        {"days": 366},
+        {"uses": 0},
+        {"uses": 10**9},
+        {"address": "nobody"},
+        {"address": "carol@example.org", "uses": 2},
+        {"administers": "on", "uses": 2},
+        {"group": 99},
+    ],
+)
+def test_what_is_no_invitation_makes_none(olives: Client, wrong: dict[str, Any]) -> None:
+    answer = olives.post("/people/invitations/", {"days": 7, "uses": 1, **wrong})
+    assert 'role="alert"' in answer.text
+    assert not Invitation.objects.exists()
+
+
+def test_members_and_reviewers_invite_nobody(alice: User, olive: User) -> None:
+    rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
+    for person in (alice, rita):
+        client = confirmed(signed_in(person))
+        answer = client.post("/people/invitations/", {"days": 7, "uses": 1, "administers": "on"})
+        assert answer.status_code == 403
+    assert not Invitation.objects.exists()
+
+
+# Mail
+
+
+def test_an_invitation_is_mailed_and_its_address_is_the_account_s(
+    olives: Client, mails: None
+) -> None:
+    form = {"days": 7, "uses": 1, "address": "carol@example.org"}
+    answer = olives.post("/people/invitations/", form, follow=True)
+    assert "on its way to carol@example.org" in answer.text
+    assert mail.outbox[0].to == ["carol@example.org"]
+    stranger().post(sent_path(), fields("carol", "mallory@example.org"))
+    assert User.objects.get(username="carol").email == "carol@example.org"
+
+
+def test_a_mail_that_can_not_be_sent_leaves_the_link_to_copy(
+    olives: Client, mails: None, settings: Settings
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    assert stranger().get(invite(olives, address="carol@example.org")).status_code == 200
+
+
+def test_an_address_that_somebody_typed_is_confirmed_first(olives: Client, mails: None) -> None:
+    path = invite(olives)
+    carols = stranger()
+    carols.post(path, fields("carol", "carol@example.org"))
+    carol = User.objects.get(username="carol")
+    assert carol.email == ""
+    link = sent_path()
+    assert mail.outbox[0].to == ["carol@example.org"]
+    stranger().get(link)  # what looks at links in mails changes nothing
+    carol.refresh_from_db()
+    assert carol.email == ""
+    stranger().post(link)
+    carol.refresh_from_db()
+    assert carol.email == "carol@example.org"
+    assert stranger().post(link).status_code == 410
+    assert stranger().post("/accounts/address/guessed/").status_code == 410
+
+
+def test_who_has_an_address_of_a_domain_is_sent_a_link(olives: Client, mails: None) -> None:
+    olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
+    visitor = stranger()
+    assert "Create one by your e-mail address" in visitor.get("/accounts/login/").text
+    wrong = visitor.post("/accounts/signup/", {"email": "eve@example.com"})
+    assert "other domains alone" in wrong.text
+    assert not mail.outbox
+    answer = visitor.post("/accounts/signup/", {"email": "carol@Example.org"})
+    assert "Look into your mail" in answer.text
+    visitor.post(sent_path(), fields("carol"))
+    carol = User.objects.get(username="carol")
+    assert (carol.email, carol.is_staff) == ("carol@example.org", False)
+    again = stranger().post("/accounts/signup/", {"email": "carol@example.org"})
+    assert again.text.count("Look into your mail") == answer.text.count("Look into your mail")
+    assert mail.outbox[-1].subject == "A new password"
+
+
+def test_who_is_deactivated_is_sent_nothing(olives: Client, mails: None, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org", is_active=False)
+    olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
+    answer = stranger().post("/accounts/signup/", {"email": "Alice@example.org"})
+    assert "Look into your mail" in answer.text
+    assert not mail.outbox
+    assert not Invitation.objects.exists()
+
+
+def test_an_address_that_has_an_account_makes_no_second(olives: Client, alice: User) -> None:
+    """Neither of the two could sign in by it, and who was deactivated would be back."""
+    path = invite(olives, address="alice@example.org")
+    User.objects.filter(pk=alice.pk).update(email="Alice@example.org", is_active=False)
+    for answer in (stranger().get(path), stranger().post(path, fields("alice2"))):
+        assert answer.status_code == 410
+        assert "An account has this invitation" in answer.text
+    assert not User.objects.filter(username="alice2").exists()
+    User.objects.filter(pk=alice.pk).delete()
+    assert stranger().post(path, fields("alice2")).status_code == 302
+
+
+def test_nobody_takes_somebodys_address_as_a_name(olives: Client) -> None:
+    answer = stranger().post(invite(olives), fields("alice@example.org"))
+    assert "A name has no @ in it" in answer.text
+
+
+def test_the_links_of_who_was_deactivated_or_erased_are_over(olives: Client, olive: User) -> None:
+    ada = User.objects.create_superuser("ada", password=PASSWORD)
+    paths = [invite(confirmed(signed_in(ada)), uses=9) for _ in range(2)]
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert stranger().post(paths[0], fields("again")).status_code == 410
+    User.objects.filter(pk=ada.pk).update(is_active=True)
+    assert stranger().post(paths[0], fields("again")).status_code == 302
+    erase([ada], olive)
+    assert stranger().post(paths[1], fields("once-more")).status_code == 410
+
+
+def test_nobody_is_sent_mail_without_end(olives: Client, mails: None, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    for path in ("/accounts/password/reset/", "/accounts/signup/"):
+        olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
+        mail.outbox.clear()
+        answers = [stranger().post(path, {"email": "alice@example.org"}) for _ in range(5)]
+        assert [one.status_code for one in answers] == [200, 200, 200, 429, 429]
+        assert len(mail.outbox) == 3
+
+
+def test_a_forgotten_password_is_set_anew_by_mail(mails: None, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    known, unknown = (
+        stranger().post("/accounts/password/reset/", {"email": email}).text
+        for email in ("alice@example.org", "nobody@example.org")
+    )
+    assert known.replace("alice", "x") == unknown.replace("nobody", "x")
+    assert len(mail.outbox) == 1
+    new = {"new_password1": "four wild geese at dawn", "new_password2": "four wild geese at dawn"}
+    assert stranger().post(sent_path(), new).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"signup": "domains", "signup_domains": ""},
+        {"signup": "domains", "signup_domains": "no domain"},
+        {"signup": "domains", "signup_domains": "a@b.c"},
+        {"signup": "everybody", "signup_domains": ""},
+    ],
+)
+def test_domains_are_named_as_domains(olives: Client, mails: None, form: dict[str, str]) -> None:
+    assert 'role="alert"' in olives.post("/people/access/", form).text
+    assert Installation.this().signup == Installation.SignUp.INVITED
+
+
+def test_without_mail_nobody_joins_by_an_address(olives: Client) -> None:
+    form = {"signup": "domains", "signup_domains": "example.org"}
+    assert "This needs mail" in olives.post("/people/access/", form).text
+    Installation.objects.update_or_create(pk=1, defaults=form)
+    assert "Sign-up is closed" in stranger().post("/accounts/signup/", {"email": "a@b.c"}).text

@@ -1,0 +1,137 @@
+"""Groups: who is in them, what was given to them, and what that changes in the chat."""
+
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.models import AccessRule, Message, ToolServer, Upstream, User
+from tests.conftest import signed_in
+from tests.fake_upstream import FakeUpstream
+from tests.page import parse
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def writers(alice: User) -> Group:
+    """Alice's, and not Bob's."""
+    group = Group.objects.create(name="Writers")
+    group.user_set.add(alice)
+    return group
+
+
+@pytest.fixture
+def gateway(transactional_db: None) -> Upstream:
+    return Upstream.objects.create(
+        name="Gateway", base_url="http://127.0.0.1:9/v1", offered_models="large\nsmall"
+    )
+
+
+def offered(client: Client, path: str = "/models/") -> list[str]:
+    options = parse(client.get(path).text).find_all("select[name=model] option")
+    values = [str(one.attributes["value"]) for one in options]
+    return [value.partition("/")[2] for value in values if value]
+
+
+def give(client: Client, path: str, *groups: Group, to: str = "groups") -> None:
+    form: dict[str, Any] = {"to": to, "groups": [one.pk for one in groups]}
+    assert client.post(path, form).status_code == 302
+
+
+def test_a_group_is_made_filled_renamed_and_deleted(olives: Client, alice: User) -> None:
+    olives.post("/people/groups/", {"name": "Writers"})
+    group = Group.objects.get()
+    path = f"/people/groups/{group.pk}/"
+    assert "Nobody here has this name" in olives.post(f"{path}member/", {"login": "x"}).text
+    olives.post(f"{path}member/", {"login": "ALICE"})
+    assert list(group.user_set.all()) == [alice]
+    assert "alice" in olives.get(path).text
+    assert "already" in olives.post("/people/groups/", {"name": "Writers"}).text
+    olives.post(path, {"name": MARKUP})
+    for page in (path, "/people/groups/", f"{path}delete/", f"/people/{alice.pk}/"):
+        assert "<img" not in olives.get(page).text
+    olives.post(f"{path}member/", {"remove": "9" * 30})
+    olives.post(f"{path}member/", {"remove": alice.pk})
+    assert not group.user_set.exists()
+    olives.post(f"{path}delete/")
+    assert not Group.objects.exists()
+
+
+def test_what_is_given_is_shown_and_taken_back(
+    olives: Client, writers: Group, gateway: Upstream
+) -> None:
+    server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:9/", enabled=False)
+    whole = f"/people/given/upstream/{gateway.pk}/"
+    tools = f"/people/given/tools/{server.pk}/"
+    give(olives, f"{whole}?model=large", writers)
+    give(olives, tools)
+    page = parse(olives.get("/people/groups/").text)
+    rows = ["".join(row.text.split()) for row in page.find_all("section tbody tr")]
+    assert rows == [
+        "GatewayUpstreamEverybody",
+        "largeModelofGatewayWriters",
+        "wikiToolserverNobody",
+    ]
+    assert "large" in olives.get(f"/people/groups/{writers.pk}/").text
+    assert "large" in olives.get(whole).text
+    give(olives, tools, to="everybody")
+    assert not AccessRule.objects.exclude(tool_server=None).exists()
+    for wrong in ("given/rooms/1/", "given/upstream/99/", f"given/upstream/{gateway.pk}/?model="):
+        path = f"/people/{wrong}" + "x" * 201 * wrong.endswith("=")
+        assert olives.get(path).status_code == 404, path
+    nul = olives.post(f"{whole}?model=a%00b", {"to": "groups"})
+    assert nul.status_code == 404
+    assert 'role="alert"' in olives.post(whole, {"to": "x"}).text
+
+
+def test_people_are_offered_what_is_theirs(
+    olives: Client, alices: Client, bobs: Client, writers: Group, gateway: Upstream
+) -> None:
+    give(olives, f"/people/given/upstream/{gateway.pk}/?model=large", writers)
+    assert offered(alices) == ["large", "small"]
+    assert offered(bobs) == offered(bobs, "/") == ["small"]
+    give(olives, f"/people/given/upstream/{gateway.pk}/?model=small", writers)
+    assert offered(bobs) == offered(bobs, "/") == []
+    give(olives, f"/people/given/upstream/{gateway.pk}/", writers)
+    assert "Gateway" not in bobs.get("/models/").text
+
+
+def test_the_model_used_last_falls_back_to_one_that_is_theirs(
+    olives: Client, alices: Client, alice: User, writers: Group, gateway: Upstream
+) -> None:
+    project = alice.projects.create(name="Novel", upstream=gateway, model="large")
+    path = f"/projects/{project.pk}/"
+    assert offered_first(alices, path) == "large"
+    give(olives, f"/people/given/upstream/{gateway.pk}/?model=large")
+    assert offered_first(alices, path) == "small"
+
+
+def offered_first(client: Client, path: str) -> str:
+    [chosen] = parse(client.get(path).text).find_all("select[name=model] option[selected]")
+    return str(chosen.attributes["value"]).partition("/")[2]
+
+
+async def test_a_socket_asks_no_model_that_is_not_its_person_s(
+    bob: User,
+    connected: Upstream,
+    upstream: FakeUpstream,
+    generations_end: None,
+    settings: Settings,
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
+    upstream.models = ["m"]
+    async with Tab(await database_sync_to_async(signed_in)(bob)) as tab:
+        await tab.ask(model=f"{connected.pk}/m")
+        await tab.until_ended()
+        await database_sync_to_async(AccessRule.objects.give)([], upstream=connected, model="m")
+        for _ in range(2):
+            await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/m")
+            assert "not open to you" in await tab.until('id="problem"')
+        assert await Message.objects.filter(conversation__user=bob).acount() == 2

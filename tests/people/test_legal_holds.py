@@ -1,0 +1,207 @@
+"""Legal holds by the pages: who sets one, who is told, and what an erasure reports."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.messages import get_messages
+from django.db import DatabaseError
+from django.test import Client
+
+from chatapp.accounts import erasures
+from chatapp.accounts.erasing import erase
+from chatapp.chat.keeping import STAY
+from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, audit
+from chatapp.models.legal_holds import KEPT
+from tests.accounts.test_erasing import write
+from tests.conftest import confirmed, signed_in
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def do(client: Client, person: User, what: str, **fields: Any) -> str:
+    answer = client.post(f"/people/{person.pk}/{what}/", fields, follow=True)
+    assert answer.status_code == 200, answer.status_code
+    return answer.text
+
+
+def change(client: Client, action: str, *chosen: Conversation) -> Any:
+    ids = [str(one.pk) for one in chosen]
+    headers = {"HX-Request": "true"}
+    return client.post("/conversations/change/", {"action": action, "ids": ids}, headers=headers)
+
+
+def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: User) -> None:
+    conversation = alice.conversations.create(title="Alice's own words")
+    do(olives, alice, "hold", reason=f"Matter 7 {MARKUP}", conversation=str(conversation.pk))
+    page = do(olives, alice, "hold", reason="Matter 8")
+    assert MARKUP not in page
+    assert "Matter 7 &lt;img" in page
+    assert "Alice's own words" not in page
+    assert f"Conversation {conversation.pk}" in page
+    one, everything = LegalHold.objects.order_by("pk")
+    for hold in (one, everything):
+        do(olives, alice, "end-hold", hold=hold.pk)
+        hold.refresh_from_db()
+        assert hold.ended_by == hold.set_by
+    assert "has ended already" in do(olives, alice, "end-hold", hold=one.pk)
+    told = AuditEvent.objects.filter(action__startswith="hold.").order_by("sequence")
+    assert [(event.action, event.target, event.person) for event in told] == [
+        ("hold.set", str(conversation.pk), alice.pk),
+        ("hold.set", str(alice.pk), alice.pk),
+        ("hold.ended", str(conversation.pk), alice.pk),
+        ("hold.ended", str(alice.pk), alice.pk),
+    ]
+    audit.verify()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"reason": ""}, "This field is required"),
+        ({"reason": "x" * 501}, "at most 500 characters"),
+        ({"reason": "x", "conversation": "no id"}, "valid UUID"),
+        ({"reason": "x", "conversation": str(uuid4())}, "no conversation of this id"),
+    ],
+)
+def test_what_is_no_hold_is_refused(
+    olives: Client, alice: User, fields: dict[str, str], problem: str
+) -> None:
+    assert problem in do(olives, alice, "hold", **fields)
+    assert not LegalHold.objects.exists()
+
+
+@pytest.mark.parametrize("hold", ["", "x", "9" * 40, "0"])
+def test_only_what_holds_is_ended(olives: Client, alice: User, hold: str) -> None:
+    assert "has ended already" in do(olives, alice, "end-hold", hold=hold)
+
+
+def test_somebody_elses_hold_is_not_ended_by_ones_page(
+    olives: Client, alice: User, bob: User, olive: User
+) -> None:
+    hold = LegalHold.begin(alice, None, "a matter", olive)
+    do(olives, bob, "end-hold", hold=hold.pk)
+    assert LegalHold.objects.living().exists()
+
+
+def test_a_hold_that_cannot_be_recorded_is_not_set(
+    olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(audit, "record", fail)
+    with pytest.raises(DatabaseError):
+        do(olives, alice, "hold", reason="a matter")
+    assert not LegalHold.objects.exists()
+
+
+def test_nobody_erases_who_is_held(olives: Client, alice: User, olive: User) -> None:
+    conversation = alice.conversations.create(title="Kept")
+    LegalHold.begin(alice, conversation.pk, "a matter", olive)
+    assert "Delete for good" not in olives.get(f"/people/{alice.pk}/delete/").text
+    assert "kept because of a legal hold" in do(olives, alice, "delete")
+    page = olives.get(f"/admin/chatapp/user/{alice.pk}/delete/").text
+    assert "kept because of a legal hold" in page
+    olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [str(alice.pk)], "post": "yes"}
+    olives.post("/admin/chatapp/user/", chosen)
+    alice.refresh_from_db()
+    assert alice.is_active
+    assert alice.conversations.exists()
+
+
+def test_the_owner_is_told_and_the_trash_works_on(alices: Client, alice: User, olive: User) -> None:
+    kept, other = (alice.conversations.create(title=title) for title in ("Kept", "Other"))
+    assert "legal hold" not in alices.get("/privacy/").text
+    LegalHold.begin(alice, kept.pk, "secret matter", olive)
+    page = alices.get("/privacy/").text
+    assert "has put a legal hold on" in page
+    assert "secret matter" not in page
+    assert change(alices, "trash", kept, other).status_code == 200
+    answer = change(alices, "discard", kept)
+    assert (answer.status_code, answer.text) == (422, KEPT)
+    answer = change(alices, "empty")
+    assert answer.text == f"Deleted for good. {STAY.format(1)}"
+    assert list(alice.conversations.trashed()) == [kept]
+    assert change(alices, "restore", kept).status_code == 200
+
+
+def test_an_erasure_says_what_it_did_and_the_log_keeps_it(
+    olives: Client, alice: User, connected: Upstream
+) -> None:
+    write(alice, connected, "sparrow")
+    signed_in(alice)
+    page = do(olives, alice, "delete")
+    facts = {
+        term.text: value.text
+        for term, value in zip(
+            parse(page).find_all(".facts dt"), parse(page).find_all(".facts dd"), strict=True
+        )
+    }
+    assert facts["Messages"] == "5"
+    assert facts["Conversations"] == "1"
+    assert facts["Reply images"] == "1"
+    assert facts["Sessions"] == "1"
+    assert "Nothing of theirs is left" in page
+    assert "chatapp.Message.conversation" in page
+    event = AuditEvent.objects.select_related("detail").get(action="person.erased")
+    said = event.detail.said
+    assert said["rows"]["chatapp.Message"] == 5
+    assert said["left"] == {}
+    assert said["columns_checked"] > 15
+    assert not {"alice", "sparrow"} & set(json.dumps(said).replace('"', " ").split())
+    audit.verify()
+
+
+def test_the_administration_is_told_as_well(olives: Client, alice: User) -> None:
+    answer = olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
+    told = " ".join(map(str, get_messages(answer.wsgi_request)))
+    assert f"Person {alice.pk} was erased" in told
+
+
+def test_who_is_erased_stands_in_the_file_by_number_alone(alice: User, olive: User) -> None:
+    known = len(erasures.read(erasures.file()))
+    joined = alice.date_joined
+    pk = alice.pk
+    erase([alice], olive)
+    [line] = erasures.read(erasures.file())[known:]
+    assert (line.person, line.joined) == (pk, joined)
+    assert "alice" not in erasures.file().read_text()
+
+
+def test_a_torn_line_takes_no_other_along(alice: User, bob: User) -> None:
+    known = len(erasures.read(erasures.file()))
+    erasures.write(alice)
+    with erasures.file().open("ab") as file:
+        file.write(b'{"at": "20')
+    erasures.write(bob)
+    people = [line.person for line in erasures.read(erasures.file())[known:]]
+    assert people == [alice.pk, bob.pk]
+    found = erasures.still_here(erasures.read(erasures.file()))
+    assert {one.username for one in found} == {"alice", "bob"}
+
+
+def test_where_the_file_cannot_be_written_nobody_is_erased(
+    alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(erasures, "write", fail)
+    with pytest.raises(PermissionError):
+        erase([alice], olive)
+    assert User.objects.filter(pk=alice.pk).exists()
+
+
+def test_nothing_is_held_before_the_password_is_given(alice: User, olive: User) -> None:
+    client = signed_in(olive)
+    answer = client.post(f"/people/{alice.pk}/hold/", {"reason": "x"})
+    assert answer.status_code == 302
+    assert not LegalHold.objects.exists()
+    do(confirmed(client), alice, "hold", reason="x")
+    assert LegalHold.objects.exists()

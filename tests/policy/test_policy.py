@@ -1,0 +1,148 @@
+"""What reviewers may read: set by an administrator, kept by each chat, told to who writes it."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from chatapp.models import AuditEvent, Conversation, ReplyImage, ReviewPolicy, Upstream, User
+from tests.conftest import confirmed, signed_in
+from tests.page import parse
+from tests.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = "/admin/chatapp/conversation/"
+
+
+def begun(alice: User, upstream: Upstream, title: str) -> Conversation:
+    """A conversation with an image."""
+    conversation = alice.conversations.create(title=title)
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
+    end(reply, reply_of("So."))
+    ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
+    return conversation
+
+
+def set_to(olives: Client, scope: str, **fields: str) -> None:
+    answer = confirmed(olives).post("/policy/", {"scope": scope} | fields)
+    assert answer.status_code == 302
+
+
+def image(conversation: Conversation) -> str:
+    return f"/replies/{conversation.messages.get(role='assistant').pk}/images/0/"
+
+
+def readable(client: Client, conversation: Conversation) -> list[bool]:
+    """In the list, by its address, and an image of it."""
+    page = client.get(LIST).text
+    change = client.get(f"{LIST}{conversation.pk}/change/")
+    return [
+        conversation.title in page,
+        change.status_code == 200 and "Why?" in change.text,
+        client.get(image(conversation)).status_code == 200,
+    ]
+
+
+def test_each_chat_keeps_the_policy_that_it_was_begun_under(
+    olives: Client, alices: Client, alice: User, connected: Upstream
+) -> None:
+    before = begun(alice, connected, "Before any")
+    set_to(olives, "nothing", names_reader="on")
+    closed = begun(alice, connected, "Closed")
+    assert readable(olives, before) == [True] * 3
+    assert readable(olives, closed) == [False] * 3
+    assert not AuditEvent.objects.filter(target=str(closed.pk)).exists()
+    set_to(olives, "all", names_reader="on")
+    opened = begun(alice, connected, "Opened")
+    assert readable(olives, opened) == [True] * 3
+    assert readable(olives, closed) == [False] * 3
+    assert readable(alices, closed)[2]  # her own image
+
+
+def test_of_flagged_chats_alone_those_are_read_in_which_something_was(
+    olives: Client, alice: User, connected: Upstream
+) -> None:
+    set_to(olives, "flagged", names_reader="on")
+    conversation = begun(alice, connected, "Perhaps")
+    assert readable(olives, conversation) == [False] * 3
+    conversation.messages.filter(role="assistant").update(is_flagged=True)
+    assert readable(olives, conversation) == [True] * 3
+    conversation.messages.filter(role="assistant").update(deleted_at=timezone.now())
+    assert readable(olives, conversation) == [False] * 3
+
+
+def test_who_read_is_named_where_the_chats_own_policy_says_so(
+    olives: Client, alices: Client, alice: User, connected: Upstream
+) -> None:
+    named = begun(alice, connected, "Named")
+    set_to(olives, "all")
+    unnamed = begun(alice, connected, "Unnamed")
+    for one in (named, unnamed):
+        assert olives.get(f"{LIST}{one.pk}/change/").status_code == 200
+    page = " ".join(alices.get("/privacy/").text.split())
+    assert page.count("olive, as a reviewer") == page.count("A reviewer") == 1
+    unnamed.erase()
+    assert "A reviewer" in alices.get("/privacy/").text
+
+
+def test_what_is_set_is_recorded_once_and_told_where_people_come_in(
+    olives: Client, alices: Client, client: Client
+) -> None:
+    assert "Reviewers may read the chats here." in client.get("/accounts/login/").text
+    set_to(olives, "nothing", names_reader="on")
+    set_to(olives, "nothing", names_reader="on")
+    [event] = AuditEvent.objects.filter(action="policy.changed")
+    assert event.detail.said["before"].startswith("Reviewers may read every chat")
+    assert event.detail.said["after"].startswith("Nobody reviews")
+    assert ReviewPolicy.objects.count() == 1
+    assert "Nobody reviews the chats" in " ".join(client.get("/accounts/login/").text.split())
+    assert "nobody reviews them" in alices.get("/privacy/").text
+    assert "Nobody reviews" in olives.get("/policy/").text
+
+
+def test_a_policy_that_is_none_is_refused_and_nothing_is_set(olives: Client) -> None:
+    answer = confirmed(olives).post("/policy/", {"scope": "everything"})
+    assert "Select a valid choice" in answer.text
+    assert not ReviewPolicy.objects.exists()
+
+
+def test_only_administrators_set_it(alice: User, alices: Client) -> None:
+    assert alices.post("/policy/", {"scope": "nothing"}).status_code == 403
+    reviewer = User.objects.create_user("rita", password="x", is_staff=True, reviews=True)
+    assert signed_in(reviewer).post("/policy/", {"scope": "all"}).status_code == 403
+    assert not ReviewPolicy.objects.exists()
+
+
+def test_privacy_tells_of_former_policies_as_far_as_ones_own_chats_go_back(
+    alices: Client, alice: User, connected: Upstream
+) -> None:
+    for days, scope in ((3, "nothing"), (2, "flagged"), (1, "all")):
+        ReviewPolicy.objects.create(scope=scope, begins_at=timezone.now() - timedelta(days=days))
+    conversation = begun(alice, connected, "Old")
+    moment = timezone.now() - timedelta(days=1.5)
+    Conversation.objects.filter(pk=conversation.pk).update(created_at=moment)
+    page = " ".join(parse(alices.get("/privacy/").text).text.split())
+    assert "Chats that you begin now: reviewers may read each that is kept" in page
+    assert "those in which something was flagged" in page
+    assert "nobody reviews them" not in page
+
+
+async def test_beside_the_message_box_stands_what_holds_for_this_chat(
+    anyone: AsyncClient, alice: User, connected: Upstream
+) -> None:
+    await anyone.aforce_login(alice)
+    before = await sync_to_async(begun)(alice, connected, "Before any")
+    await ReviewPolicy.objects.acreate(scope="flagged")
+    flagged = await sync_to_async(begun)(alice, connected, "Flagged")
+    await ReviewPolicy.objects.acreate(scope="nothing")
+    for path, told in (
+        (f"/c/{before.pk}/", "Reviewers may read this chat."),
+        (f"/c/{flagged.pk}/", "Reviewers may read this chat if it is flagged."),
+        ("/", "Nobody reviews this chat."),
+    ):
+        hint = parse((await anyone.get(path)).content.decode()).find("p", class_="hint")
+        assert hint.find("a", href="/privacy/").text == told

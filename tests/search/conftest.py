@@ -1,0 +1,47 @@
+"""Alice's texts, each the prompt of a conversation, and her search for them."""
+
+from collections.abc import Callable
+from datetime import UTC
+
+import pytest
+
+from chatapp.models import Conversation, Message, Upstream, User, index_some
+from chatapp.search.forms import SearchForm
+from chatapp.search.results import Results, results
+from tests.stored import answered, started_by
+
+Search = Callable[..., Results]
+
+
+def index_all() -> None:
+    while index_some():
+        pass
+
+
+def written(person: User, upstream: Upstream, title: str, prompt: str) -> Conversation:
+    """A conversation with one turn, found from now on."""
+    conversation = started_by(person, title)
+    answered(conversation, upstream, prompt)
+    index_all()
+    return conversation
+
+
+@pytest.fixture
+def search(alice: User) -> Search:
+    """What Alice finds by a query, or whoever is named."""
+
+    def search(query: str, person: User = alice, until: int | None = None) -> Results:
+        form = SearchForm({"q": query}, UTC)
+        assert form.is_valid(), form.problem
+        return results(person, form.wanted, until)
+
+    return search
+
+
+def titles(found: Results) -> list[str]:
+    return [one.conversation.title for one in found.found]
+
+
+def messages(found: Results) -> list[Message]:
+    keys = [passage.message for one in found.found for passage in one.passages]
+    return [Message.objects.get(pk=key) for key in keys]

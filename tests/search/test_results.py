@@ -1,0 +1,171 @@
+"""What a person finds, on the database at hand: their own, as it stands, newest first."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatapp.models import Conversation, Message, Upstream, User, full_text
+from tests.search.conftest import Search, index_all, messages, titles, written
+from tests.search.texts import FOUND, TEXTS
+from tests.stored import answered, end, reply_of, started_by
+
+
+@pytest.fixture(params=[(600, 9000), (4, 9000), (1, 0)], ids=["first", "more", "by index"])
+def newest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many of the newest entries PostgreSQL reads before it looks into its index."""
+    monkeypatch.setattr(full_text, "NEWEST", request.param[0])
+    monkeypatch.setattr(full_text, "MOST_NEWEST", request.param[1])
+
+
+@pytest.mark.usefixtures("newest")
+def test_what_finds_what(search: Search, alice: User, connected: Upstream) -> None:
+    """The table that the pure functions are proven by, in the database."""
+    for name, text in TEXTS.items():
+        conversation = started_by(alice, name)
+        conversation.ask(conversation.pk, text, None, connected, "m", conversation.pk)
+    index_all()
+    for query, expected in FOUND:
+        others = expected - {query}  # its title is one, too
+        found = {title for title in titles(search(query)) if title != query}
+        assert found == others, query
+
+
+def test_titles_prompts_answers_and_reasoning_are_found(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice, "About birds")
+    prompt, reply = conversation.ask(
+        conversation.pk, "Which sing?", None, connected, "m", conversation.pk
+    )
+    end(reply, reply_of("The nightingale", "Thinking of owls"))
+    index_all()
+    assert titles(search("birds")) == ["About birds"]
+    assert messages(search("sing")) == [prompt]
+    assert messages(search("nightingale")) == messages(search("owls")) == [reply]
+    [found] = search("owls").found
+    assert found.passages[0].whose == "m, reasoning"
+    assert [one.text for one in found.passages[0].segments if one.is_found] == ["owls"]
+
+
+def test_nobody_finds_anothers_words(
+    search: Search, alice: User, bob: User, connected: Upstream
+) -> None:
+    written(alice, connected, "Secret canary", "Of the canary")
+    written(bob, connected, "Mine", "Of a sparrow")
+    for query in ("canary", "can", '"of the"', "from:me canary", "from:model", "has:code"):
+        assert "Secret canary" not in titles(search(query, bob)), query
+    assert titles(search("from:me", bob)) == ["Mine"]
+
+
+def test_whoever_has_the_number_of_another_before_theirs_finds_nothing_of_it(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    """An owner stands before each word, and no word begins like one."""
+    written(alice, connected, "Sum", f"0{alice.pk}_canary {alice.pk}x 1_canary")
+    other = User.objects.create_user("carol", pk=alice.pk * 10 + 1)
+    assert not search("canary", other).found
+    assert not search("1_canary", other).found
+
+
+def test_what_is_put_away_is_not_found_and_comes_back(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    conversation = written(alice, connected, "Birds", "Of the canary")
+    rows = Conversation.objects.filter(pk=conversation.pk)
+    now = timezone.now()
+    for away, back in (
+        ({"trashed_at": now}, {"trashed_at": None}),
+        ({"is_temporary": True}, {"is_temporary": False}),
+    ):
+        rows.update(**away)
+        assert not search("canary").found
+        assert not search("birds").found
+        rows.update(**back)
+        assert titles(search("canary")) == ["Birds"]
+    rows.update(archived_at=now)
+    assert titles(search("canary")) == ["Birds"]
+    Message.objects.update(deleted_at=now)
+    assert not search("canary").found
+    Message.objects.update(deleted_at=None)
+    assert messages(search("canary"))
+
+
+@pytest.mark.usefixtures("newest")
+def test_the_newest_come_first_and_older_ones_after(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    began_at = datetime(2026, 1, 1, tzinfo=UTC)
+    for number in range(40):
+        conversation = started_by(alice, f"Chat {number}")
+        answered(conversation, connected, "Of the canary")
+        at = began_at + timedelta(days=number)
+        conversation.messages.update(created_at=at, indexed_at=None)
+    index_all()
+    seen: list[str] = []
+    until: int | None = None
+    while True:
+        page = search("canary", until=until)
+        seen += titles(page)
+        if (until := page.older) is None:
+            break
+    assert seen == [f"Chat {number}" for number in reversed(range(40))]
+
+
+def test_a_conversation_shows_three_passages_and_counts_the_others(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice)
+    after = None
+    for number in range(4):
+        _, after = answered(conversation, connected, f"Of canary {number}", after)
+    index_all()
+    [found] = search("canary").found
+    assert (len(found.passages), found.more) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("from:me", {"Of the canary", "```py"}),
+        ("FROM:me canary", {"Of the canary"}),
+        ("from:model canary", {"To Of the canary"}),
+        ("has:code", {"```py"}),
+        ("has:code from:me", {"```py"}),
+        ("model:gemini", {"To Of the canary", "To ```py"}),
+        ("model:google/gemini-3 canary", {"To Of the canary"}),
+        ("model:3-flash canary", {"To Of the canary"}),
+        ("model:gpt", set()),
+        ('project:"Nature writing" from:me', {"Of the canary"}),
+        ("project:nat from:me", {"Of the canary"}),
+        ("project:writing canary from:me", {"Of the canary"}),
+        ("project:other from:me", set()),
+        ("after:2026-03-02 from:me", {"```py"}),
+        ("before:2026-03-02 from:me", {"Of the canary"}),
+        ("before:2026-03 from:me", {"Of the canary"}),
+        ("after:2026-03-03 from:me", set()),
+        ("before:9999 after:0001 canary from:me", {"Of the canary"}),
+    ],
+)
+def test_filters(
+    search: Search, alice: User, connected: Upstream, query: str, expected: set[str]
+) -> None:
+    nature = alice.projects.create(name="Nature writing")
+    for text, day, project in (
+        ("Of the canary", datetime(2026, 2, 28, 12, tzinfo=UTC), nature),
+        ("```py", datetime(2026, 3, 2, tzinfo=UTC), None),
+    ):
+        conversation = started_by(alice, "Chat")
+        conversation.project = project
+        answered(conversation, connected, text)
+        conversation.messages.update(created_at=day)
+    index_all()
+    assert {message.content for message in messages(search(query))} == expected
+
+
+def test_nobodys_project_is_another_persons(
+    search: Search, alice: User, bob: User, connected: Upstream
+) -> None:
+    alice.projects.create(name="Nature")
+    written(bob, connected, "Mine", "Of a sparrow")
+    assert not search("project:nature", bob).found

@@ -1,0 +1,88 @@
+"""The page of a search and what the dialog gets: a person's own, and nobody else's."""
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from chatapp.models import Upstream, User
+from tests.conftest import signed_in
+from tests.search.conftest import index_all, written
+from tests.stored import answered, started_by
+
+CANARY = "canarybird"
+
+
+def found(browser: Client, query: str, *, in_dialog: bool = False) -> str:
+    headers = {"HX-Request": "true"} if in_dialog else {}
+    answer = browser.get("/search/", {"q": query}, headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_nobody_gets_a_word_of_anothers(
+    alices: Client, bobs: Client, olives: Client, alice: User, connected: Upstream
+) -> None:
+    written(alice, connected, f"Of {CANARY}", f"the {CANARY} ```")
+    alice.projects.create(name="Nature")
+    assert found(alices, "canary").count(f"{CANARY[6:]}") >= 2
+    for browser in (bobs, olives):
+        for query in ("canary", "from:me", "from:model", "has:code", "after:2000", "model:g", ""):
+            for in_dialog in (True, False):
+                assert CANARY not in found(browser, query, in_dialog=in_dialog)
+
+
+@pytest.mark.parametrize("in_dialog", [True, False])
+def test_who_was_deactivated_gets_nothing(
+    alice: User, connected: Upstream, in_dialog: bool
+) -> None:
+    written(alice, connected, "Birds", f"Of the {CANARY}")
+    browser = signed_in(alice)
+    User.objects.update(is_active=False)
+    headers = {"HX-Request": "true"} if in_dialog else {}
+    answer = browser.get("/search/", {"q": "canary"}, headers=headers)
+    assert answer.status_code == 302
+    assert answer.headers["location"].startswith("/accounts/login/")
+
+
+def test_staff_alone_are_offered_the_administration(alices: Client, olives: Client) -> None:
+    assert 'href="/admin/"' not in found(alices, "admin", in_dialog=True)
+    assert 'href="/admin/"' in found(olives, "admin", in_dialog=True)
+
+
+def test_a_very_long_query_gets_a_sentence_and_comes_back_short(alices: Client) -> None:
+    page = found(alices, "x" * 20_000)
+    assert "Search for 500 characters at most." in page
+    assert len(page) < 10_000
+
+
+@pytest.mark.parametrize("until", ["soon", "-1", "9" * 30, "1"])
+def test_an_until_that_is_none_finds_nothing(
+    alices: Client, alice: User, connected: Upstream, until: str
+) -> None:
+    written(alice, connected, "Birds", f"Of the {CANARY}")
+    answer = alices.get("/search/", {"q": "canary", "until": until})
+    assert answer.status_code == 200
+    assert "/c/" not in answer.content.decode()
+
+
+def test_what_is_in_the_trash_is_not_among_those_used_last(
+    alices: Client, alice: User, connected: Upstream
+) -> None:
+    conversation = written(alice, connected, "Birds", "A question")
+    assert "Birds" in found(alices, "", in_dialog=True)
+    for put_away in ("trashed_at", "archived_at"):
+        setattr(conversation, put_away, conversation.created_at)
+        conversation.save()
+        assert "Birds" not in found(alices, "", in_dialog=True)
+        setattr(conversation, put_away, None)
+
+
+def test_the_command_reindexes_and_says_so(
+    alices: Client, alice: User, connected: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answered(started_by(alice, "Birds"), connected, f"Of the {CANARY}")
+    assert "Birds" not in found(alices, "canary")
+    call_command("reindex")
+    assert capsys.readouterr().out == "Searches find all 3 messages and titles.\n"
+    assert "Birds" in found(alices, "canary")
+    index_all()

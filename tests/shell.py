@@ -1,0 +1,61 @@
+"""`python -m tests.shell`: a Python with Django set up that runs one script after another for
+tests, since to start one for each takes a second of a processor.
+
+    shell = Shell(environment)
+    assert shell.run("print(User.objects.count())") == "1\\n"
+    shell.close()
+"""
+
+import json
+import subprocess
+import sys
+import traceback
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+class Shell:
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.shell"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, script: str) -> str:
+        """Returns what it printed; fails where it raised."""
+        assert self._process.stdin
+        assert self._process.stdout
+        print(json.dumps(script), file=self._process.stdin, flush=True)
+        printed, error = json.loads(self._process.stdout.readline())
+        assert not error, error
+        return str(printed)
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def _serve() -> None:
+    import django
+    from django.db import connections
+
+    django.setup()
+    for line in sys.stdin:
+        printed, error = StringIO(), ""
+        try:
+            with redirect_stdout(printed):
+                exec(json.loads(line), {})  # noqa: S102 - a test's own
+        except Exception:  # noqa: BLE001 - the test is told
+            error = traceback.format_exc()
+        connections.close_all()
+        print(json.dumps([printed.getvalue(), error]), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

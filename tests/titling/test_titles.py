@@ -1,0 +1,216 @@
+"""Titles by a model: asked for once, when nothing else runs, and never over a person's own."""
+
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+
+from chatapp.models import Conversation, Installation, Upstream, Usage
+from chatapp.titling import titles
+from chatapp.worker import shut_down, worker
+from tests.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Stall,
+    Step,
+    delta,
+    done,
+    error,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUESTION = "Why is the sky blue?"
+WHOLE: list[Step] = [role(), reasoning("Hm, secret."), delta("Scattering."), finish(), done()]
+
+
+@pytest.fixture
+async def titled(connected: Upstream) -> AsyncIterator[Upstream]:
+    """The upstream, whose model `small` writes titles."""
+    await Installation(pk=1, title_upstream=connected, title_model="small").asave()
+    yield connected
+    await shut_down(0)
+
+
+async def asked(tab: Tab, upstream: FakeUpstream, *title: Step) -> Conversation:
+    """A conversation whose first reply has ended, when a title was asked for and answered so."""
+    upstream.script(*WHOLE)
+    upstream.script(role(), *title)
+    await tab.ask(QUESTION)
+    await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    return await Conversation.objects.aget()
+
+
+async def test_a_model_gives_a_conversation_its_title_in_every_tab(
+    tab: Tab, alices: Client, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    async with Tab(alices) as other:
+        conversation = await asked(
+            tab, upstream, delta('**"Blue skies"**'), finish(), usage(70, 3), done()
+        )
+        assert (conversation.title, conversation.titled_by) == ("Blue skies", "model")
+        for one in (tab, other):
+            assert "Blue skies" in await one.until(f"#nav-{conversation.pk}")
+        assert "Blue skies" in await tab.until("#title[data-conversation=")
+    first, second = upstream.chat_requests
+    assert (first.body["model"] != "small", second.body["model"]) == (True, "small")
+    sent = str(second.body["messages"])
+    assert QUESTION in sent
+    assert "Scattering." in sent
+    assert "secret" not in sent
+
+
+async def test_a_title_is_booked_as_what_it_is(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    conversation = await asked(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
+    booked = await Usage.objects.aget(kind="title")
+    assert (booked.pk, booked.user_id) == (conversation.pk, conversation.user_id)
+    assert (booked.model, booked.total_tokens, booked.provenance) == ("small", 73, "reported")
+    assert await Usage.objects.acount() == 2
+
+
+async def test_nobody_is_asked_where_no_model_was_chosen(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    conversation = await asked(tab, upstream)
+    assert (conversation.title, conversation.titled_by) == (QUESTION, "prompt")
+    assert len(upstream.chat_requests) == 1
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[error()], [finish(), done()], [delta("***"), finish(), done()], [delta("Cut off")]],
+    ids=["failed", "empty", "nothing but markup", "cut off"],
+)
+async def test_what_fails_is_logged_and_the_first_words_stay(
+    tab: Tab,
+    upstream: FakeUpstream,
+    titled: Upstream,
+    steps: list[Step],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        conversation = await asked(tab, upstream, *steps)
+    assert conversation.title == QUESTION
+    assert f"Conversation {conversation.pk} was given no title" in caplog.text
+    assert await Usage.objects.filter(kind="title").acount() == 1
+    upstream.script(*WHOLE)
+    head = await conversation.messages.alast()
+    assert head
+    await tab.ask("And at night?", conversation=str(conversation.pk), parent=str(head.pk))
+    await tab.until_ended()
+    await worker().until_saved()
+    assert [one.body["model"] == "small" for one in upstream.chat_requests] == [False, True, False]
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+async def test_a_persons_own_title_stays(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream, when: str
+) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("So."), *([pause] if when == "before" else []), finish(), done())
+    upstream.script(role(), *([pause] if when == "meanwhile" else []), delta("Sky"), done())
+    await tab.ask(QUESTION)
+    await tab.until("So.")
+    if when == "meanwhile":
+        await tab.until_ended()
+        await upstream.until_requested()
+        await upstream.until_requested()
+    conversation = await Conversation.objects.aget()
+    await sync_to_async(conversation.rename)("Mine")
+    pause.release()
+    if when == "before":
+        await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    await conversation.arefresh_from_db()
+    assert (conversation.title, conversation.titled_by) == ("Mine", "person")
+    assert len(upstream.chat_requests) == (1 if when == "before" else 2)
+
+
+async def test_a_title_is_not_asked_for_while_a_reply_runs(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next prompt comes in the very moment in which the first reply ends."""
+    running = True
+    monkeypatch.setattr(worker().titles, "is_running", lambda _: running)
+    conversation = await asked(tab, upstream)
+    assert len(upstream.chat_requests) == 1
+    running = False
+    head = await conversation.messages.alast()
+    assert head
+    upstream.script(role(), delta("Blue skies"), finish(), done())
+    await tab.ask("And at night?", conversation=str(conversation.pk), parent=str(head.pk))
+    await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    assert upstream.chat_requests[-1].body["model"] == "small"
+    assert QUESTION in str(upstream.chat_requests[-1].body["messages"])
+
+
+async def test_a_retry_that_ends_well_brings_the_title_that_a_failure_did_not(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    upstream.script(role(), delta("Half"), error())
+    reply = await tab.ask(QUESTION)
+    await tab.until_ended()
+    await worker().until_saved()
+    assert len(upstream.chat_requests) == 1
+    upstream.script(*WHOLE)
+    upstream.script(role(), delta("Blue skies"), finish(), done())
+    await tab.send(action="retry", reply=str(reply))
+    await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    assert (await Conversation.objects.aget()).title == "Blue skies"
+
+
+async def test_no_request_for_a_title_outlives_a_drain(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    upstream.script(*WHOLE)
+    upstream.script(role(), delta("Blue"), Stall())
+    await tab.ask(QUESTION)
+    await upstream.until_requested()
+    request = await upstream.until_requested()
+    await shut_down(0)
+    assert (await request.until_closed()).was_streaming
+    booked = await Usage.objects.aget(kind="title")
+    assert booked.provenance == "estimated"
+    assert (await Conversation.objects.aget()).title == QUESTION
+
+
+async def test_a_title_that_takes_too_long_is_given_up(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(titles, "SECONDS", 0.2)
+    conversation = await asked(tab, upstream, delta("Blue"), Stall())
+    assert conversation.title == QUESTION
+
+
+async def test_a_model_that_babbles_is_cut_short(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    babble: list[Step] = [delta("Blue skies\n"), *[delta("and so on " * 20)] * 20, Stall()]
+    assert (await asked(tab, upstream, *babble)).title == "Blue skies"
+
+
+async def test_what_a_title_needs_not_is_not_sent(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    titled.parameters = {"n": 2, "logprobs": True, "temperature": 0.5}
+    await titled.asave()
+    await asked(tab, upstream, delta("Sky"), finish(), done())
+    body = upstream.chat_requests[1].body
+    assert body["temperature"] == 0.5
+    assert {"n", "logprobs", "tools"}.isdisjoint(body)

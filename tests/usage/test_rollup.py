@@ -1,0 +1,310 @@
+"""What the database sums up is what the ledger adds up to, whatever becomes of that."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from io import StringIO
+from uuid import UUID, uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, User, rollup
+from chatapp.models.daily_usage import SUMS
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending
+from tests.live import Site, execute, run
+from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS
+from tests.models.test_ledger import stored as stored_by_an_old_process
+from tests.stored import MODEL, asked, end, reply_of, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PEOPLE = ("alice", "bob", "carol")
+
+
+def added_up(
+    rows: Iterable[Usage], is_monthly: bool = False
+) -> dict[tuple[object, ...], Counter[str]]:
+    """The sums again, in another language than the database's."""
+    found: dict[tuple[object, ...], Counter[str]] = {}
+    for one in rows:
+        if one.day is None:
+            continue
+        day = one.day.replace(day=1) if is_monthly else one.day
+        sums = found.setdefault((day, one.user_id or 0, one.upstream_name, one.model), Counter())
+        prompt, completion = one.prompt_tokens or 0, one.completion_tokens or 0
+        is_estimated = one.provenance == "estimated"
+        has_speed = None not in (one.first_token_ms, one.duration_ms, one.completion_tokens)
+        if has_speed and (took := (one.duration_ms or 0) - (one.first_token_ms or 0)) > 0:
+            sums.update(written_tokens=completion, written_ms=took)
+        sums.update(
+            booked=1,
+            replies=one.kind == "reply",
+            prompt_tokens=prompt,
+            cached_tokens=one.cached_tokens or 0,
+            completion_tokens=completion,
+            reasoning_tokens=one.reasoning_tokens or 0,
+            estimated_tokens=(prompt + completion) * is_estimated,
+            unknown=one.provenance == "unknown",
+            cost=one.cost or 0,
+            estimated_cost=(one.cost or 0) * is_estimated,
+            unpriced=one.cost is None,
+            complete=one.ending == "complete",
+            stopped=one.ending in ("stopped", "abandoned"),
+            limited=one.ending
+            in ("length", "content_filter", "refused", "no_answer", "over_budget"),
+            failed=one.ending in ("failed", "cut_off", "timed_out", "interrupted"),
+            timed=one.first_token_ms is not None,
+            first_token_ms=one.first_token_ms or 0,
+        )
+    return found
+
+
+def expect_proven() -> None:
+    for table, is_monthly in ((DailyUsage, False), (MonthlyUsage, True)):
+        kept = {
+            (one.day, one.person, one.upstream_name, one.model): Counter(
+                {name: getattr(one, name) for name in SUMS}
+            )
+            for one in table.objects.all()
+        }
+        assert kept == added_up(Usage.objects.all(), is_monthly)
+    assert rollup.differences() == []
+
+
+@dataclass(frozen=True)
+class Booking:
+    """One row. Its message is one of few, so that most are booked more than once."""
+
+    message: int
+    person: str
+    gateway: str
+    model: str
+    day: int
+    kind: str
+    provenance: str
+    ending: str
+    counts: Sequence[int | None]
+
+    def row(self, message: UUID, people: dict[str, int], gateways: dict[str, int]) -> Usage:
+        names = "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens"
+        names += "cost", "first_token_ms", "duration_ms"  # type: ignore[assignment]
+        moment = datetime(2026, 1, self.day, 12, tzinfo=UTC)
+        return Usage(
+            message_id=message,
+            user_id=people[self.person],
+            upstream_id=gateways[self.gateway],
+            upstream_name=self.gateway,
+            model=self.model,
+            booked_at=moment,
+            day=Usage.day_of(moment),
+            kind=self.kind,
+            provenance=self.provenance,
+            ending=self.ending if self.kind == "reply" else "",
+            **dict(zip(names, self.counts, strict=True)),
+        )
+
+
+Step = str | list[Booking]
+count = st.none() | st.integers(0, 10**12)
+bookings = st.builds(
+    Booking,
+    message=st.integers(1, 5),
+    person=st.sampled_from(PEOPLE),
+    gateway=st.sampled_from(["East", "West"]),
+    model=st.sampled_from(["m", "Ω"]),
+    day=st.sampled_from([1, 2, 31]),
+    kind=st.sampled_from(["reply", "title"]),
+    provenance=st.sampled_from(list(Usage.Provenance)),
+    ending=st.sampled_from(list(Ending)),
+    counts=st.tuples(*[count] * 7),
+)
+steps = st.one_of(
+    st.lists(bookings, min_size=1, max_size=4),
+    st.sampled_from(["erase alice", "erase bob", "lose East", "delete 1", "delete 2"]),
+)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What a thread does, one transaction a step. A message that is booked again is its own, as the
+    lock of the message's row has it; those that are booked together are new."""
+
+    thread: int
+    people: dict[str, int]
+    gateways: dict[str, int]
+
+    def take(self, steps: Sequence[Step]) -> None:
+        try:
+            for step in steps:
+                with transaction.atomic():
+                    self.book(step) if isinstance(step, list) else self.lose(*step.split())
+        finally:
+            connection.close()
+
+    def book(self, bookings: list[Booking]) -> None:
+        messages = [uuid4() for _ in bookings]
+        if len(bookings) == 1:
+            messages = [self.own(bookings[0].message)]
+        pairs = zip(bookings, messages, strict=True)
+        Usage.book(one.row(message, self.people, self.gateways) for one, message in pairs)
+
+    def lose(self, what: str, name: str) -> None:
+        if what == "erase":
+            User.objects.filter(username=name).delete()
+        elif what == "lose":
+            Upstream.objects.filter(name=name).delete()
+        else:
+            Usage.objects.filter(pk=self.own(int(name))).delete()
+
+    def own(self, message: int) -> UUID:
+        return UUID(int=10 * self.thread + message)
+
+
+@given(st.lists(st.lists(steps, max_size=6), min_size=1, max_size=3))
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_the_sums_are_the_ledgers_whatever_several_threads_book_delete_and_erase(
+    transactional_db: None, threads: list[list[Step]]
+) -> None:
+    for table in (Usage, DailyUsage, MonthlyUsage, User, Upstream):
+        table._default_manager.all().delete()
+    people = {name: User.objects.create_user(name).pk for name in PEOPLE}
+    gateways = {
+        name: Upstream.objects.create(name=name, base_url="http://gw/v1").pk
+        for name in ("East", "West")
+    }
+
+    with ThreadPoolExecutor(3) as pool:
+        walks = [Walk(number, people, gateways) for number in range(len(threads))]
+        list(pool.map(Walk.take, walks, threads))
+    expect_proven()
+
+
+# As the app books
+
+
+@pytest.fixture
+def reply(alice: User, gateway: Upstream) -> Message:
+    _, reply = asked(started_by(alice), gateway, "Why?")
+    reply.time_to_first_token, reply.duration = 0.25, 2.25
+    end(
+        reply,
+        reply_of("So."),
+        usage=Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)),
+    )
+    return reply
+
+
+@pytest.fixture
+def gateway(transactional_db: None) -> Upstream:
+    return Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
+
+
+def test_a_reply_counts_with_its_ending_its_wait_and_its_speed(reply: Message, alice: User) -> None:
+    row = DailyUsage.objects.get()
+    assert (row.person, row.upstream_name, row.model) == (alice.pk, "Gateway", MODEL)
+    assert (row.booked, row.replies, row.complete, row.unpriced) == (1, 1, 1, 1)
+    assert (row.prompt_tokens, row.completion_tokens, row.estimated_tokens) == (12, 18, 0)
+    assert (row.timed, row.first_token_ms, row.written_tokens, row.written_ms) == (1, 250, 18, 2000)
+    expect_proven()
+
+
+def test_a_reply_that_its_process_left_behind_counts_as_failed(
+    alice: User, gateway: Upstream
+) -> None:
+    asked(started_by(alice), gateway, "Why?")
+    assert Message.objects.interrupt_orphans() == 1
+    row = DailyUsage.objects.get()
+    assert (row.failed, row.replies, row.estimated_tokens > 0) == (1, 1, True)
+    expect_proven()
+
+
+def test_what_an_erased_person_used_stays_as_nobodys(reply: Message, alice: User) -> None:
+    alice.delete()
+    assert [(one.person, one.replies) for one in DailyUsage.objects.all()] == [(0, 1)]
+    expect_proven()
+
+
+def test_a_day_is_one_of_the_installations_zone(settings: Settings) -> None:
+    settings.CHATAPP_TIME_ZONE = "Pacific/Auckland"
+    assert Usage.day_of(datetime(2026, 1, 31, 23, tzinfo=UTC)) == date(2026, 2, 1)
+
+
+# The commands
+
+
+def told(*words: str) -> str:
+    out = StringIO()
+    call_command("usage", *words, stdout=out)
+    return out.getvalue()
+
+
+def test_verify_says_that_the_sums_hold(reply: Message) -> None:
+    assert "The sums hold: 1 row of the ledger" in told("verify")
+
+
+@pytest.mark.parametrize("changed", ["taken away", "changed", "made up"])
+def test_verify_finds_what_is_not_the_ledgers_and_rebuild_mends_it(
+    reply: Message, changed: str
+) -> None:
+    row = DailyUsage.objects.get()
+    if changed == "taken away":
+        row.delete()
+    else:
+        row.pk, row.prompt_tokens = row.pk if changed == "changed" else None, 13
+        row.person += changed == "made up"
+        row.save()
+    with pytest.raises(CommandError, match=r"dailyusage: .*Gateway"):
+        told("verify")
+    told("rebuild")
+    assert "The sums hold" in told("verify")
+    expect_proven()
+
+
+def test_after_another_zone_is_set_verify_asks_for_a_rebuild(
+    reply: Message, settings: Settings
+) -> None:
+    moment = datetime(2026, 1, 31, 23, tzinfo=UTC)
+    Usage.objects.update(booked_at=moment, day=Usage.day_of(moment))
+    settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
+    with pytest.raises(CommandError, match=r"1 row of the ledger .*another zone"):
+        told("verify")
+    told("rebuild")
+    assert DailyUsage.objects.get().day == date(2026, 2, 1)
+    assert MonthlyUsage.objects.get().day == date(2026, 2, 1)
+
+
+# Upgrades
+
+SUMMED = """
+import django, json; django.setup()
+from chatapp.models import DailyUsage, ledger, rollup
+while ledger.complete():
+    pass
+rows = DailyUsage.objects.values_list("person", "upstream_name", "replies", "complete")
+print(json.dumps([rollup.differences(), rollup.misdated(), [list(one) for one in rows]]))
+"""
+
+
+def test_what_was_booked_before_and_by_old_processes_comes_into_the_sums(site: Site) -> None:
+    environment = site.nothing()
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")
+    execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    assert json.loads(run(environment, "-c", SUMMED).stdout)[2] == [[1, "Gateway 1", 1, 1]]
+    execute(environment, *(BOOKED_BY_AN_OLD_PROCESS.format(one, 20) for one in (1, 2)))
+    assert json.loads(run(environment, "-c", SUMMED).stdout) == [[], 0, [[1, "Gateway 1", 2, 2]]]
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")
+    execute(environment, BOOKED_BY_AN_OLD_PROCESS.format(2, 30))

@@ -1,0 +1,79 @@
+"""What goes by itself after its days, in steps, and when somebody asks for it."""
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models import Conversation, Message, Upstream, User, audit
+from chatapp.models.conversations import ERASED_AT_ONCE
+from chatapp.worker import housekeeping
+from chatapp.worker.housekeeping import Housekeeping, clean_up
+from tests.stored import answered, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WAIT = 10
+
+
+def test_a_long_conversation_goes_in_steps(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = started_by(alice)
+    _, reply = answered(conversation, connected, "One?")
+    Message.objects.bulk_create(
+        Message(id=uuid4(), conversation=conversation, parent=reply, role="user", content="More")
+        for _ in range(ERASED_AT_ONCE)
+    )
+    old = timezone.now() - timedelta(days=31)
+    Conversation.objects.filter(pk=conversation.pk).update(trashed_at=old)
+    assert clean_up() == 3  # two of messages, and the conversation
+    assert not Conversation.objects.exists()
+    assert clean_up() == 0
+
+
+def test_messages_that_were_deleted_long_ago_go_and_others_stay(
+    alice: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice)
+    first, _ = answered(conversation, connected, "One?")
+    second, _ = answered(conversation, connected, "Two?")
+    for prompt, days in ((first, 31), (second, 29)):
+        gone = Message.objects.filter(pk=prompt.pk) | Message.objects.filter(parent=prompt)
+        gone.update(deleted_at=timezone.now() - timedelta(days=days))
+    assert clean_up() == 1
+    assert not Message.objects.filter(pk=first.pk).exists()
+    assert Message.objects.filter(pk=second.pk).exists()
+
+
+def test_where_the_audit_log_ends_is_told(olive: User, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger=housekeeping.__name__)
+    clean_up()
+    assert not caplog.messages  # of an empty one
+    with transaction.atomic():
+        event = audit.record("backup.made", actor=olive)
+    assert clean_up() == 0
+    assert caplog.messages == [f"The audit log ends with 1:{event.link}"]
+
+
+async def test_it_does_so_when_asked(
+    alice: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = asyncio.Queue[None]()
+
+    def step() -> bool:
+        loop.call_soon_threadsafe(steps.put_nowait, None)
+        return False
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(housekeeping, "STEPS", (step,))
+    keeping = Housekeeping()
+    running = asyncio.create_task(keeping.run())
+    async with asyncio.timeout(WAIT):
+        await steps.get()
+        keeping.ask()
+        await steps.get()
+    running.cancel()

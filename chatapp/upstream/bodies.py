@@ -43,10 +43,8 @@ async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[b
                 yield piece
 
 
-async def read_at_most(
-    limit: int, response: httpx.Response, seconds: float = WHOLE_BODY_SECONDS
-) -> bytes:
-    """Return the beginning of a body, as much of it as came."""
+async def read_at_most(limit: int, response: httpx.Response, seconds: float) -> bytes:
+    """Return the beginning of a body, as much of it as came in so many seconds."""
     async with aclosing(reads(response)) as pieces:
         return await joined(limit, pieces, seconds)
 

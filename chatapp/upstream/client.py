@@ -22,7 +22,7 @@ from urllib.request import getproxies
 import httpx
 import msgspec
 
-from chatapp.upstream.bodies import read_at_most
+from chatapp.upstream.bodies import WHOLE_BODY_SECONDS, read_at_most
 from chatapp.upstream.failures import MAX_ERROR_BYTES, error_of, transport_error
 from chatapp.upstream.network import Transport
 from chatapp.upstream.recordings import Read, Recording
@@ -129,7 +129,7 @@ class UpstreamClient:
             async with asyncio.timeout(LIST_SECONDS):
                 response = await self._send("GET", endpoint, "models")
                 try:
-                    body = await read_at_most(_MAX_LIST_BYTES, response)
+                    body = await read_at_most(_MAX_LIST_BYTES, response, LIST_SECONDS)
                 finally:
                     await response.aclose()
         except TimeoutError as error:
@@ -205,7 +205,7 @@ class UpstreamClient:
         if response.is_success:
             return response
         try:
-            problem = await read_at_most(MAX_ERROR_BYTES, response)
+            problem = await read_at_most(MAX_ERROR_BYTES, response, WHOLE_BODY_SECONDS)
         finally:
             await response.aclose()
         raise UpstreamFailed(error_of(response, problem, endpoint.secret))

@@ -221,6 +221,8 @@ def test_what_did_not_work_is_said(desk: Desk, hello: Tab, upstream: FakeUpstrea
     told = hello.page.locator("#toast p")
     expect(told).to_contain_text("That did not work.")
     expect(hello.sidebar.get_by_role("link", name="Hello")).to_be_visible()
+    hello.page.locator("#toast").get_by_role("button", name="Dismiss").click()
+    expect(told).to_be_empty()
     options(hello, "Hello", "Rename")
     title = hello.page.get_by_role("textbox", name="Title")
     title.fill("A long thought of mine")

@@ -276,6 +276,14 @@ async def test_models_that_cannot_be_listed_are_an_error(
     assert "sk-a" not in str(raised.value)
 
 
+async def test_a_list_has_all_its_time_for_its_body(
+    client: UpstreamClient, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it took longer than other bodies may was cut off, and was no list then."""
+    monkeypatch.setattr(client_module, "WHOLE_BODY_SECONDS", 0.0)
+    assert await client.list_models(endpoint)
+
+
 async def test_models_are_not_waited_for_long(
     client: UpstreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

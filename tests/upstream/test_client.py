@@ -25,7 +25,9 @@ from tests.fake_upstream import (
     Delay,
     FakeUpstream,
     Pause,
+    Script,
     Stall,
+    answered,
     delta,
     done,
     finish,
@@ -277,10 +279,15 @@ async def test_models_that_cannot_be_listed_are_an_error(
 
 
 async def test_a_list_has_all_its_time_for_its_body(
-    client: UpstreamClient, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    client: UpstreamClient,
+    endpoint: Endpoint,
+    upstream: FakeUpstream,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it took longer than other bodies may was cut off, and was no list then."""
+    """What took longer than other bodies may was cut off, and was no list then."""
     monkeypatch.setattr(client_module, "WHOLE_BODY_SECONDS", 0.0)
+    listed = answered(200, {"data": [{"id": "late"}]})
+    upstream.models_failure = Script((Delay(0.05), *listed.steps), headers=listed.headers)
     assert await client.list_models(endpoint)
 
 

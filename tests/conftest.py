@@ -22,6 +22,13 @@ from tests.tab import Tab
 PASSWORD = "correct horse battery"
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why a test took a second try, which the summary names without a word about it."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_sep("_", f"First try: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:
     """The threads of asynchronous queries give their connections back before the database goes."""

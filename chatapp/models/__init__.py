@@ -28,6 +28,7 @@ from chatapp.models.processes import Process
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
 from chatapp.models.review_policies import ReviewPolicy
+from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
 from chatapp.models.temporary import Hold
@@ -65,6 +66,7 @@ __all__ = [
     "ModelChoice",
     "MonthlyUsage",
     "NotHere",
+    "Opening",
     "Permitted",
     "Price",
     "Process",
@@ -74,6 +76,9 @@ __all__ = [
     "ReplyImage",
     "Restoration",
     "Retry",
+    "Review",
+    "ReviewLabel",
+    "ReviewNote",
     "ReviewPolicy",
     "SearchEntry",
     "Share",

@@ -57,9 +57,18 @@ ACTIONS: Mapping[str, str] = {
     "conversations.listed": "looked through the list of conversations",
     "image.opened": "looked at an image of the conversation",
     "conversations.exported": "exported conversations",
+    "conversations.searched": "searched the texts of conversations",
     "archive.made": "took along all that is kept of",
     "backup.made": "made a backup",
     "backup.restored": "restored a backup",
+    # What reviewers decide
+    "review.claimed": "took on the conversation",
+    "review.released": "let go of the conversation",
+    "review.decided": "decided about the conversation",
+    "review.labelled": "labelled the conversation",
+    "review.noted": "wrote a note on the conversation",
+    "reviewlabel.added": "added the label",
+    "reviewlabel.deleted": "deleted the label",
     # The log itself
     "log.exported": "exported the audit log",
     "log.pruned": "deleted the audit log up to and with event",

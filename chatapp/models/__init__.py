@@ -27,6 +27,7 @@ from chatapp.models.prices import Price
 from chatapp.models.processes import Process
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
+from chatapp.models.retention import Retention
 from chatapp.models.review_policies import ReviewPolicy
 from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
@@ -75,6 +76,7 @@ __all__ = [
     "Refused",
     "ReplyImage",
     "Restoration",
+    "Retention",
     "Retry",
     "Review",
     "ReviewLabel",

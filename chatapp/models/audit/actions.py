@@ -51,6 +51,8 @@ ACTIONS: Mapping[str, str] = {
     "limit.deleted": "deleted the limit",
     "price.changed": "changed the price",
     "policy.changed": "set the policy of reviews:",
+    "retention.changed": "set how long things are kept in",
+    "retention.applied": "deleted what was kept for as long as is set",
     "secrets.rotated": "encrypted what is stored by a new key",
     # What is read and taken away
     "conversation.opened": "opened the conversation",

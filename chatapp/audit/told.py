@@ -22,7 +22,11 @@ SOMEBODY = "Somebody"
 TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 LONGEST_NAME = 80
-WITHOUT_ACTOR = {"person.sign_in_failed": SOMEBODY, "retention.applied": HOUSEKEEPING}
+WITHOUT_ACTOR = {
+    "person.sign_in_failed": SOMEBODY,
+    "retention.applied": HOUSEKEEPING,
+    "log.emptied": HOUSEKEEPING,
+}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Count, Max
 
 from chatapp.models import audit, ledger
 from chatapp.models.audit import AuditDetail
@@ -40,6 +41,7 @@ class Round:
         self.gone: Counter[str] = Counter()  # conversations, messages, images, details
         self.erased: list[tuple[int, UUID]] = []  # whose it was, and the conversation
         self._left = MOST_STEPS
+        self._details_to: int | None = None  # the event up to which it was said that they go
 
     def step(self) -> bool:
         """Whether there may be more."""
@@ -55,8 +57,10 @@ class Round:
 
     @transaction.atomic
     def record(self) -> None:
-        if self.gone:
-            audit.record("retention.applied", actor=None, detail=self.gone)
+        """Into the audit log, but for its own details, of which it was said before they went."""
+        counts = {kind: count for kind, count in self.gone.items() if kind != "details"}
+        if counts:
+            audit.record("retention.applied", actor=None, detail=counts)
 
     def _erase_conversation(self, retention: Retention) -> bool:
         """As much of one as may go at once, as `Conversation.erase` does it."""
@@ -74,15 +78,13 @@ class Round:
             if rows["chatapp.Conversation"]:
                 self.erased.append((due.user_id, due.pk))
         for model, name in COUNTED.items():
-            self.gone[name] += rows[model]
-        self.gone = +self.gone
+            self._count(name, rows[model])
         return True
 
-    @transaction.atomic
     def _delete_images(self, retention: Retention) -> bool:
         """Their replies say from then on that there were some."""
-        with one_at_a_time(ERASING):
-            going = retention.going_images().order_by("message")
+        with transaction.atomic(), one_at_a_time(ERASING):
+            going = retention.going_images().order_by("message_id")
             owners = going.values_list("message", "message__conversation__user")
             some = dict(owners[:IMAGES_AT_ONCE])
             lock(list(set(some.values())))
@@ -91,20 +93,32 @@ class Round:
             for reply in Message.objects.filter(pk__in=set(images.values())).only("extras_record"):
                 record = reply.extras.without_images().as_record()
                 Message.objects.filter(pk=reply.pk).update(extras_record=record)
-        self.gone.update(images=len(images))
-        self.gone = +self.gone
+        self._count("images", len(images))
         return bool(some)
 
-    @transaction.atomic
     def _empty_details(self, retention: Retention) -> bool:
         """As `audit.forget` does it, so that the chain still holds."""
-        with one_at_a_time(ERASING):
-            going = retention.going_details().order_by("event")
+        if self._details_to is None and not self._say_that_details_go(retention):
+            return False
+        with transaction.atomic(), one_at_a_time(ERASING):
+            going = retention.going_details().filter(pk__lte=self._details_to).order_by("pk")
             named = going.values_list("pk", "event__person", "event__actor")
             some = list(named[:DETAILS_AT_ONCE])
             lock(list({person for _, *people in some for person in people if person is not None}))
             still = list(going.filter(pk__in=[pk for pk, *_ in some]).values_list("pk", flat=True))
             AuditDetail.objects.filter(pk__in=still).update(content="", salt="")
-        self.gone.update(details=len(still))
-        self.gone = +self.gone
+        self._count("details", len(still))
         return bool(some)
+
+    def _say_that_details_go(self, retention: Retention) -> bool:
+        """In a transaction of its own, since an event holds the log until that ends."""
+        with transaction.atomic():
+            found = retention.going_details().aggregate(to=Max("pk"), count=Count("pk"))
+            if found["count"]:
+                audit.say_emptied(**found)
+        self._details_to = found["to"]
+        return bool(found["count"])
+
+    def _count(self, kind: str, count: int) -> None:
+        if count:
+            self.gone[kind] += count

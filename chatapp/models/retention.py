@@ -29,6 +29,7 @@ from chatapp.models.messages import Message
 from chatapp.models.shelves import is_held
 
 MOST_DAYS = 36_500
+OWN_ACTIONS = ("retention.applied", "log.emptied")  # of events that say what went
 HELD_IMAGE = ("message__conversation__user", "message__conversation")
 
 
@@ -104,8 +105,9 @@ class Retention:
     def due_details(self) -> "models.QuerySet[AuditDetail]":
         if self.audit_detail_days is None:
             return AuditDetail.objects.none()
-        ago = _ago(self.audit_detail_days)
-        return AuditDetail.objects.filter(event__at__lt=ago).exclude(content="")
+        old = AuditDetail.objects.filter(event__at__lt=_ago(self.audit_detail_days))
+        # Those name nobody, and to empty them would be one more such event.
+        return old.exclude(content="").exclude(event__action__in=OWN_ACTIONS)
 
     # ---- what of it goes
 

@@ -33,13 +33,13 @@ def retention(request: HttpRequest) -> HttpResponse:
             return _set(request, form)
     else:
         form = RetentionForm(request.GET or None, initial=asdict(present))
-    context: dict[str, object] = {"form": form, "present": present}
-    if form.is_bound and form.is_valid():
-        context |= {
-            "wanted": form.wanted,
-            "preview": form.wanted.preview(),
-            "seal": seal(form.wanted),
-        }
+    wanted = form.wanted if form.is_bound and form.is_valid() else None
+    context = {
+        "form": form,
+        "wanted": wanted,
+        "preview": wanted and wanted.preview(),
+        "seal": wanted and seal(wanted),
+    }
     return render(request, "retention/retention.html", context)
 
 

@@ -15,6 +15,12 @@ from chatapp.models.shelves import TRASH_DAYS
 from chatapp.worker.housekeeping import cleaning
 
 EVERY_SECONDS = 3.0
+KINDS: Mapping[str, str] = {
+    "conversations": "conversations",
+    "messages": "messages",
+    "images": "images",
+    "details": "details of the audit log",
+}
 
 
 class Command(BaseCommand):
@@ -54,5 +60,6 @@ class Command(BaseCommand):
             self.stdout.write(f"Kept for as long as was set: {_in_words(gone)}")
 
 
-def _in_words(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items()) or "nothing"
+def _in_words(counts: Counter[str]) -> str:
+    kinds = [kind for kind in KINDS if counts[kind]]
+    return ", ".join(f"{counts[kind]:,} {KINDS[kind]}" for kind in kinds) or "nothing"

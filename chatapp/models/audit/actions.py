@@ -74,5 +74,6 @@ ACTIONS: Mapping[str, str] = {
     # The log itself
     "log.exported": "exported the audit log",
     "log.pruned": "deleted the audit log up to and with event",
+    "log.emptied": "took names out of the audit log, for their age, up to and with event",
     "log.resumed": "went on with an audit log whose head was missing, after event",
 }

@@ -19,6 +19,8 @@ urlpatterns = [
     path("", include("chatapp.usage.urls")),
     path("", include("chatapp.connecting.urls")),
     path("", include("chatapp.policy.urls")),
+    path("", include("chatapp.retention.urls")),
+    path("review/", include("chatapp.review.urls")),
     path("", include("chatapp.privacy.urls")),
     path("", include("chatapp.branding.urls")),
     path("admin/r/<path:rest>", nothing),  # the admin's own needs `django.contrib.sites`

@@ -21,21 +21,27 @@ View = Callable[..., HttpResponseBase]
 
 
 def administrators_only(view: View) -> View:
-    """Who is not signed in goes to the sign-in; who is no administrator gets 403. What is posted
-    comes from a page's own form, and no browser keeps what the view answers."""
+    return _gated(view, lambda user: user.administers, "This page is for administrators.")
+
+
+def reviewers_only(view: View) -> View:
+    return _gated(view, lambda user: user.reviews, "This page is for reviewers.")
+
+
+def _gated(view: View, is_theirs: Callable[[User], bool], refusal: str) -> View:
+    """Who is not signed in goes to the sign-in; whose it is not gets 403. What is posted comes from
+    a page's own form, and no browser keeps what the view answers."""
 
     @never_cache
     @login_required
     @wraps(view)
-    def view_for_administrators(
-        request: HttpRequest, *args: object, **options: object
-    ) -> HttpResponseBase:
-        if not (isinstance(request.user, User) and request.user.administers):
-            raise PermissionDenied("This page is for administrators.")
+    def view_for_staff(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
+        if not (isinstance(request.user, User) and is_theirs(request.user)):
+            raise PermissionDenied(refusal)
         refuse_scripts(request)
         return to_second_factor(request) or view(request, *args, **options)
 
-    return view_for_administrators
+    return view_for_staff
 
 
 def to_second_factor(request: HttpRequest) -> HttpResponseRedirect | None:

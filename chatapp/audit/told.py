@@ -20,8 +20,13 @@ THINGS = {
 LABELS = {"ip": "From the address", "login": "Typed as the name", "asked": "Asked for"}
 SOMEBODY = "Somebody"
 TERMINAL = "The server's terminal"
+HOUSEKEEPING = "Housekeeping"
 LONGEST_NAME = 80
-NOT_SIGNED_IN = frozenset({"person.sign_in_failed"})
+WITHOUT_ACTOR = {
+    "person.sign_in_failed": SOMEBODY,
+    "retention.applied": HOUSEKEEPING,
+    "log.emptied": HOUSEKEEPING,
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ def words_of(action: str) -> str:
 
 def _actor(event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]) -> str:
     if event.actor is None:
-        return SOMEBODY if event.action in NOT_SIGNED_IN else TERMINAL
+        return WITHOUT_ACTOR.get(event.action, TERMINAL)
     return names.get(event.actor) or str(said.get("actor") or f"person {event.actor}, erased")
 
 

@@ -27,7 +27,9 @@ from chatapp.models.prices import Price
 from chatapp.models.processes import Process
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
+from chatapp.models.retention import Retention
 from chatapp.models.review_policies import ReviewPolicy
+from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
 from chatapp.models.temporary import Hold
@@ -65,6 +67,7 @@ __all__ = [
     "ModelChoice",
     "MonthlyUsage",
     "NotHere",
+    "Opening",
     "Permitted",
     "Price",
     "Process",
@@ -73,7 +76,11 @@ __all__ = [
     "Refused",
     "ReplyImage",
     "Restoration",
+    "Retention",
     "Retry",
+    "Review",
+    "ReviewLabel",
+    "ReviewNote",
     "ReviewPolicy",
     "SearchEntry",
     "Share",

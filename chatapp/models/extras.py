@@ -1,7 +1,7 @@
 """What came with a reply besides its text: sources, sound, what could not be read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from chatapp.upstream.wire.reply import Reply
@@ -16,6 +16,7 @@ class Extras:
     source_count: int = 0  # as the upstream counts them, named or not
     has_sound: bool = False
     image_count: int = 0
+    expired_images: int = 0  # that there were, and are kept no longer
     left_out: Mapping[str, int] = field(default_factory=dict)  # how often, by what it was
     reasoning_field: str = ""  # in which the reasoning came, and goes back with tool calls
 
@@ -30,6 +31,7 @@ class Extras:
             self.source_count + reply.source_count,
             self.has_sound or reply.has_sound,
             self.image_count + len(reply.images),
+            self.expired_images,
             left_out,
             reply.reasoning_field or self.reasoning_field,
         )
@@ -44,6 +46,7 @@ class Extras:
             record.get("source_count", 0),
             record.get("has_sound", False),
             record.get("image_count", 0),
+            record.get("expired_images", 0),
             record.get("left_out", {}),
             record.get("reasoning_field", ""),
         )
@@ -55,6 +58,7 @@ class Extras:
             "source_count": self.source_count,
             "has_sound": self.has_sound,
             "image_count": self.image_count,
+            "expired_images": self.expired_images,
             "left_out": dict(self.left_out),
             "reasoning_field": self.reasoning_field,
         }
@@ -63,7 +67,13 @@ class Extras:
     @property
     def is_seen(self) -> bool:
         """Whether any of it stands under the answer."""
-        return bool(self.sources or self.source_count or self.has_sound or self.image_count)
+        images = self.image_count or self.expired_images
+        return bool(self.sources or self.source_count or self.has_sound or images)
+
+    def without_images(self) -> Self:
+        """The same once its images are kept no longer."""
+        expired = self.expired_images + self.image_count
+        return replace(self, image_count=0, expired_images=expired)
 
     @property
     def images(self) -> range:

@@ -133,6 +133,11 @@ class Installation(models.Model):
         max_length=16, blank=True, default="", db_default="", editable=False
     )
 
+    # Read and set by `Retention`; none: for ever.
+    conversation_days = models.PositiveIntegerField(null=True, editable=False)
+    image_days = models.PositiveIntegerField(null=True, editable=False)
+    audit_detail_days = models.PositiveIntegerField(null=True, editable=False)
+
     class Meta:
         verbose_name_plural = "installation"
 

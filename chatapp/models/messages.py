@@ -66,6 +66,11 @@ class MessageQuerySet(models.QuerySet["Message"]):
             allowances.settle(usages)
         return len(lost)
 
+    def purgeable(self, before: datetime) -> Self:
+        """What was deleted before this moment, and is not held."""
+        held = legal_holds.holding("conversation__user", "conversation")
+        return self.filter(deleted_at__lt=before).exclude(held)
+
     def purge_deleted(self, before: datetime) -> int:
         """Takes what was deleted before this moment out of the database, as much as may go at once;
         returns how many there were.
@@ -74,8 +79,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         What is held stays.
         """
         newest = models.F("sequence").desc(nulls_last=True), "-created_at", "-id"
-        held = legal_holds.holding("conversation__user", "conversation")
-        gone = self.filter(deleted_at__lt=before).exclude(held)
+        gone = self.purgeable(before)
         ordered = gone.order_by("conversation", *newest)
         with transaction.atomic(self.db):
             some = dict(ordered.values_list("pk", "conversation__user")[:PURGED_AT_ONCE])

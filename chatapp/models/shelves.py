@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation  # noqa: F401 - of which it is
 
 TRASH_DAYS = 30
+ERASING = "purge"  # a lock of whatever erases conversations by itself
 MOST_PINNED = 100  # of a person: they are drawn all together
 
 IS_KEPT = models.Q(trashed_at=None)
@@ -117,15 +118,18 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
         over = _end_of_days() - timedelta(days=TRASH_DAYS)
         return self.trashed().exclude(is_held()).update(trashed_at=over)
 
+    def purgeable(self) -> Self:
+        """What was in the trash for longer than its days, and is not held."""
+        return self.filter(IS_TRASHED, trashed_at__lte=_end_of_days()).exclude(is_held())
+
     def purge(self) -> bool:
         """Deletes a part of what was in the trash for longer than its days; whether there was any
         that is not held.
 
         One process at a time, and a few hundred messages, so that nobody waits long.
         """
-        with suppress(Held), transaction.atomic(), one_at_a_time("purge"):
-            over = self.filter(IS_TRASHED, trashed_at__lte=_end_of_days()).exclude(is_held())
-            conversation = over.order_by("trashed_at", "id").first()
+        with suppress(Held), transaction.atomic(), one_at_a_time(ERASING):
+            conversation = self.purgeable().order_by("trashed_at", "id").first()
             if conversation and not conversation.erase_newest():
                 conversation.delete()
             return conversation is not None

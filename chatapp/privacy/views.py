@@ -6,7 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.models import User
+from chatapp.models import Retention, User
+from chatapp.models.shelves import TRASH_DAYS
 from chatapp.privacy import queries
 
 LONGEST_NUMBER = 18  # digits of an event's
@@ -27,6 +28,8 @@ def privacy(request: HttpRequest) -> HttpResponse:
         "lists": queries.lists_since(request.user),
         "reviewers": queries.reviewers(),
         "policies": queries.policies_of(request.user),
+        "retention": Retention.now(),
+        "trash_days": TRASH_DAYS,
         "is_held": request.user.legal_holds.living().exists(),
     }
     return render(request, "privacy/privacy.html", context)

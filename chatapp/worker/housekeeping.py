@@ -1,5 +1,6 @@
-"""What goes by itself after its days: what has been in the trash for too long, and the messages
-that were deleted as long ago. And the word on where the audit log ends.
+"""What goes by itself after its days: what has been in the trash for too long, the messages that
+were deleted as long ago, and what is kept no longer by `Retention`. And the word on where the audit
+log ends.
 
 In short steps, each a transaction of its own, between which others have their turn; every hour, and
 when somebody asks for it.
@@ -7,8 +8,10 @@ when somebody asks for it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import Error
 from django.utils import timezone
@@ -16,6 +19,7 @@ from django.utils import timezone
 from chatapp.generation import stored
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
+from chatapp.models.retaining import Round
 from chatapp.models.shelves import TRASH_DAYS
 
 logger = logging.getLogger(__name__)
@@ -29,31 +33,47 @@ def purge_messages() -> bool:
     return bool(Message.objects.purge_deleted(over))
 
 
-def tell_audit_head() -> bool:
+# Each does a part of its work and says whether there was any.
+STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages)
+
+
+def tell_audit_head() -> None:
     """Into the app's own log, which is kept elsewhere: whoever cuts the end of the audit log off
     can't take it back from there. `manage.py audit verify --head` compares the two."""
     if (head := head_now()).sequence:
         logger.info("The audit log ends with %s", head)
-    return False
-
-
-# Each does a part of its work and says whether there was any.
-STEPS: Sequence[Callable[[], bool]] = (
-    Conversation.objects.purge,
-    purge_messages,
-    tell_audit_head,
-)
 
 
 def clean_up() -> int:
     """All of it at once, for whoever waits; returns in how many steps."""
-    return sum(1 for step in STEPS for _ in iter(step, False))
+    return sum(1 for _ in cleaning())
+
+
+def cleaning() -> Iterator[Counter[str]]:
+    """The same, step by step; yields what went so far that was kept for as long as is set, as
+    `Round.gone` counts it."""
+    gone: Counter[str] = Counter()
+    for step in STEPS:
+        for _ in iter(step, False):
+            yield gone
+    round = None
+    while round is None or round.gone:
+        round = Round()
+        try:
+            for _ in iter(round.step, False):
+                yield gone + round.gone
+        finally:
+            round.record()
+        gone += round.gone
+    tell_audit_head()
 
 
 class Housekeeping:
-    """`run` it in a task, until cancelled."""
+    """`run` it in a task, until cancelled. `changed` tells everybody that a person's conversation
+    is gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[int, UUID], None]) -> None:
+        self._changed = changed
         self._asked = asyncio.Event()
 
     def ask(self) -> None:
@@ -73,6 +93,16 @@ class Housekeeping:
                 continue
 
     async def _clean_up(self) -> None:
-        for step in STEPS:
-            while await stored(step):  # noqa: ASYNC110 - which does it, and waits for nothing
-                await asyncio.sleep(PAUSE_SECONDS)
+        round = Round()
+        try:
+            for step in (*STEPS, round.step):
+                while await stored(step):
+                    self._tell(round)
+                    await asyncio.sleep(PAUSE_SECONDS)
+        finally:
+            await stored(round.record)
+        await stored(tell_audit_head)
+
+    def _tell(self, round: Round) -> None:
+        while round.erased:
+            self._changed(*round.erased.pop())

@@ -67,7 +67,7 @@ class Worker:
         self.hearing = Hearing(
             self.viewers, self.replies, self.cluster, self.revocation, self.changes
         )
-        self.housekeeping = Housekeeping()
+        self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, bus)
         self.indexing = Indexing()
         actions = settings.CHATAPP_ACTIONS_PER_SECOND

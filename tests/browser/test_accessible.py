@@ -386,3 +386,16 @@ def test_the_policy_of_reviews(olive: Page, server: Server) -> None:
     olive.get_by_label("Reviewers may read every chat").check()
     olive.get_by_role("button", name="Set the policy").click()
     expect(olive.get_by_role("row")).to_have_count(4)
+
+
+def test_retention(olive: Page, server: Server) -> None:
+    olive.goto(f"{server.url}/retention/")
+    expect_accessible(olive)
+    olive.get_by_label("Conversations").fill("0")
+    olive.get_by_role("button", name="Preview").click()
+    expect(olive.get_by_role("alert")).to_be_visible()
+    expect_accessible(olive)
+    olive.get_by_label("Conversations").fill("36500")
+    olive.get_by_role("button", name="Preview").click()
+    expect(olive.get_by_role("heading", name="What would go")).to_be_visible()
+    expect_accessible(olive)

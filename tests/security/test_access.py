@@ -121,6 +121,7 @@ TABLE = {
     "limits/prices/<int:pk>/remove/": POSTED,
     "usage/": STAFFS_ROOM,
     "policy/": STAFFS_ROOM,
+    "retention/": STAFFS_ROOM,
     "usage/me/": MEMBERS,
     "upstreams/new/": STAFFS_ROOM,
     "upstreams/<int:pk>/": STAFFS_ROOM,

@@ -70,7 +70,7 @@ async def test_it_does_so_when_asked(
 
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(housekeeping, "STEPS", (step,))
-    keeping = Housekeeping()
+    keeping = Housekeeping(lambda *_: None)
     running = asyncio.create_task(keeping.run())
     async with asyncio.timeout(WAIT):
         await steps.get()

@@ -73,7 +73,9 @@ class Command(BaseCommand):
             f"{verdict.first.at:%Y-%m-%d %H:%M} to {verdict.last.at:%Y-%m-%d %H:%M} UTC."
         )
         if verdict.erased:
-            self.stdout.write(f"Details that were erased along with a person: {verdict.erased:,}.")
+            self.stdout.write(
+                f"Details that were erased, with a person or for their age: {verdict.erased:,}."
+            )
         if verdict.old_keys:
             self.stdout.write(
                 f"Events whose key is gone, and for which later ones vouch: {verdict.old_keys:,}."

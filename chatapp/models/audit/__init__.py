@@ -7,7 +7,7 @@ it. What names people stands apart, so that it can be erased and the chain still
 
 from chatapp.models.audit import triggers  # noqa: F401 - what it does after a migration
 from chatapp.models.audit.actions import ACTIONS
-from chatapp.models.audit.erasing import forget
+from chatapp.models.audit.erasing import forget, say_emptied
 from chatapp.models.audit.events import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.audit.pruning import Pruned, prune
 from chatapp.models.audit.recording import record
@@ -27,5 +27,6 @@ __all__ = [
     "head_now",
     "prune",
     "record",
+    "say_emptied",
     "verify",
 ]

@@ -79,8 +79,9 @@ class _Reading:
         self._found = Verdict(head=Head(head.sequence, head.link))
         self._unchecked: int | None = None  # the first of those for which nothing vouches yet
         self._pruned_to = 0
-        self._erased: dict[tuple[int | None, int | None], int] = {}  # where each of these first is
+        self._erased: dict[tuple[int | None, int | None], int] = {}  # where each of these last is
         self._erased_people: set[int] = set()
+        self._emptied_to = 0
 
     def verdict(self) -> Verdict:
         self._check_head()
@@ -120,6 +121,8 @@ class _Reading:
         self._check_detail(event)
         if event.action == "log.pruned" and event.target.isdecimal():
             self._pruned_to = int(event.target)
+        if event.action == "log.emptied" and event.target.isdecimal():
+            self._emptied_to = max(self._emptied_to, int(event.target))
         if event.action == "person.erased" and event.person is not None:
             self._erased_people.add(event.person)
 
@@ -133,7 +136,7 @@ class _Reading:
     def _check_detail(self, event: AuditEvent) -> None:
         if is_erased(event):
             self._found.erased += 1
-            self._erased.setdefault((event.actor, event.person), event.sequence)
+            self._erased[event.actor, event.person] = event.sequence
 
     def _check_expected(self, sequence: int, link: str) -> None:
         if sequence in self._expected and not chain.is_same(self._expected[sequence], link):
@@ -156,11 +159,15 @@ class _Reading:
             raise Broken("The log's first event follows another one.")
 
     def _check_erased(self) -> None:
-        """An erasure leaves its own event behind, which may have come while this was read."""
-        later = AuditEvent.objects.filter(action="person.erased", sequence__gt=self._head.sequence)
-        gone = self._erased_people.union(later.values_list("person", flat=True)) - {None}
+        """Each leaves an event behind, an erasure or the age of details, which may have come while
+        this was read."""
+        later = AuditEvent.objects.filter(sequence__gt=self._head.sequence)
+        erased = later.filter(action="person.erased").values_list("person", flat=True)
+        gone = self._erased_people.union(erased) - {None}
+        emptied = later.filter(action="log.emptied").values_list("target", flat=True)
+        emptied_to = max([self._emptied_to, *map(int, emptied)])
         for people, sequence in self._erased.items():
-            if not gone & set(people):
+            if sequence > emptied_to and not gone & set(people):
                 raise Broken(f"The detail of event {sequence} is empty, and nobody was erased.")
 
 

@@ -1,0 +1,49 @@
+"""An administrator looks at what would go, sets it, and people read it."""
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.conftest import Desk, SitDown
+from tests.live import PASSWORD, Person, Site
+
+pytestmark = pytest.mark.any_database
+
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def confirmed(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+    return page
+
+
+@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+def test_what_would_go_is_shown_before_it_is_set_and_people_read_it(
+    sit_down: SitDown, site: Site, alice: Person, desk: Desk, phone: ViewportSize | None
+) -> None:
+    browser = sit_down(site.olive, phone=phone)
+    page = confirmed(browser.context.new_page(), f"{desk.url}/retention/")
+    page.get_by_label("Conversations").fill("3000")
+    page.get_by_label("Images that came with replies").fill("2000")
+    page.keyboard.press("Enter")
+    row = page.get_by_role("row", name="Conversations")
+    expect(row).to_contain_text("0, with 0 messages, of 0 people")
+    assert page.evaluate(WIDER) == 0
+    page.get_by_role("button", name="Set this").click()
+    expect(page.get_by_role("status")).to_contain_text("goes with the next housekeeping")
+    expect(page.get_by_label("Conversations")).to_have_value("3000")
+    expect(page.get_by_role("heading", name="What would go")).to_have_count(0)
+
+    member = sit_down(alice).context.new_page()
+    member.goto(f"{desk.url}/privacy/")
+    kept = member.get_by_role("region", name="How long it is kept")
+    expect(kept).to_contain_text("deleted for good 3,000 days after you last asked something")
+    expect(kept).to_contain_text("for 2,000 days, but no longer than their chat")
+
+    for name in ("Conversations", "Images that came with replies"):
+        page.get_by_label(name).fill("")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Set this").click()
+    member.reload()
+    expect(kept).to_contain_text("Your chats are kept until you delete them.")

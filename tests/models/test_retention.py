@@ -1,0 +1,259 @@
+"""What goes by its age, what stays, and that the preview said so."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    DailyUsage,
+    LegalHold,
+    Message,
+    Project,
+    ReplyImage,
+    Retention,
+    Upstream,
+    Usage,
+    User,
+    audit,
+    legal_holds,
+    retaining,
+)
+from chatapp.models.audit import Broken
+from chatapp.models.conversations import ERASED_AT_ONCE
+from chatapp.models.retaining import Round
+from tests.clock import Step
+from tests.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GIF = b"GIF89a"
+
+
+def chat(person: User, upstream: Upstream, title: str, days: float, **fields: object) -> Message:
+    """A conversation that was used last so many days ago, whose reply came with two images;
+    returns the reply."""
+    conversation = person.conversations.create(title=title)
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
+    end(reply, reply_of("So."))
+    for position in range(2):
+        ReplyImage.objects.create(message=reply, position=position, media_type="gif", data=GIF)
+    moment = timezone.now() - timedelta(days=days)
+    record = {"image_count": 2}
+    Message.objects.filter(conversation=conversation).update(created_at=moment)
+    Message.objects.filter(pk=reply.pk).update(extras_record=record)
+    Conversation.objects.filter(pk=conversation.pk).update(updated_at=moment, **fields)
+    reply.conversation = conversation
+    return reply
+
+
+def titles() -> set[str]:
+    return set(Conversation.objects.values_list("title", flat=True))
+
+
+def keep(**days: int) -> Retention:
+    retention = Retention(**days)
+    retention.store()
+    return retention
+
+
+def apply() -> Round:
+    """A round to its end."""
+    round = Round()
+    for _ in iter(round.step, False):
+        pass
+    round.record()
+    return round
+
+
+def test_nothing_goes_where_nothing_is_set(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Of old", 5000)
+    assert Retention.now() == Retention()
+    assert not apply().gone
+    assert titles() == {"Of old"}
+    assert not Retention().preview().counts
+
+
+def test_conversations_go_wherever_they_stand_but_what_is_held_or_in_use(
+    alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    old = timezone.now() - timedelta(days=40)
+    project = Project.objects.create(user=alice, name="Ours")
+    chat(alice, connected, "Loose", 31)
+    chat(alice, connected, "Pinned", 31, is_pinned=True)
+    chat(alice, connected, "Archived", 31, archived_at=old)
+    chat(alice, connected, "Filed", 31, project=project)
+    chat(alice, connected, "In the trash", 31, trashed_at=timezone.now())
+    chat(alice, connected, "Used", 29)
+    chat(alice, connected, "Temporary", 31, is_temporary=True)
+    running = chat(alice, connected, "Running", 31)
+    Message.objects.filter(pk=running.pk).update(ending="streaming")
+    held = chat(alice, connected, "Held", 31).conversation
+    LegalHold.begin(alice, held.pk, "a matter", olive)
+    chat(bob, connected, "Bob's", 31)
+    LegalHold.begin(bob, None, "a matter", olive)
+    preview = keep(conversation_days=30).preview()
+    assert (preview.conversations.count, preview.conversations.held) == (5, 2)
+    assert (preview.people, preview.messages, preview.bytes) == (1, 10, 10 * len(GIF))
+    assert (preview.images.count, preview.images.held) == (10, 4)
+    round = apply()
+    assert titles() == {"Used", "Temporary", "Running", "Held", "Bob's"}
+    assert round.gone == preview.counts == {"conversations": 5, "messages": 10, "images": 10}
+    assert {person for person, _ in round.erased} == {alice.pk}
+    assert len(round.erased) == 5
+    assert Project.objects.exists()
+    LegalHold.objects.get(user=alice).end(olive)
+    apply()
+    assert "Held" not in titles()
+
+
+def test_what_was_used_stays_counted(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    usages, days = Usage.objects.count(), DailyUsage.objects.count()
+    assert usages
+    keep(conversation_days=30)
+    apply()
+    assert not Message.objects.exists()
+    assert (Usage.objects.count(), DailyUsage.objects.count()) == (usages, days)
+
+
+def test_images_go_earlier_and_their_reply_says_that_there_were_some(
+    alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    old = chat(alice, connected, "Old", 8)
+    chat(alice, connected, "New", 6)
+    chat(alice, connected, "Temporary", 8, is_temporary=True)
+    chat(bob, connected, "Held", 8)
+    LegalHold.begin(bob, None, "a matter", olive)
+    preview = keep(image_days=7, conversation_days=30).preview()
+    assert (preview.images.count, preview.images.held, preview.bytes) == (2, 2, 2 * len(GIF))
+    assert apply().gone == preview.counts == {"images": 2}
+    assert len(titles()) == 4
+    kept = ReplyImage.objects.values_list("message__conversation__title", flat=True)
+    assert sorted(set(kept)) == ["Held", "New", "Temporary"]
+    old.refresh_from_db()
+    assert (old.extras.image_count, old.extras.expired_images) == (0, 2)
+    assert old.extras.is_seen
+
+
+def test_the_audit_logs_details_are_emptied_and_its_chain_holds(
+    alice: User, bob: User, olive: User, clock: Step
+) -> None:
+    LegalHold.begin(bob, None, "a matter", olive)
+    with transaction.atomic():
+        for about in (alice, bob):
+            audit.record("person.changed", actor=alice, about=about, detail={"note": "secret"})
+    keep(audit_detail_days=1)
+    assert not Retention.now().preview().counts  # all is of today
+    clock(2 * 86_400)
+    preview = Retention.now().preview()
+    assert (preview.details.count, preview.details.held) == (1, 1)
+    assert apply().gone == preview.counts == {"details": 1}
+    first, second = AuditDetail.objects.order_by("pk")[:2]
+    assert first.is_erased
+    assert second.said["note"] == "secret"
+    assert audit.verify().erased == 1
+    [event] = AuditEvent.objects.filter(action__in=("log.emptied", "retention.applied"))
+    assert (event.action, event.target) == ("log.emptied", "1")
+    assert not apply().gone
+    AuditDetail.objects.filter(pk=2).update(content="", salt="")
+    with pytest.raises(Broken, match="detail of event 2 is empty"):
+        audit.verify()
+
+
+def test_a_round_tells_the_audit_log_what_went(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    apply()
+    apply()
+    [event] = AuditEvent.objects.filter(action="retention.applied")
+    assert (event.actor, event.target) == (None, "")
+    assert event.detail.said == {"conversations": 1, "messages": 2, "images": 2}
+
+
+def test_a_round_is_bounded_and_the_next_goes_on(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = chat(alice, connected, "Long", 31)
+    Message.objects.bulk_create(
+        Message(conversation=long.conversation, parent=long, role="user", content="More")
+        for _ in range(ERASED_AT_ONCE)
+    )
+    chat(alice, connected, "Another", 31)
+    monkeypatch.setattr(retaining, "MOST_STEPS", 2)
+    preview = keep(conversation_days=30).preview()
+    rounds = [apply() for _ in range(3)]
+    assert [round.gone["conversations"] for round in rounds] == [0, 1, 1]
+    assert sum((round.gone for round in rounds), Counter()) == preview.counts
+
+
+def test_whoever_takes_it_back_stops_a_round(alice: User, connected: Upstream) -> None:
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    round = Round()
+    assert round.step()  # its messages
+    Retention().store()
+    assert not round.step()
+    assert titles() == {"Old"}
+
+
+def test_what_is_used_just_then_stays(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look for what is due and the lock somebody asks something in it."""
+    chat(alice, connected, "Old", 31)
+    keep(conversation_days=30)
+    locked = legal_holds.refuse_held
+
+    def asked_meanwhile(*held: Any) -> None:
+        Conversation.objects.update(updated_at=timezone.now())
+        locked(*held)
+
+    monkeypatch.setattr(retaining, "refuse_held", asked_meanwhile)
+    apply()
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_the_preview_counts_is_what_goes(
+    seed: int, alice: User, bob: User, olive: User, connected: Upstream, clock: Step
+) -> None:
+    """Of all sorts of chats, and of all sorts of days."""
+    dice = random.Random(seed)  # noqa: S311 - not for secrets
+    for number in range(12):
+        person = dice.choice([alice, bob])
+        reply = chat(
+            person,
+            connected,
+            f"{number}",
+            dice.randint(0, 20) + 0.5,
+            is_temporary=dice.random() < 0.2,
+            is_pinned=dice.random() < 0.3,
+            trashed_at=timezone.now() if dice.random() < 0.3 else None,
+        )
+        if dice.random() < 0.2:
+            LegalHold.begin(person, reply.conversation.pk, "a matter", olive)
+        if dice.random() < 0.2:
+            Message.objects.filter(pk=reply.pk).update(ending="streaming")
+        with transaction.atomic():
+            audit.record("person.changed", actor=olive, about=person)
+    if dice.random() < 0.5:
+        LegalHold.begin(bob, None, "a matter", olive)
+    clock(dice.randint(0, 2) * 86_400)
+    days = [dice.choice([None, 3, 7, 14]), dice.choice([None, 3, 7, 14]), dice.choice([None, 1])]
+    Retention(*days).store()
+    preview = Retention.now().preview()
+    assert apply().gone == preview.counts
+    assert not Retention.now().preview().counts
+    after = Retention.now().preview()
+    assert after.conversations.held == preview.conversations.held
+    assert after.images.held == preview.images.held
+    assert after.details.held == preview.details.held

@@ -1,0 +1,135 @@
+"""How long things are kept: an administrator looks first, then sets it; people read it."""
+
+import re
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import AuditEvent, Conversation, Message, Retention, User
+from tests.conftest import signed_in
+from tests.page import parse
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMES = ("conversation_days", "image_days", "audit_detail_days")
+
+
+def old_chat(person: User, **fields: object) -> Conversation:
+    chat = person.conversations.create(
+        title="Old", updated_at=timezone.now() - timedelta(days=40), **fields
+    )
+    Message.objects.create(conversation=chat, role="user", content="Why?")
+    return chat
+
+
+def previewed(client: Client, **days: int) -> dict[str, str]:
+    """What the page's second form would post."""
+    values = {name: str(days.get(name, "")) for name in NAMES}
+    page = parse(client.get("/retention/", values).text)
+    form = page.find("form", action="/retention/", method="post")
+    return {
+        name: form.find("input", name=name).attributes["value"] or "" for name in (*NAMES, "seen")
+    }
+
+
+def words(text: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_the_preview_counts_and_sets_nothing(olives: Client, alice: User) -> None:
+    old_chat(alice)
+    page = words(olives.get("/retention/", {"conversation_days": "30"}).text)
+    assert "1, with 1 message, of 1 person" in page
+    assert "within an hour" in page
+    assert Retention.now() == Retention()
+
+
+def test_what_was_looked_at_is_set_and_recorded_once(olives: Client, alice: User) -> None:
+    chat = old_chat(alice)
+    sent = previewed(olives, conversation_days=30, image_days=7)
+    for _ in range(2):
+        answer = olives.post("/retention/", sent, follow=True)
+        assert "goes with the next housekeeping" in answer.text
+    assert Retention.now() == Retention(30, 7)
+    assert Conversation.objects.filter(pk=chat.pk).exists()
+    [event] = AuditEvent.objects.filter(action="retention.changed")
+    assert event.detail.said["before"] == dict.fromkeys(NAMES)
+    assert event.detail.said["after"] == dict(zip(NAMES, (30, 7, None), strict=True))
+
+
+@pytest.mark.parametrize("seen", ["", "nonsense", "\0:é:1"])
+def test_what_nobody_looked_at_is_shown_first(olives: Client, alice: User, seen: str) -> None:
+    old_chat(alice)
+    answer = olives.post("/retention/", {"conversation_days": "30", "seen": seen}, follow=True)
+    assert "Nothing was set yet" in answer.text
+    assert "1, with 1 message" in words(answer.text)
+    assert Retention.now() == Retention()
+
+
+def test_other_values_than_those_that_were_looked_at_are_not_set(olives: Client) -> None:
+    sent = previewed(olives, conversation_days=3000) | {"conversation_days": "3"}
+    assert "conversation_days=3&" in olives.post("/retention/", sent).headers["location"]
+    assert Retention.now() == Retention()
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "36501", "soon", "9" * 30])
+def test_what_is_no_number_of_days_is_refused(olives: Client, days: str) -> None:
+    for answer in (
+        olives.get("/retention/", {"conversation_days": days}),
+        olives.post("/retention/", {"conversation_days": days}),
+    ):
+        assert parse(answer.text).find("div", class_="errors")
+        assert "What would go" not in answer.text
+    assert Retention.now() == Retention()
+
+
+def test_it_is_taken_back_by_empty_values(olives: Client) -> None:
+    Retention(30, 7, 90).store()
+    assert 'value="30"' in olives.get("/retention/").text
+    olives.post("/retention/", previewed(olives))
+    assert Retention.now() == Retention()
+
+
+def test_only_administrators_set_it(alices: Client) -> None:
+    reviewer = User.objects.create_user("rita", password="x", is_staff=True, reviews=True)
+    for client in (alices, signed_in(reviewer)):
+        assert client.post("/retention/", {"conversation_days": "1"}).status_code == 403
+    assert Retention.now() == Retention()
+
+
+def test_the_settings_of_the_installation_do_not_have_it(olives: Client) -> None:
+    page = olives.get("/admin/chatapp/installation/1/change/").text
+    assert "notice" in page
+    assert not any(name in page for name in NAMES)
+
+
+def test_people_read_how_long_things_are_kept(alices: Client) -> None:
+    page = words(alices.get("/privacy/").text)
+    assert "Your chats are kept until you delete them." in page
+    assert "for as long as their chat." in page
+    Retention(30, 1, 90).store()
+    page = words(alices.get("/privacy/").text)
+    assert "deleted for good 30 days after you last asked something in it" in page
+    assert "also a pinned or archived one" in page
+    assert "are kept for one day, but no longer than their chat" in page
+    assert "taken out of it after 90 days" in page
+
+
+def test_who_keeps_house_by_hand_is_told_what_goes(olives: Client, alice: User) -> None:
+    old_chat(alice)
+    old_chat(alice, trashed_at=timezone.now() - timedelta(days=31))
+    Retention(conversation_days=30).store()
+    out = StringIO()
+    call_command("housekeeping", "--dry-run", stdout=out)
+    assert Conversation.objects.count() == 2
+    assert "Of the trash: 1 conversations" in out.getvalue()
+    assert "Kept for as long as is set: 2 conversations, 2 messages" in out.getvalue()
+    out = StringIO()
+    call_command("housekeeping", stdout=out)
+    assert not Conversation.objects.exists()
+    assert "Kept for as long as was set: 1 conversations, 1 messages" in out.getvalue()
+    assert "Housekeeping" in olives.get("/audit/").text

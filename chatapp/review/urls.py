@@ -1,5 +1,7 @@
 """The addresses of the review."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from chatapp.review import reading
+
+urlpatterns = [path("<uuid:pk>/", reading.conversation, name="review-conversation")]

@@ -2,6 +2,12 @@
 
 from django.urls import path
 
-from chatapp.review import reading
+from chatapp.review import exports, labels, lists, reading
 
-urlpatterns = [path("<uuid:pk>/", reading.conversation, name="review-conversation")]
+urlpatterns = [
+    path("", lists.conversations, name="review"),
+    path("export/", exports.export, name="review-export"),
+    path("labels/", labels.labels, name="review-labels"),
+    path("labels/<int:pk>/delete/", labels.delete, name="delete-review-label"),
+    path("<uuid:pk>/", reading.conversation, name="review-conversation"),
+]

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='message',
-            index=models.Index(condition=models.Q(('deleted_at', None), ('role', 'assistant')), fields=['upstream', 'conversation'], name='reply_by_upstream'),
+            index=models.Index(condition=models.Q(('deleted_at', None), ('role', 'assistant')), fields=['conversation', 'upstream'], name='reply_of_conversation'),
         ),
         migrations.AddIndex(
             model_name='message',

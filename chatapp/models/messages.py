@@ -97,11 +97,12 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 _IS_REPLY = models.Q(role="assistant", deleted_at=None)
-# By which reviewers find conversations: each has all that its query asks of a message.
+# By which reviewers find conversations: each has all that its query asks of a message, and by the
+# second replies are counted.
 REVIEWED = [
     models.Index(fields=["model", "conversation"], condition=_IS_REPLY, name="reply_by_model"),
     models.Index(
-        fields=["upstream", "conversation"], condition=_IS_REPLY, name="reply_by_upstream"
+        fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
     ),
     models.Index(
         fields=["ending", "conversation"],

@@ -46,7 +46,7 @@ class HasCalled(models.Func):
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any
     ) -> tuple[str, tuple[str, ...]]:
         [column] = self.get_source_expressions()
-        table = f"{connection.ops.quote_name(column.alias)}."
+        table = f"{compiler.quote_name_unless_alias(column.alias)}."
         if connection.vendor == "sqlite":
             return IN_JSON.format(table=table), (self.tool, self.tool)
         return f"({HAS_CALLED} AND {NAMES} ? %s)".format(table=table), (self.tool,)

@@ -92,7 +92,7 @@ class Asked:
             yield ~Q(Exists(replies.filter(feedback__isnull=False)))
         summed = replies.order_by().values("conversation")
         if self.replies is not None:
-            count = summed.annotate(count=Count("usage"))
+            count = summed.annotate(count=Count("*"))
             yield Q(Exists(count.filter(count__gte=self.replies)))
         if self.cost is not None:
             cost = summed.annotate(cost=Sum("usage__cost"))

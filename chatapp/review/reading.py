@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from chatapp.accounts.staff import reviewers_only
 
 
 @reviewers_only
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return HttpResponse("")
+    return render(request, "staff/_page.html")

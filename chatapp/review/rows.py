@@ -60,7 +60,7 @@ class Row:
 
     def add(self, reply: Mapping[str, Any]) -> None:
         """Some replies that are alike."""
-        self.replies += reply["booked"]
+        self.replies += reply["count"]
         self.tokens += reply["tokens"] or 0
         self.cost += reply["cost"] or 0
         self.is_flagged |= reply["is_flagged"]
@@ -96,9 +96,6 @@ def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:
     alike = ("conversation", "model", "ending", "is_flagged", "feedback__rating")
     sums = {"tokens": Sum("usage__total_tokens"), "cost": Sum("usage__cost")}
     grouped: Iterable[Mapping[str, Any]] = (
-        replies_of(keys)
-        .order_by()
-        .values(*alike)
-        .annotate(count=Count("pk"), booked=Count("usage"), **sums)
+        replies_of(keys).order_by().values(*alike).annotate(count=Count("*"), **sums)
     )
     return grouped

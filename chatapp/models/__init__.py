@@ -4,7 +4,11 @@ Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what 
 queryset method. All of it is synchronous and short: one transaction a call.
 """
 
-from chatapp.models import ledger, sequence  # noqa: F401 - what they do after a migration
+from chatapp.models import (  # noqa: F401 - what they do after a migration
+    ledger,
+    sequence,
+    tool_names,
+)
 from chatapp.models.access_rules import AccessRule, Permitted, permitted
 from chatapp.models.allowances import Allowance, Share
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead

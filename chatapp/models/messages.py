@@ -100,6 +100,27 @@ class MessageQuerySet(models.QuerySet["Message"]):
             _GROWN.run(*growing)
 
 
+_IS_REPLY = models.Q(role="assistant", deleted_at=None)
+# By which reviewers find conversations: each has all that its query asks of a message, and by the
+# second replies are counted.
+REVIEWED = [
+    models.Index(fields=["model", "conversation"], condition=_IS_REPLY, name="reply_by_model"),
+    models.Index(
+        fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
+    ),
+    models.Index(
+        fields=["ending", "conversation"],
+        condition=_IS_REPLY & ~models.Q(ending__in=["complete", "streaming"]),
+        name="reply_by_ending",
+    ),
+    models.Index(
+        fields=["conversation"],
+        condition=_IS_REPLY & models.Q(is_flagged=True),
+        name="reply_flagged",
+    ),
+]
+
+
 class Message(StoredReply):
     """A prompt or a reply. A reply's `parent` is its prompt, a prompt's the reply before it."""
 
@@ -175,6 +196,7 @@ class Message(StoredReply):
                 condition=models.Q(indexed_at=None),
                 name="message_to_be_indexed",
             ),
+            *REVIEWED,
         ]
         constraints = [
             models.UniqueConstraint(

@@ -32,6 +32,7 @@ IS_LOOSE = IS_LISTED & models.Q(project=None)
 IS_IN_PROJECT = IS_LISTED & models.Q(project__isnull=False)
 IS_ARCHIVED = IS_KEPT & models.Q(archived_at__isnull=False, is_temporary=False)
 IS_TRASHED = models.Q(trashed_at__isnull=False)
+IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
 ORDER = ("-updated_at", "-id")
 
 # One a shelf: what is not on it costs its index nothing.
@@ -45,6 +46,7 @@ INDEXES = [
     models.Index(fields=["user", *ORDER], name="conversation_archived", condition=IS_ARCHIVED),
     models.Index(fields=["user", *ORDER], name="conversation_trashed", condition=IS_TRASHED),
     models.Index(fields=["trashed_at"], name="conversation_purged", condition=IS_TRASHED),
+    models.Index(fields=ORDER, name="conversation_reviewed", condition=IS_REVIEWED),
 ]
 
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatapp', '0028_reviews'),
+        ('chatapp', '0029_indexes_of_review'),
     ]
 
     operations = [

@@ -1,0 +1,161 @@
+"""What a reviewer wants of the conversations. What is not understood is said at its field, and
+nothing is found by it."""
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+
+from chatapp.models import MonthlyUsage, Review, ReviewLabel, Upstream, User
+from chatapp.models.prices import DOLLAR
+from chatapp.review.queries import NONE, Asked, Place
+from chatapp.upstream.wire.reply import Ending
+
+ANY = ("", "Any")
+DAY = forms.DateInput(attrs={"type": "date"})
+LAST_DAY = date(9998, 12, 31)  # after which there is one more
+COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
+NOT_OF_A_FILTER = {"after"}
+
+
+def _models() -> list[tuple[str, str]]:
+    """Those that anybody has used."""
+    used = MonthlyUsage.objects.exclude(model="").order_by("model")
+    return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
+
+
+class FilterForm(forms.Form):
+    person = forms.CharField(label="Person", required=False, max_length=255)
+    since = forms.DateField(label="Used from", required=False, widget=DAY)
+    until = forms.DateField(label="Used to", required=False, widget=DAY)
+    model = forms.ChoiceField(required=False, choices=_models)
+    flagged = forms.ChoiceField(
+        label="Moderation",
+        required=False,
+        choices=[ANY, ("yes", "Flagged"), ("no", "Not flagged")],
+    )
+    feedback = forms.ChoiceField(
+        required=False,
+        choices=[
+            ANY,
+            ("up", "Good"),
+            ("down", "Bad"),
+            ("either", "Good or bad"),
+            (NONE, "None"),
+        ],
+    )
+    verdict = forms.ChoiceField(
+        required=False, choices=[ANY, (NONE, "None yet"), *Review.Verdict.choices]
+    )
+    label = forms.ModelChoiceField(
+        ReviewLabel.objects.all(), label="Label", required=False, empty_label="Any"
+    )
+    group = forms.ModelChoiceField(
+        Group.objects.order_by("name"), label="Group", required=False, empty_label="Any"
+    )
+    upstream = forms.ModelChoiceField(
+        Upstream.objects.order_by("name"), label="Upstream", required=False, empty_label="Any"
+    )
+    ending = forms.ChoiceField(
+        required=False,
+        choices=[ANY, *((one.value, one.value.replace("_", " ").capitalize()) for one in Ending)],
+    )
+    tool = forms.CharField(label="Tool that was called", required=False, max_length=200)
+    cost = forms.DecimalField(
+        label="Cost at least, in US dollars",
+        required=False,
+        min_value=0,
+        max_digits=13,
+        decimal_places=9,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    replies = forms.IntegerField(
+        label="Replies at least",
+        required=False,
+        min_value=0,
+        max_value=10**6,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    claim = forms.ChoiceField(
+        label="Claimed by",
+        required=False,
+        choices=[
+            ("", "Anybody or nobody"),
+            ("mine", "Me"),
+            ("other", "Others"),
+            ("nobody", "Nobody"),
+        ],
+    )
+    after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+
+    def __init__(self, *arguments: Any, reviewer: User, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.reviewer = reviewer
+
+    def clean_person(self) -> User | None:
+        name = self.cleaned_data["person"]
+        if name and not (found := User.by_login(name)):
+            raise ValidationError("Nobody has this name. Type it as it stands in the list.")
+        return found if name else None
+
+    def clean_until(self) -> date | None:
+        until: date | None = self.cleaned_data["until"]
+        return min(until, LAST_DAY) if until else None
+
+    def clean_cost(self) -> int | None:
+        cost: Decimal | None = self.cleaned_data["cost"]
+        return None if cost is None else int(cost * DOLLAR)
+
+    def clean_after(self) -> Place | None:
+        try:
+            return Place.read(text) if (text := self.cleaned_data["after"]) else None
+        except ValueError:
+            raise ValidationError("There is no such page. Begin with the newest.") from None
+
+    def clean(self) -> dict[str, Any]:
+        wanted = self.cleaned_data
+        since, until = wanted.get("since"), wanted.get("until")
+        if since and until and since > until:
+            self.add_error("until", "This is before the day from which it was used.")
+        return wanted
+
+    @property
+    def asked(self) -> Asked:
+        """Of a form that is valid."""
+        wanted = {
+            name: getattr(value, "pk", value) if name in ("group", "upstream", "label") else value
+            for name, value in self.cleaned_data.items()
+            if name not in NOT_OF_A_FILTER and value not in (None, "")
+        }
+        return Asked(self.reviewer, **wanted)
+
+    @property
+    def place(self) -> Place | None:
+        found: Place | None = self.cleaned_data["after"]
+        return found
+
+    @property
+    def sent(self) -> dict[str, str]:
+        """What was asked for, as it was typed."""
+        return {
+            name: self.data[name]
+            for name in self.fields
+            if name not in NOT_OF_A_FILTER and self.data.get(name)
+        }
+
+    @property
+    def common(self) -> Sequence[BoundField]:
+        return [self[name] for name in COMMON]
+
+    @property
+    def less_common(self) -> Sequence[BoundField]:
+        return [one for one in self.visible_fields() if one.name not in COMMON]
+
+    @property
+    def asks_for_less_common(self) -> bool:
+        return any(one.name in self.sent for one in self.less_common)

@@ -1,0 +1,47 @@
+"""The labels that reviewers sort conversations by: administrators name them."""
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatapp.accounts.staff import administrators_only
+from chatapp.models import ReviewLabel, User, audit
+
+
+class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = ReviewLabel
+        fields = ["name"]
+        error_messages = {"name": {"unique": "There is a label of this name. Choose another."}}
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+def labels(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = LabelForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            added = form.save()
+            audit.record("reviewlabel.added", actor=request.user, about=added)
+        messages.success(request, f"{added} was added.")
+        return redirect("review-labels")
+    there = ReviewLabel.objects.annotate(used=Count("reviews"))
+    return render(request, "review/labels.html", {"form": form, "labels": there})
+
+
+@require_POST
+@administrators_only
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Conversations that have it keep the rest of their review."""
+    assert isinstance(request.user, User)
+    label = get_object_or_404(ReviewLabel, pk=pk)
+    with transaction.atomic():
+        audit.record("reviewlabel.deleted", actor=request.user, about=label)
+        label.delete()
+    messages.success(request, f"{label} was deleted.")
+    return redirect("review-labels")

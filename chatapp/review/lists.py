@@ -1,0 +1,37 @@
+"""The list of what a reviewer may read, without a word of it."""
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import ReviewLabel, User, audit
+from chatapp.review.filters import FilterForm
+from chatapp.review.queries import page_of
+from chatapp.review.rows import Row, rows_of
+
+
+@require_GET
+@reviewers_only
+def conversations(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = FilterForm(request.GET, reviewer=request.user)
+    rows: list[Row] = []
+    following = None
+    if form.is_valid():
+        # Whose conversations and which of them somebody looks for tells of what people wrote.
+        with transaction.atomic():
+            detail = {"asked": form.sent} if form.sent else {}
+            audit.record("conversations.listed", actor=request.user, detail=detail)
+        keys, following = page_of(form.asked, form.place)
+        rows = rows_of(keys)
+    context = {
+        "form": form,
+        "rows": rows,
+        "sent": form.sent,
+        "following": following,
+        "is_first": "after" not in request.GET,
+        "has_labels": ReviewLabel.objects.exists(),
+    }
+    return render(request, "review/list.html", context)

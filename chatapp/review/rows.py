@@ -1,0 +1,101 @@
+"""What is told of a conversation without a word of it: whose it is, what it cost, how it went.
+
+The facts of a page's conversations are read for those alone, in a few queries.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Sum
+
+from chatapp.models import Conversation, Review, Usage, User
+from chatapp.review.queries import replies_of
+
+WITHOUT_SAYING = ("", "complete", "streaming")
+"""Endings that a row does not name."""
+
+
+@dataclass
+class Row:
+    """`cost` is in nano-dollars; replies that were deleted are in none of it."""
+
+    pk: UUID
+    person: User
+    begun: datetime
+    used: datetime
+    review: Review | None
+    replies: int = 0
+    tokens: int = 0
+    cost: int = 0
+    models: set[str] = field(default_factory=set)
+    endings: Counter[str] = field(default_factory=Counter)
+    feedback: Counter[str] = field(default_factory=Counter)
+    is_flagged: bool = False
+
+    @property
+    def verdict(self) -> str:
+        return self.review.get_verdict_display() if self.review else ""
+
+    @property
+    def labels(self) -> list[str]:
+        return [label.name for label in self.review.labels.all()] if self.review else []
+
+    @property
+    def claimant(self) -> User | None:
+        return self.review.claimant if self.review else None
+
+    @property
+    def noticed(self) -> list[str]:
+        """In words: what moderation, endings and its owner say of it."""
+        return [
+            *(["Flagged"] if self.is_flagged else []),
+            *(f"{count} {one.replace('_', ' ')}" for one, count in sorted(self.endings.items())),
+            *([f"{self.feedback['up']} good"] if self.feedback["up"] else []),
+            *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
+        ]
+
+    def add(self, reply: Mapping[str, Any]) -> None:
+        """Some replies that are alike."""
+        self.replies += reply["count"]
+        self.tokens += reply["tokens"] or 0
+        self.cost += reply["cost"] or 0
+        self.is_flagged |= reply["is_flagged"]
+        if reply["model"]:
+            self.models.add(reply["model"])
+        if reply["ending"] not in WITHOUT_SAYING:
+            self.endings[reply["ending"]] += reply["count"]
+        if reply["feedback__rating"]:
+            self.feedback[reply["feedback__rating"]] += reply["count"]
+
+
+def rows_of(keys: Sequence[UUID]) -> list[Row]:
+    """In the order of the keys; what is gone meanwhile is left out."""
+    rows = {row.pk: row for row in _rows(keys)}
+    for reply in _replies(list(rows)):
+        rows[reply["conversation"]].add(reply)
+    titles = Usage.objects.filter(pk__in=rows, kind=Usage.Kind.TITLE)
+    for pk, tokens, cost in titles.values_list("pk", "total_tokens", "cost"):
+        rows[pk].tokens += tokens or 0
+        rows[pk].cost += cost or 0
+    return [rows[key] for key in keys if key in rows]
+
+
+def _rows(keys: Sequence[UUID]) -> Iterable[Row]:
+    found = Conversation.objects.filter(pk__in=keys).select_related("user")
+    read = found.only("created_at", "updated_at", "user__username")
+    reviews = Review.objects.select_related("claimed_by").prefetch_related("labels").in_bulk(keys)
+    for one in read:
+        yield Row(one.pk, one.user, one.created_at, one.updated_at, reviews.get(one.pk))
+
+
+def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:
+    alike = ("conversation", "model", "ending", "is_flagged", "feedback__rating")
+    sums = {"tokens": Sum("usage__total_tokens"), "cost": Sum("usage__cost")}
+    grouped: Iterable[Mapping[str, Any]] = (
+        replies_of(keys).order_by().values(*alike).annotate(count=Count("*"), **sums)
+    )
+    return grouped

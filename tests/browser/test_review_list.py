@@ -1,0 +1,88 @@
+"""The list of the review in a browser: narrowed, paged, gone through by keys, taken along."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.live import Person, Server, Site
+
+SCRIPT = """
+from datetime import timedelta
+from uuid import uuid4
+from django.utils import timezone
+from chatapp.models import Message, Review, ReviewLabel, Upstream, User
+User.objects.filter(username={name!r}).update(username={foreign!r})
+person = User.objects.get(username={foreign!r})
+upstream = Upstream.objects.first()
+for number in range(55):
+    one = person.conversations.create(title="qtitleq " + "w" * 60)
+    prompt, reply = one.ask(uuid4(), "qpromptq", None, upstream, "a-model", uuid4())
+    Message.objects.filter(pk=reply.pk).update(ending="complete", is_flagged=number == 0)
+review = Review.held(one.pk)
+review.label([ReviewLabel.objects.create(name={foreign!r})])
+"""
+FOREIGN = "<b>" + "w" * 30
+
+
+def test_an_hour_of_review_by_keys(
+    sit_down: SitDown, site: Site, server: Server, alice: Person
+) -> None:
+    server.run(SCRIPT.format(name=alice.username, foreign=FOREIGN))
+    page = sit_down(site.olive).open().page
+    page.get_by_role("button", name="Account:").click()
+    page.get_by_role("link", name="Review", exact=True).click()
+    page.get_by_label("Person").fill(FOREIGN)
+    page.keyboard.press("Enter")
+    rows = page.get_by_role("region", name="Conversations").locator("tbody tr")
+    expect(rows).to_have_count(50)
+    expect(rows.first).to_contain_text(FOREIGN)
+    assert "qtitleq" not in page.content()
+    assert "qpromptq" not in page.content()
+    expect(page.locator("main b")).to_have_count(0)
+    expect_accessible(page)
+
+    page.get_by_label("Person").focus()
+    page.keyboard.press("j")
+    expect(page.get_by_label("Person")).to_be_focused()
+    page.get_by_label("Person").fill(FOREIGN)
+    page.get_by_role("button", name="Show").focus()
+    links = rows.locator("th a")
+    for key, row in (("k", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        expect(links.nth(row)).to_be_focused()
+    leads_to = links.nth(1).get_attribute("href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{leads_to}")
+    page.go_back()
+
+    page.get_by_role("link", name="Older").click()
+    expect(rows).to_have_count(5)
+    page.get_by_role("link", name="Newest").click()
+    expect(rows).to_have_count(50)
+    page.get_by_label("Moderation").select_option("yes")
+    page.get_by_role("button", name="Show").click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Flagged")
+
+    page.get_by_text("More to filter by").click()
+    page.get_by_label("Cost at least").fill("much")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Enter a number.")
+    expect(page.get_by_label("Cost at least")).to_be_visible()
+    expect(page.get_by_text("Nothing is shown")).to_be_visible()
+    expect_accessible(page)
+
+    page.goto(f"{server.url}/review/")
+    with page.expect_download() as download:
+        page.get_by_label("Pseudonyms").check()
+        page.get_by_role("button", name="Download as CSV").click()
+    text = download.value.path().read_text()
+    assert text.count("person-") == 55
+    assert alice.username not in text
+
+    page.goto(f"{server.url}/review/labels/")
+    page.get_by_label("Name").fill("odd")
+    page.get_by_role("button", name="Add the label").click()
+    expect(page.get_by_role("status")).to_contain_text("odd was added.")
+    expect(page.get_by_role("list").filter(has_text="odd")).to_be_visible()
+    expect_accessible(page)

@@ -1,0 +1,50 @@
+"""Rita, who reviews and administers nothing, and conversations for her to find."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.reply import Ending
+from tests.conftest import signed_in
+from tests.stored import end, reply_of
+
+TITLE, PROMPT, ANSWER = "qtitleq", "qpromptq", "qanswerq"
+
+
+@pytest.fixture
+def ritas(transactional_db: None) -> Client:
+    """Of a reviewer who administers nothing."""
+    return signed_in(User.objects.create_user("rita", is_staff=True, reviews=True))
+
+
+Begin = Callable[..., Conversation]
+
+
+@pytest.fixture
+def begin(alice: User, connected: Upstream) -> Begin:
+    """A conversation of one reply, which has what is said of it."""
+
+    def begin(
+        user: User = alice,
+        upstream: Upstream = connected,
+        model: str = "one",
+        ending: Ending = Ending.COMPLETE,
+        cost: int = 0,
+        replies: int = 1,
+        **fields: Any,
+    ) -> Conversation:
+        conversation = user.conversations.create(title=TITLE)
+        for _ in range(replies):
+            _, reply = conversation.ask(uuid4(), PROMPT, None, upstream, model, uuid4())
+            usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(300, 700, 1000))
+            end(reply, reply_of(ANSWER), ending, usage)
+            Message.objects.filter(pk=reply.pk).update(**fields)
+            Usage.objects.filter(pk=reply.pk).update(cost=cost)
+        return conversation
+
+    return begin

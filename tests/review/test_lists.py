@@ -1,0 +1,277 @@
+"""The list of the review: whose it is, what stands in it of a conversation, and what finds one."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatapp.models import (
+    AuditEvent,
+    Conversation,
+    Feedback,
+    Message,
+    Review,
+    ReviewLabel,
+    ReviewPolicy,
+    Upstream,
+    User,
+)
+from chatapp.review import queries
+from chatapp.upstream.wire.reply import Ending
+from tests.conftest import signed_in
+from tests.page import Element, parse
+from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
+from tests.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = "/review/"
+NONE = "\N{EN DASH}"
+
+
+def rows(client: Client, **asked: Any) -> list[Element]:
+    page = parse(client.get(LIST, asked).text)
+    return [row for body in page.find_all("tbody") for row in body.find_all("tr")]
+
+
+def found(client: Client, **asked: Any) -> list[str]:
+    """The keys of the conversations that rows lead to."""
+    return [row.find("a").attributes["href"].split("/")[-2] for row in rows(client, **asked)]
+
+
+def cells(row: Element) -> list[str]:
+    return [" ".join(cell.text.split()) for cell in row.elements]
+
+
+def reply_in(conversation: Conversation) -> Message:
+    return conversation.messages.filter(role="assistant")[0]
+
+
+def test_a_row_tells_how_it_went_and_nothing_that_was_written(
+    ritas: Client, begin: Begin, alice: User
+) -> None:
+    conversation = begin(
+        model="<b>big</b>", ending=Ending.CUT_OFF, cost=20_000_000, is_flagged=True
+    )
+    Feedback.give(reply_in(conversation), Feedback.Rating.DOWN, "qnoteq")
+    review = Review.held(conversation.pk)
+    rita = User.objects.get(username="rita")
+    review.decide("serious", rita)
+    review.claim(rita)
+    review.label([ReviewLabel.objects.create(name="<b>bold</b>")])
+    page = ritas.get(LIST).text
+    [row] = rows(ritas)
+    assert cells(row)[1:] == [
+        *("alice", "1", "1,000", "$0.02", "<b>big</b>"),
+        "Flagged, 1 cut off, 1 bad",
+        "Serious matter<b>bold</b>claimed by rita",
+    ]
+    assert "<b>" not in page
+    assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]
+
+
+def test_what_is_deleted_counts_nowhere(ritas: Client, begin: Begin) -> None:
+    begin(cost=10**9, is_flagged=True, deleted_at=timezone.now())
+    [row] = rows(ritas)
+    assert cells(row)[2:] == ["0", "0", NONE, NONE, NONE, NONE]
+    assert found(ritas, flagged="yes") == []
+
+
+def test_the_trash_temporary_chats_and_what_the_policy_keeps_are_not_in_it(
+    ritas: Client, begin: Begin
+) -> None:
+    shown, trashed, temporary = begin(), begin(), begin()
+    Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
+    Conversation.objects.filter(pk=temporary.pk).update(is_temporary=True)
+    ReviewPolicy.objects.create(scope=ReviewPolicy.Scope.FLAGGED)
+    begin()
+    flagged = begin(is_flagged=True)
+    assert found(ritas) == [str(flagged.pk), str(shown.pk)]
+
+
+def test_each_wish_finds_what_is_like_it_and_nothing_else(
+    ritas: Client, begin: Begin, bob: User
+) -> None:
+    """Of two conversations the first alone is like it."""
+    group = Group.objects.create(name="g")
+    bob.groups.add(group)
+    upstream = Upstream.objects.create(name="Other", base_url="http://127.0.0.1:9/v1")
+    label = ReviewLabel.objects.create(name="odd")
+    this = begin(
+        bob,
+        upstream,
+        "two",
+        Ending.FAILED,
+        cost=2 * 10**9,
+        replies=2,
+        is_flagged=True,
+        earlier_rounds=[{"tool_runs": [{"name": "search"}]}],
+    )
+    other = begin()
+    rita = User.objects.get(username="rita")
+    Feedback.give(reply_in(this), Feedback.Rating.UP, None)
+    Feedback.give(reply_in(other), Feedback.Rating.DOWN, None)
+    mine, theirs = Review.held(this.pk), Review.held(other.pk)
+    mine.decide("minor", rita)
+    mine.label([label])
+    mine.claim(rita)
+    theirs.claim(bob)
+    old = timezone.now() - timedelta(days=9)
+    Conversation.objects.filter(pk=other.pk).update(updated_at=old)
+    asked: list[tuple[dict[str, Any], Conversation]] = [
+        ({"person": "BOB"}, this),
+        ({"group": group.pk}, this),
+        ({"since": (old + timedelta(days=1)).date()}, this),
+        ({"until": old.date()}, other),
+        ({"model": "two"}, this),
+        ({"upstream": upstream.pk}, this),
+        ({"ending": "failed"}, this),
+        ({"ending": "complete"}, other),
+        ({"flagged": "yes"}, this),
+        ({"flagged": "no"}, other),
+        ({"feedback": "up"}, this),
+        ({"feedback": "down"}, other),
+        ({"tool": "search"}, this),
+        ({"cost": "1.5"}, this),
+        ({"replies": "2"}, this),
+        ({"label": label.pk}, this),
+        ({"verdict": "minor"}, this),
+        ({"verdict": "none"}, other),
+        ({"claim": "mine"}, this),
+        ({"claim": "other"}, other),
+        ({"person": "bob", "model": "two", "tool": "search", "feedback": "either"}, this),
+    ]
+    for wish, expected in asked:
+        assert found(ritas, **wish) == [str(expected.pk)], wish
+    both = [str(this.pk), str(other.pk)]
+    assert found(ritas, feedback="either") == both
+    for nothing in (
+        {"tool": "searc"},
+        {"claim": "nobody"},
+        {"feedback": "none"},
+        {"model": "one", "person": "bob"},
+    ):
+        assert found(ritas, **nothing) == [], nothing
+    Feedback.objects.all().delete()
+    Review.objects.update(claimed_until=timezone.now())
+    assert found(ritas, feedback="none") == found(ritas, claim="nobody") == both
+
+
+def test_a_tool_of_the_last_round_is_found_too(ritas: Client, begin: Begin) -> None:
+    conversation = begin(tool_runs=[{"name": "it's %s ?"}])
+    assert found(ritas, tool="it's %s ?") == [str(conversation.pk)]
+
+
+def test_what_is_asked_of_a_reply_is_asked_of_one(
+    ritas: Client, begin: Begin, connected: Upstream
+) -> None:
+    conversation = begin(model="one", ending=Ending.FAILED)
+    _, reply = conversation.ask(uuid4(), PROMPT, None, connected, "two", uuid4())
+    end(reply, reply_of(ANSWER))
+    assert found(ritas, model="two") == found(ritas, ending="failed") == [str(conversation.pk)]
+    assert found(ritas, model="two", ending="failed") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("person", "nobody at all"),
+        ("person", "a\0b"),
+        ("since", "yesterday"),
+        ("model", "none that is"),
+        ("upstream", "99999999999999999999"),
+        ("ending", "happily"),
+        ("label", "x"),
+        ("cost", "much"),
+        ("cost", "1e99"),
+        ("replies", "-1"),
+        ("after", "2026-01-01/x"),
+        ("after", f"0001-01-01T00:00+14:00/{uuid4()}"),
+    ],
+)
+def test_what_is_not_understood_is_said_and_shows_nothing(
+    ritas: Client, begin: Begin, name: str, value: str
+) -> None:
+    begin()
+    page = ritas.get(LIST, {name: value})
+    assert page.status_code == 200
+    assert 'role="alert"' in page.text
+    assert "Nothing is shown" in page.text
+    assert not parse(page.text).find_all("tbody")
+    assert ritas.get("/review/export/", {"format": "csv", name: value}).status_code == 302
+
+
+def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
+    page = ritas.get(LIST, {"since": "2026-02-01", "until": "2026-01-01"})
+    assert "This is before the day from which" in page.text
+
+
+def test_pages_follow_each_other_without_a_gap(
+    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "PAGE", 2)
+    made = [begin() for _ in range(5)]
+    same = timezone.now()
+    Conversation.objects.filter(pk__in=[one.pk for one in made[1:]]).update(updated_at=same)
+    expected = [str(pk) for pk in Conversation.objects.values_list("pk", flat=True)]
+    seen: list[str] = []
+    path = f"{LIST}?person=alice"
+    while True:
+        page = parse(ritas.get(path).text)
+        seen += [
+            row.find("a").attributes["href"].split("/")[-2]
+            for row in page.find("tbody").find_all("tr")
+        ]
+        older = [link for link in page.find_all("a") if link.attributes.get("rel") == "next"]
+        if not older:
+            break
+        path = older[0].attributes["href"]
+        assert "person=alice" in path
+    assert seen == expected
+
+
+def test_that_somebody_looked_is_recorded_with_what_they_asked(ritas: Client, alice: User) -> None:
+    ritas.get(LIST, {"person": "alice", "model": ""})
+    event = AuditEvent.objects.get(action="conversations.listed")
+    assert event.detail.said["asked"] == {"person": "alice"}
+
+
+def test_a_page_takes_as_many_queries_whatever_is_on_it(ritas: Client, begin: Begin) -> None:
+    Review.held(begin().pk).label([ReviewLabel.objects.create(name="odd")])
+    ritas.get(LIST)
+    with CaptureQueriesContext(connection) as of_one:
+        ritas.get(LIST)
+    for _ in range(8):
+        Review.held(begin(replies=2).pk)
+    with CaptureQueriesContext(connection) as of_many:
+        ritas.get(LIST)
+    assert len(of_many) == len(of_one)
+
+
+def test_it_is_for_reviewers_and_leads_them_to_no_room_of_administrators(
+    ritas: Client, alices: Client, olives: Client
+) -> None:
+    assert alices.get(LIST).status_code == 403
+    links = [link.attributes["href"] for link in parse(ritas.get(LIST).text).find_all("a")]
+    assert LIST in links
+    assert not [
+        one for one in links if one in ("/people/", "/audit/", "/admin/", "/review/labels/")
+    ]
+    assert LIST in olives.get("/people/").text
+    adam = signed_in(User.objects.create_superuser("adam", reviews=False))
+    assert adam.get(LIST).status_code == 403
+    assert f'"{LIST}"' not in adam.get("/people/").text
+    assert signed_in(User.objects.create_user("carl")).get(LIST).status_code == 403
+
+
+def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Begin) -> None:
+    assert "There is nothing to review yet" in ritas.get(LIST).text
+    assert "/policy/" in olives.get(LIST).text
+    begin()
+    assert "No conversation is like that" in ritas.get(LIST, {"flagged": "yes"}).text

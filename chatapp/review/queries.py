@@ -13,12 +13,22 @@ from uuid import UUID
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
-from chatapp.models import Conversation, Feedback, Message, Review, User
+from chatapp.models import AuditEvent, Conversation, Feedback, Message, Review, User
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.tool_names import HasCalled
 
 PAGE = 50
 NONE = "none"
+MOST_STEPS = 100  # of a history that are shown
+NOBODY_NOW = "Somebody who has no account any more"
+DONE = {
+    "conversation.opened": "opened it",
+    "review.claimed": "took it on",
+    "review.released": "let it go",
+    "review.decided": "decided",
+    "review.labelled": "labelled it",
+    "review.noted": "wrote a note",
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,10 @@ class Place:
     def is_before(self) -> Q:
         # The first of them alone is what an index is read by.
         return Q(updated_at__lte=self.used) & (Q(updated_at__lt=self.used) | Q(pk__lt=self.pk))
+
+    @property
+    def is_after(self) -> Q:
+        return Q(updated_at__gte=self.used) & (Q(updated_at__gt=self.used) | Q(pk__gt=self.pk))
 
 
 @dataclass(frozen=True)
@@ -153,3 +167,64 @@ def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None
 
 def _midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, clock_time.min))
+
+
+def reviewable() -> QuerySet[Conversation]:
+    return Conversation.objects.filter(is_reviewable()).select_related("user")
+
+
+def neighbours_of(conversation: Conversation) -> tuple[UUID | None, UUID | None]:
+    """The one before which this was used, and the one after it."""
+    place = Place(conversation.updated_at, conversation.pk)
+    keys = Conversation.objects.filter(is_reviewable()).values_list("pk", flat=True)
+    older = keys.filter(place.is_before).order_by("-updated_at", "-id").first()
+    return older, keys.filter(place.is_after).order_by("updated_at", "id").first()
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that was done about a conversation, as the audit log has it."""
+
+    at: datetime
+    who: str
+    words: str
+    reason: str  # of an opening
+    changes: Sequence[str]
+
+
+def history_of(conversation: Conversation) -> list[Step]:
+    """The newest first."""
+    events = list(_events_of(conversation).select_related("detail")[:MOST_STEPS])
+    names = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
+    return [_step(one, names.get(one.actor)) for one in events]
+
+
+def last_act_of(conversation: Conversation) -> str:
+    event = _events_of(conversation).exclude(action="conversation.opened").first()
+    if event is None:
+        return ""
+    who = User.objects.filter(pk=event.actor).first() or NOBODY_NOW
+    return f"{who} {DONE[event.action]} at {event.at:%H:%M} UTC. Reload to see it."
+
+
+def _events_of(conversation: Conversation) -> QuerySet[AuditEvent]:
+    return AuditEvent.objects.filter(
+        target_type="conversation", target=str(conversation.pk), action__in=DONE
+    ).order_by("-sequence")
+
+
+def _step(event: AuditEvent, who: User | None) -> Step:
+    detail = getattr(event, "detail", None)
+    said = detail.said if detail else {}
+    name = who.get_username() if who else NOBODY_NOW
+    changes = [
+        f"{_listed(before)} → {_listed(said.get('after', {}).get(field))}"
+        for field, before in said.get("before", {}).items()
+    ]
+    return Step(event.at, name, DONE[event.action], str(said.get("reason", "")), changes)
+
+
+def _listed(value: str | list[str]) -> str:
+    """A verdict, or labels, as a reviewer reads them."""
+    words = value if isinstance(value, list) else [dict(Review.Verdict.choices).get(value, "")]
+    return ", ".join(filter(None, words)) or "none"

@@ -1,0 +1,104 @@
+"""What a reviewer does about a conversation. Whoever decides upon a page that another reviewer has
+made old meanwhile is told so, and nothing is done.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.review.forms import NoteForm
+from chatapp.review.queries import last_act_of, reviewable
+
+CHANGED = "Nothing was done, since this was changed meanwhile. Look again, and decide."
+
+Detail = dict[str, object]
+Act = Callable[[HttpRequest, Review, User], tuple[str, Detail]]
+
+
+def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
+    """The view that lets a reviewer do this, and writes into the audit log what the act returns:
+    its action there, and the detail."""
+
+    @require_POST
+    @reviewers_only
+    @wraps(act)
+    def view(request: HttpRequest, pk: UUID) -> HttpResponse:
+        assert isinstance(request.user, User)
+        try:
+            with transaction.atomic():
+                found = get_object_or_404(reviewable(), pk=pk)
+                review = Review.held(found.pk)
+                if request.POST.get("version") != str(review.version):
+                    raise Refused(CHANGED)
+                action, detail = act(request, review, request.user)
+                audit.record(action, actor=request.user, about=found, detail=detail)
+        except Refused as refused:
+            messages.error(request, str(refused))
+        return redirect("review-conversation", pk)
+
+    return view
+
+
+@_deciding
+def claim(_request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+    review.claim(by)
+    return "review.claimed", {}
+
+
+@_deciding
+def release(_request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+    review.release(by)
+    return "review.released", {}
+
+
+@_deciding
+def verdict(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+    """The one that stands already is taken back."""
+    given = request.POST.get("verdict", "")
+    if given not in Review.Verdict.values:
+        raise Refused("There is no such verdict. Choose one of those on the page.")
+    before, after = review.verdict, "" if given == review.verdict else given
+    review.decide(after, by)
+    return "review.decided", {"before": {"verdict": before}, "after": {"verdict": after}}
+
+
+@_deciding
+def labels(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+    sent = [int(one) for one in request.POST.getlist("labels") if one.isdecimal()]
+    before = [one.name for one in review.labels.all()]
+    review.label(ReviewLabel.objects.filter(pk__in=sent))
+    after = [one.name for one in review.labels.all()]
+    return "review.labelled", {"before": {"labels": before}, "after": {"labels": after}}
+
+
+@_deciding
+def note(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        raise Refused(" ".join(str(one) for errors in form.errors.values() for one in errors))
+    message = form.cleaned_data["message"]
+    there = review.conversation.messages.filter(deleted_at=None)
+    if message and not there.filter(pk=message).exists():
+        raise Refused("The message is not here any more. Write the note without it.")
+    review.note(form.cleaned_data["text"], by, message)
+    return "review.noted", {}
+
+
+@require_GET
+@reviewers_only
+def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
+    """What somebody did since this version was shown, in words: {"told": ""} where nobody has."""
+    found = get_object_or_404(reviewable(), pk=pk)
+    review = Review.objects.filter(pk=found.pk).first()
+    version = review.version if review else 0
+    is_same = request.GET.get("version") == str(version)
+    return JsonResponse({"told": "" if is_same else last_act_of(found)})

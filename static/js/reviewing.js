@@ -1,0 +1,61 @@
+// The page of a conversation in the review: its keys, notes on a message, and word of what another
+// reviewer does meanwhile.
+
+const EVERY = 5000; // ms
+
+const message = document.querySelector("input[name=message]");
+const target = document.getElementById("note-target");
+const changes = document.getElementById("changes");
+const messages = [...document.querySelectorAll(".review-message")];
+
+function step(by) {
+  const present = messages.findIndex((one) => one.contains(document.activeElement));
+  const next = present < 0 ? messages[0] : messages[present + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "start" });
+}
+
+function noteOn(id) {
+  message.value = id;
+  target.hidden = !id;
+  message.form.elements.text.focus();
+}
+
+const press = (key) => {
+  const control = document.querySelector(`[data-key="${key}"]`);
+  if (control?.matches("input")) control.focus();
+  else control?.click();
+};
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  n: () => noteOn(document.activeElement.closest(".review-message")?.dataset.id ?? ""),
+  "?": () => document.getElementById("keys").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  const { key, target: at } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (at.closest("textarea, select, input:not([type=checkbox])")) return;
+  if (document.querySelector(":modal") || !/^[jkn?1-4alopu]$/.test(key)) return;
+  event.preventDefault();
+  (KEYS[key] ?? press)(key);
+});
+
+document.addEventListener("click", ({ target: at }) => {
+  const button = at.closest("[data-note]:not([hx-ignore] *), [data-whole]");
+  if (button) noteOn(button.dataset.note ?? "");
+});
+
+async function look() {
+  if (document.hidden) return;
+  const answer = await fetch(changes.dataset.url).catch(() => null);
+  if (!answer?.ok || answer.redirected) return;
+  const { told } = await answer.json();
+  if (!told || told === changes.textContent) return;
+  changes.textContent = told;
+  changes.hidden = false;
+}
+
+setInterval(look, EVERY);

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, User
-from tests.review.conftest import Begin
+from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
+from tests.review.conftest import Begin, review_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def test_one_is_added_shown_and_deleted_and_each_is_recorded(
     assert "&lt;b&gt;odd&lt;/b&gt;" in page
     assert "<b>" not in page
     conversation = begin()
-    Review.held(conversation.pk).label([label])
+    review_of(conversation).label([label])
     assert "of 1 conversation" in olives.get(LABELS).text
     assert olives.post(f"{LABELS}{label.pk}/delete/").status_code == 302
     assert not ReviewLabel.objects.exists()

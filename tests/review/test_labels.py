@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
+from chatapp.models import AuditEvent, Conversation, ReviewLabel
 from tests.review.conftest import Begin, review_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,10 +45,7 @@ def test_who_reviews_alone_names_none(ritas: Client) -> None:
     assert not ReviewLabel.objects.exists()
 
 
-def test_the_list_leads_who_may_to_them(
-    olives: Client,
-    ritas: Client,
-) -> None:
+def test_who_may_is_led_to_them(olives: Client, ritas: Client) -> None:
     assert LABELS in olives.get("/review/").text
+    assert LABELS in olives.get("/policy/").text
     assert "an administrator can add some" in ritas.get("/review/").text
-    assert User.objects.get(username="rita").reviews

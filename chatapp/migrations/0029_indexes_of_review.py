@@ -30,6 +30,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='message',
-            index=models.Index(condition=models.Q(('deleted_at', None), ('role', 'assistant'), ('is_flagged', True)), fields=['conversation'], name='reply_flagged'),
+            index=models.Index(condition=models.Q(('deleted_at', None), ('is_flagged', True)), fields=['conversation'], name='message_flagged'),
         ),
     ]

@@ -115,8 +115,8 @@ REVIEWED = [
     ),
     models.Index(
         fields=["conversation"],
-        condition=_IS_REPLY & models.Q(is_flagged=True),
-        name="reply_flagged",
+        condition=models.Q(is_flagged=True, deleted_at=None),
+        name="message_flagged",
     ),
 ]
 

@@ -7,9 +7,8 @@ from tests.browser.test_accessible import expect_accessible
 from tests.live import Person, Server, Site
 
 SCRIPT = """
-from datetime import timedelta
 from uuid import uuid4
-from django.utils import timezone
+from django.db import transaction
 from chatapp.models import Message, Review, ReviewLabel, Upstream, User
 User.objects.filter(username={name!r}).update(username={foreign!r})
 person = User.objects.get(username={foreign!r})
@@ -18,7 +17,8 @@ for number in range(55):
     one = person.conversations.create(title="qtitleq " + "w" * 60)
     prompt, reply = one.ask(uuid4(), "qpromptq", None, upstream, "a-model", uuid4())
     Message.objects.filter(pk=reply.pk).update(ending="complete", is_flagged=number == 0)
-review = Review.held(one.pk)
+with transaction.atomic():
+    review = Review.held(one.pk)
 review.label([ReviewLabel.objects.create(name={foreign!r})])
 """
 FOREIGN = "<b>" + "w" * 30

@@ -5,9 +5,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import transaction
 from django.test import Client
 
-from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.models import Conversation, Message, Review, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
@@ -48,3 +49,9 @@ def begin(alice: User, connected: Upstream) -> Begin:
         return conversation
 
     return begin
+
+
+def review_of(conversation: Conversation) -> Review:
+    """Made where there is none."""
+    with transaction.atomic():
+        return Review.held(conversation.pk)

@@ -11,10 +11,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
 from django.test import AsyncClient, Client
 
-from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, User
+from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
 from chatapp.review import queries
 from chatapp.review.exports import COLUMNS, pseudonym
-from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
+from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,7 +40,7 @@ async def parts(answer: HttpResponseBase) -> list[bytes]:
 
 
 def decided(conversation: Conversation) -> None:
-    review = Review.held(conversation.pk)
+    review = review_of(conversation)
     review.decide("minor", User.objects.get(username="rita"))
     review.label([ReviewLabel.objects.create(name="=1+1"), ReviewLabel.objects.create(name="odd")])
 

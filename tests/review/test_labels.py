@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, User
-from tests.review.conftest import Begin
+from chatapp.models import AuditEvent, Conversation, ReviewLabel
+from tests.review.conftest import Begin, review_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def test_one_is_added_shown_and_deleted_and_each_is_recorded(
     assert "&lt;b&gt;odd&lt;/b&gt;" in page
     assert "<b>" not in page
     conversation = begin()
-    Review.held(conversation.pk).label([label])
+    review_of(conversation).label([label])
     assert "of 1 conversation" in olives.get(LABELS).text
     assert olives.post(f"{LABELS}{label.pk}/delete/").status_code == 302
     assert not ReviewLabel.objects.exists()
@@ -45,10 +45,7 @@ def test_who_reviews_alone_names_none(ritas: Client) -> None:
     assert not ReviewLabel.objects.exists()
 
 
-def test_the_list_leads_who_may_to_them(
-    olives: Client,
-    ritas: Client,
-) -> None:
+def test_who_may_is_led_to_them(olives: Client, ritas: Client) -> None:
     assert LABELS in olives.get("/review/").text
+    assert LABELS in olives.get("/policy/").text
     assert "an administrator can add some" in ritas.get("/review/").text
-    assert User.objects.get(username="rita").reviews

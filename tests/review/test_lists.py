@@ -26,7 +26,7 @@ from chatapp.review import queries
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
 from tests.page import Element, parse
-from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
+from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,7 +60,7 @@ def test_a_row_tells_how_it_went_and_nothing_that_was_written(
         model="<b>big</b>", ending=Ending.CUT_OFF, cost=20_000_000, is_flagged=True
     )
     Feedback.give(reply_in(conversation), Feedback.Rating.DOWN, "qnoteq")
-    review = Review.held(conversation.pk)
+    review = review_of(conversation)
     rita = User.objects.get(username="rita")
     review.decide("serious", rita)
     review.claim(rita)
@@ -117,7 +117,7 @@ def test_each_wish_finds_what_is_like_it_and_nothing_else(
     rita = User.objects.get(username="rita")
     Feedback.give(reply_in(this), Feedback.Rating.UP, None)
     Feedback.give(reply_in(other), Feedback.Rating.DOWN, None)
-    mine, theirs = Review.held(this.pk), Review.held(other.pk)
+    mine, theirs = review_of(this), review_of(other)
     mine.decide("minor", rita)
     mine.label([label])
     mine.claim(rita)
@@ -243,12 +243,12 @@ def test_that_somebody_looked_is_recorded_with_what_they_asked(ritas: Client, al
 
 
 def test_a_page_takes_as_many_queries_whatever_is_on_it(ritas: Client, begin: Begin) -> None:
-    Review.held(begin().pk).label([ReviewLabel.objects.create(name="odd")])
+    review_of(begin()).label([ReviewLabel.objects.create(name="odd")])
     ritas.get(LIST)
     with CaptureQueriesContext(connection) as of_one:
         ritas.get(LIST)
     for _ in range(8):
-        Review.held(begin(replies=2).pk)
+        review_of(begin(replies=2))
     with CaptureQueriesContext(connection) as of_many:
         ritas.get(LIST)
     assert len(of_many) == len(of_one)

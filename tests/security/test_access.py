@@ -58,7 +58,10 @@ PRIVATE = (
     "alicenotecanary",
 )
 READERS = {"alice", "rita", "olive"}
-READINGS = ("conversation.opened", "conversations.listed", "image.opened")
+READINGS = (
+    *("conversation.opened", "conversations.listed", "conversations.exported"),
+    "image.opened",
+)
 """Of the log: what somebody has read who is not the owner."""
 KEYS = ("sk-keycanary", "toolsecretcanary")
 
@@ -71,6 +74,7 @@ VIEWERS = "in  in  in  403 200 200 200"
 REVIEWERS = "in in in 403 200 200 403"
 ROOT = "   in  in  in  403 403 200 200"
 STAFFS_ROOM = "in 403 403 403 403 200 200"
+REVIEWERS_ROOM = "in 403 403 403 200 200 403"
 NO_ONE = " in  in  in  403 403 403 403"
 NO_FACTOR = "in 302 302 302 302 302 302"  # so they are asked for the password
 NO_KEY = "in 404 404 404 404 404 404"
@@ -206,6 +210,13 @@ for model in (
         f"admin/{model}/<path:object_id>/change/": VIEWERS,
         f"admin/{model}/<path:object_id>/": ELSEWHERE_IN_ADMIN,
     }
+TABLE |= {
+    "review/": REVIEWERS_ROOM,
+    "review/export/": REVIEWERS_ROOM,
+    "review/<uuid:pk>/": REVIEWERS_ROOM,
+    "review/labels/": STAFFS_ROOM,
+    "review/labels/<int:pk>/delete/": POSTED,
+}
 TABLE |= {"audit/": STAFFS_ROOM, "audit/check/": POSTED, "audit/export/": POSTED}
 TABLE |= {
     "admin/chatapp/conversation/": REVIEWERS,
@@ -253,7 +264,11 @@ def routes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterat
 class House:
     """Alice's things, what Olive set up, and everybody's browser."""
 
-    QUERIES = {"c/<uuid:pk>/earlier/": "?before=", "c/<uuid:pk>/later/": "?after="}
+    QUERIES = {
+        "c/<uuid:pk>/earlier/": "?before={reply}",
+        "c/<uuid:pk>/later/": "?after={reply}",
+        "review/export/": "?format=jsonl",
+    }
 
     conversation: Conversation
     reply: Message
@@ -262,12 +277,13 @@ class House:
 
     def path(self, route: str) -> str:
         """An address of the route that names these things."""
-        query = f"{self.QUERIES[route]}{self.reply.pk}" if route in self.QUERIES else ""
+        query = self.QUERIES.get(route, "").format(reply=self.reply.pk)
         for model, key in self.objects.items():
             if f"/{model}/" in route:
                 route = route.replace("<path:object_id>", str(key)).replace("<id>", str(key))
         for pattern, value in {
             "c/<uuid:pk>": f"c/{self.conversation.pk}",
+            "review/<uuid:pk>": f"review/{self.conversation.pk}",
             "replies/<uuid:pk>": f"replies/{self.reply.pk}",
             "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
             "prompts/<uuid:pk>": f"prompts/{self.reply.parent_id}",
@@ -365,6 +381,14 @@ async def reads_since(known: int, name: str) -> int:
     return await events.acount()
 
 
+async def said(answer: HttpResponseBase) -> str:
+    """All of it, its headers too."""
+    if not answer.streaming:
+        return f"{answer.headers}{answer.content.decode(errors='replace')}"  # type: ignore[attr-defined]
+    parts = [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
+    return f"{answer.headers}{b''.join(parts).decode()}"
+
+
 def verdict(answer: HttpResponseBase) -> str:
     goes_to = answer.headers.get("location", "")
     return (
@@ -390,7 +414,7 @@ async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name
         known = await newest_event()
         answer = await house.clients[name].get(house.path(route))
         got[route] = verdict(answer)
-        page = answer.content.decode()
+        page = await said(answer)
         assert not [key for key in KEYS if key in page], route
         if [word for word in PRIVATE if word in page] and name != "alice":
             assert name in READERS, route

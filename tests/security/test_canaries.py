@@ -14,7 +14,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.db import models
-from django.http import HttpResponseBase
 
 from chatapp.models import Conversation, Feedback, Message, Project, Usage, User, reindex
 from tests.security.test_access import (
@@ -26,6 +25,7 @@ from tests.security.test_access import (
     house,  # noqa: F401 - a fixture
     newest_event,
     reads_since,
+    said,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,6 +63,7 @@ OTHERS = {
     "Process": "of servers",
     "ReplyImage": "bytes, which are looked for in test_access",
     "Session": "of its owner's browser alone",
+    "ReviewLabel": "the administrators'",
     "SocialAccount": "who somebody is at the organisation's sign-in, read by nobody",
     "SocialApp": "allauth's, of which none is made",
     "SocialToken": "likewise",
@@ -119,14 +120,6 @@ def asked_besides(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "get", "/audit/", {"about": str(home.conversation.pk)}
     yield "post", "/conversations/export/", {"ids": ids}
     yield "post", "/conversations/change/", {"ids": ids, "action": "no such action"}
-
-
-async def said(answer: HttpResponseBase) -> str:
-    """All of it, its headers too."""
-    if not answer.streaming:
-        return f"{answer.headers}{answer.content.decode(errors='replace')}"  # type: ignore[attr-defined]
-    parts = [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
-    return f"{answer.headers}{b''.join(parts).decode()}"
 
 
 @pytest.mark.parametrize("name", [*CAST, *FORMER])

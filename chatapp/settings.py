@@ -1,5 +1,6 @@
 """Settings, read once from the environment; README.md has the table of variables."""
 
+import hmac
 import sys
 from pathlib import Path
 
@@ -166,14 +167,32 @@ CHANNEL_LAYERS = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
-# What attempts are counted in; past so many entries the expired ones are removed.
-CACHES = {
-    "default": {
-        "BACKEND": "chatapp.access.shared_cache.SharedCache",
-        "LOCATION": "chatapp_cacheentry",
-        "OPTIONS": {"MAX_ENTRIES": 1000},
-    }
+# What attempts are counted in; past so many entries of the database the expired ones are removed.
+DATABASE_CACHE = {
+    "BACKEND": "chatapp.access.shared_cache.SharedCache",
+    "LOCATION": "chatapp_cacheentry",
+    "OPTIONS": {"MAX_ENTRIES": 1000},
 }
+# Parts the installations that share a Redis, and a copy of one from its original.
+INSTALLATION = hmac.new(
+    SECRET_KEY.encode(), str(DATABASES["default"]["NAME"]).encode(), "sha256"
+).hexdigest()[:16]
+REDIS_CACHE = {
+    "BACKEND": "chatapp.access.redis_cache.RedisOrDatabase",
+    "LOCATION": REDIS_URL,
+    "KEY_PREFIX": f"chatapp.{INSTALLATION}",
+    "OPTIONS": {
+        "serializer": "chatapp.access.redis_cache.Json",
+        # Seconds, since somebody waits to sign in.
+        "socket_connect_timeout": 0.5,
+        "socket_timeout": 0.5,
+    },
+}
+CACHES = (
+    {"default": REDIS_CACHE, "database": DATABASE_CACHE}
+    if REDIS_URL
+    else {"default": DATABASE_CACHE}
+)
 
 AUTH_USER_MODEL = "chatapp.User"
 AUTHENTICATION_BACKENDS = ["chatapp.accounts.Backend"]

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
+from django.conf import settings
+from django.core.cache import cache
 from django.db import connections
 from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import AsyncClient, Client
@@ -134,6 +136,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def prices_are_forgotten() -> None:
     """Models of one test cost nothing in the next."""
     prices.forget()
+
+
+@pytest.fixture(autouse=True)
+def attempts_are_forgotten() -> None:
+    """The database is emptied after each test, and Redis is not."""
+    if settings.REDIS_URL:
+        cache.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,11 @@
 """The app's settings, but quick: no hashing of passwords worth the name, no collected files."""
 
+import os
+
 from chatapp.settings import *  # noqa: F403
+from chatapp.settings import CACHES
+
+CACHES["default"]["KEY_PREFIX"] = f"chatapp.tests.{os.getpid()}"  # one Redis, many test processes
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STATIC_ROOT = None  # type: ignore[assignment]

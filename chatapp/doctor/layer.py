@@ -19,9 +19,13 @@ TOLERANCE_SECONDS = 2.0
 
 
 def redis_server(url: str) -> Iterator[Finding]:
-    """Whether the Redis at `url` answers, its version, its clock."""
+    """Whether the Redis at `url` answers, its version, its clock, whether it keeps what it has."""
     if not url:
-        yield skipped("Redis", "REDIS_URL is not set: messages stay within one process")
+        yield skipped(
+            "Redis",
+            "REDIS_URL is not set: messages stay within one process, and attempts to sign in are "
+            "counted in the database",
+        )
         return
     client = redis.Redis.from_url(
         url, socket_connect_timeout=PATIENCE_SECONDS, socket_timeout=PATIENCE_SECONDS
@@ -55,6 +59,19 @@ def _answers(client: Any, url: str) -> Iterator[Finding]:
         yield ok("Redis", found)
     ahead = seconds + micros / 1e6 - (before + after) / 2
     yield clock_finding("Its clock", ahead, TOLERANCE_SECONDS)
+    yield _memory(client.info("memory"))
+
+
+def _memory(info: dict[str, Any]) -> Finding:
+    """Whether attempts to sign in, which are counted there, stay until they expire."""
+    policy = info["maxmemory_policy"]
+    if info["maxmemory"] and policy != "noeviction":
+        return warning(
+            "Its memory",
+            f"{policy}: where it is full, Redis drops what failed sign-ins are counted in",
+            "Set maxmemory-policy to noeviction: what it then refuses is counted in the database.",
+        )
+    return ok("Its memory", "what failed sign-ins are counted in stays until it expires")
 
 
 def message_after_idling(layer: Any, idle_seconds: float = IDLE_SECONDS) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ def test_without_redis_there_is_nothing_to_check() -> None:
 
 def test_a_redis_that_answers(url: str) -> None:
     found = list(redis_server(url))
-    assert verdicts(found) == {"Redis": Verdict.OK, "Its clock": Verdict.OK}
+    assert verdicts(found) == dict.fromkeys(("Redis", "Its clock", "Its memory"), Verdict.OK)
     assert "hunter22" not in found[0].found
 
 
@@ -63,8 +63,20 @@ def test_a_redis_that_is_not_there() -> None:
 
 def test_an_old_redis_is_to_be_upgraded(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.doctor.layer.OLDEST", (99, 0))
-    first, _ = redis_server(url)
+    first, *_ = redis_server(url)
     assert first.verdict is Verdict.WARNING
+
+
+def test_a_redis_that_drops_what_attempts_are_counted_in_is_told(url: str) -> None:
+    with redis.Redis.from_url(url) as client:
+        client.config_set("maxmemory", "100mb")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        *_, last = redis_server(url)
+        client.config_set("maxmemory-policy", "noeviction")
+        *_, kept = redis_server(url)
+        client.config_set("maxmemory", 0)
+    assert (last.verdict, kept.verdict) == (Verdict.WARNING, Verdict.OK)
+    assert "noeviction" in last.cure
 
 
 def test_a_message_comes_through_the_apps_layer_after_six_seconds(url: str) -> None:

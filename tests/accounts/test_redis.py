@@ -1,0 +1,167 @@
+"""Attempts that are counted in Redis, and in the database while it is away."""
+
+import logging
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from uuid import uuid4
+
+import pytest
+import redis
+from django.core.cache import caches
+
+from chatapp.access import redis_cache
+from chatapp.access.redis_cache import RedisOrDatabase
+from chatapp.accounts.adapter import MISMATCH, PATIENCE
+from tests.conftest import PASSWORD
+from tests.deployment.services import Redis
+from tests.live import Person, Server, Site
+
+LOGIN = "/accounts/login/"
+KEY = "allauth:rl:somebody"
+
+
+@pytest.fixture
+def own() -> Iterator[Redis]:
+    if not shutil.which("redis-server"):
+        pytest.skip("no redis-server is here")
+    with Redis() as own:
+        yield own
+
+
+@pytest.fixture
+def asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Redis that failed is asked again with the next attempt."""
+    monkeypatch.setattr(redis_cache, "AWAY_SECONDS", 0.0)
+
+
+def shared(server: Redis, prefix: str = "one") -> RedisOrDatabase:
+    """As one more process would have it."""
+    options = {"serializer": "chatapp.access.redis_cache.Json", "socket_timeout": 0.2}
+    return RedisOrDatabase(server.url, {"KEY_PREFIX": prefix, "OPTIONS": options})
+
+
+@pytest.fixture(autouse=True)
+def database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other cache, which settings without REDIS_URL do not name."""
+    if redis_cache.DATABASE not in caches.settings:
+        monkeypatch.setattr(redis_cache, "DATABASE", "default")
+
+
+# The whole
+
+
+def sign_in(server: Server, person: Person, password: str) -> str:
+    with server.visit() as client:
+        client.get(LOGIN)
+        token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        fields = {"login": person.username, "password": password}
+        answer = client.post(LOGIN, data=fields | token, headers={"referer": server.url})
+    said = [one for one in (MISMATCH, PATIENCE) if one in unescape(answer.text)]
+    return said[0] if said else str(answer.status_code)
+
+
+def test_processes_share_a_lockout_and_without_redis_there_is_one_too(
+    site: Site, own: Redis
+) -> None:
+    environment = site.copy() | {"REDIS_URL": own.url}
+    alice, bob = site.person(), site.person()
+    with Server(environment) as first, Server(environment) as second:
+        said = [sign_in(server, alice, "guess") for server in (first, second, first, second, first)]
+        assert said == [MISMATCH] * 5
+        assert sign_in(second, alice, PASSWORD) == PATIENCE
+        own.kill()
+        assert sign_in(first, alice, PASSWORD) == "302"  # as it says: counts begin anew
+        said = [sign_in(server, bob, "guess") for server in (first, second, first, second, first)]
+        assert said == [MISMATCH] * 5
+        assert sign_in(second, bob, PASSWORD) == PATIENCE
+        for server in (first, second):
+            assert server.log.count("are counted in the database") == 1
+            assert "allauth" not in server.log
+        own.start()  # or its end would not be a polite one
+
+
+# The cache
+
+
+def test_what_one_process_sets_another_one_gets(own: Redis) -> None:
+    shared(own).set(KEY, [3.5, 2.0], 60)
+    assert shared(own).get(KEY) == [3.5, 2.0]
+    assert not shared(own).add(KEY, True, 60)
+    assert shared(own).delete(KEY)
+    assert shared(own).get(KEY, "nothing") == "nothing"
+
+
+def test_installations_do_not_see_each_other_in_one_redis(own: Redis) -> None:
+    shared(own, "one").set(KEY, [1.0], 60)
+    assert shared(own, "two").get(KEY) is None
+    shared(own, "two").clear()
+    assert shared(own, "one").get(KEY) == [1.0]
+    shared(own, "one").clear()
+    assert shared(own, "one").get(KEY) is None
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        b"\x80\x04\x95\x1f\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix",  # as pickle begins
+        b"\xff\xfe",
+        b"",
+        b"{}",
+        b'[1, "2"]',
+        b"[" * 100_000,
+        b"[Infinity]",
+    ],
+    ids=lambda poison: str(poison[:8]),
+)
+def test_what_the_app_did_not_write_counts_as_nothing(own: Redis, poison: bytes) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.set(f"one:1:{KEY}", poison)
+    assert shared(own).get(KEY, []) == []
+    shared(own).set(KEY, [1.0], 60)
+    assert shared(own).get(KEY) == [1.0]
+
+
+def test_the_database_counts_while_redis_is_away(
+    db: None, own: Redis, asked_at_once: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    counts, key = shared(own), str(uuid4())
+    counts.set(key, [1.0], 60)
+    own.kill()
+    with caplog.at_level(logging.WARNING, "chatapp"):
+        assert counts.get(key) is None
+        assert counts.add(key, [2.0], 60)
+        assert not shared(own).add(key, [3.0], 60)
+        assert shared(own).get(key) == [2.0]
+        own.start()
+        assert counts.get(key) is None
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "Redis can't be used (ConnectionError): attempts to sign in are counted in the database",
+        "Redis is back: attempts to sign in are counted there again",
+    ]
+
+
+def test_a_redis_that_hangs_is_waited_for_once(
+    db: None, own: Redis, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(redis_cache, "AWAY_SECONDS", float("inf"))
+    counts, key = shared(own), str(uuid4())
+    counts.set(key, [1.0], 60)
+    own.pause()
+    try:
+        for number in range(3):
+            assert shared(own).get(key) == ([2.0] if number else None)
+            counts.set(key, [2.0], 60)
+    finally:
+        own.resume()
+    assert counts.get(key) == [2.0]  # it is left alone
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_a_redis_that_takes_nothing_more_is_as_one_that_is_away(db: None, own: Redis) -> None:
+    with redis.Redis.from_url(own.url) as client:
+        client.config_set("maxmemory", 1)
+    counts, key = shared(own), str(uuid4())
+    assert counts.add(key, [1.0], 60)
+    assert not counts.add(key, [1.0], 60)

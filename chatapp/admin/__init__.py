@@ -1,5 +1,4 @@
-"""Administration: review of conversations, read-only; people; upstreams; tool servers;
-suggestions; the installation.
+"""Administration: people; upstreams; tool servers; suggestions; the installation.
 
 A module a subject; importing them registers them. `confirmed` asks for the password before what
 matters is changed, `secret_forms` takes what is never shown again, and `inquiries` are the pages
@@ -7,7 +6,6 @@ that ask an upstream or a tool server what it does.
 """
 
 from chatapp.admin import (
-    conversations,
     installation,
     people,
     site,
@@ -17,7 +15,6 @@ from chatapp.admin import (
 )
 
 __all__ = [
-    "conversations",
     "installation",
     "people",
     "site",

@@ -3,17 +3,22 @@
 from django.db import models
 
 from chatapp.models.review_policies import is_reviewable
+from chatapp.models.reviews import Opening
 from chatapp.models.users import User
 
 
 class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
     def readable_by(self, user: User) -> "ReplyImageQuerySet":
-        """Those of one's own conversations; who reviews sees those of what may be reviewed, too.
+        """Those of one's own conversations; who reviews sees those of what they have opened, too.
         None of a trash."""
         there = self.filter(message__deleted_at=None, message__conversation__trashed_at=None)
         own = models.Q(message__conversation__user=user)
         if user.reviews:
-            return there.filter(own | is_reviewable("message__conversation"))
+            opened = Opening.objects.living().filter(
+                reviewer=user, conversation=models.OuterRef("message__conversation")
+            )
+            read = models.Q(is_reviewable("message__conversation"), models.Exists(opened))
+            return there.filter(own | read)
         return there.filter(own)
 
 

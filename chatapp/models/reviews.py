@@ -7,7 +7,7 @@ stands in the audit log, which tells who took it.
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
 
 from django.db import models
@@ -26,6 +26,11 @@ OPEN_FOR = timedelta(minutes=30)
 CLAIMED_FOR = timedelta(minutes=60)
 
 
+class OpeningQuerySet(models.QuerySet["Opening"]):
+    def living(self) -> Self:
+        return self.filter(ends_at__gt=timezone.now())
+
+
 class Opening(models.Model):
     """A reviewer may read a conversation for a while, having said why."""
 
@@ -36,6 +41,8 @@ class Opening(models.Model):
     reason = models.CharField(max_length=LONGEST_REASON)
     opened_at = models.DateTimeField(auto_now_add=True)
     ends_at = models.DateTimeField()
+
+    objects: ClassVar[Any] = models.Manager.from_queryset(OpeningQuerySet)()
 
     class Meta:
         indexes = [
@@ -50,17 +57,16 @@ class Opening(models.Model):
     @classmethod
     def begin(cls, reviewer: User, conversation: "Conversation", reason: str) -> Self:
         ends_at = timezone.now() + OPEN_FOR
-        return cls.objects.create(
-            reviewer=reviewer, conversation=conversation, reason=reason, ends_at=ends_at
-        )
+        begun = cls(reviewer=reviewer, conversation=conversation, reason=reason, ends_at=ends_at)
+        begun.save(force_insert=True)
+        return begun
 
     @classmethod
-    def living(cls, reviewer: User, conversation: "Conversation") -> Self | None:
+    def living(cls, reviewer: User, conversation: "Conversation") -> "Opening | None":
         """The one that lasts longest; None where the conversation is to be opened first."""
-        found = cls.objects.filter(
-            reviewer=reviewer, conversation=conversation, ends_at__gt=timezone.now()
-        )
-        return found.order_by("-ends_at").first()
+        found = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
+        newest: Opening | None = found.order_by("-ends_at").first()
+        return newest
 
 
 class ReviewLabel(models.Model):

@@ -183,4 +183,5 @@ def _looks(person: User) -> Iterator[dict[str, Any]]:
             "who": look.who,
             "what": look.words,
             "conversation": look.target,
+            "reason": look.reason,
         }

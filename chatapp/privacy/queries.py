@@ -37,6 +37,7 @@ class Look:
     target: str  # of a reading, the conversation's key
     is_reading: bool
     conversation: Conversation | None  # None where it was deleted since
+    reason: str  # of an opening; "" where none was asked for yet
 
 
 def looks_at(person: User, before: int | None = None) -> tuple[list[Look], bool]:
@@ -54,7 +55,7 @@ def all_looks_at(person: User) -> list[Look]:
 
 def _events(person: User) -> QuerySet[AuditEvent]:
     of_them = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *DOINGS])
-    return of_them.exclude(actor=person.pk).order_by("-sequence")
+    return of_them.exclude(actor=person.pk).select_related("detail").order_by("-sequence")
 
 
 def _told(person: User, events: Sequence[AuditEvent]) -> list[Look]:
@@ -71,9 +72,15 @@ def _told(person: User, events: Sequence[AuditEvent]) -> list[Look]:
             one.target,
             one.action in READINGS,
             kept.get(one.target),
+            _reason(one),
         )
         for one in events
     ]
+
+
+def _reason(event: AuditEvent) -> str:
+    detail = getattr(event, "detail", None)
+    return str(detail.said.get("reason", "")) if detail else ""
 
 
 def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:
@@ -98,7 +105,8 @@ def _name(actor: int | None, known: Mapping[int, User]) -> str:
 
 @dataclass(frozen=True)
 class Lists:
-    """How often the list of everybody's conversations was looked through, in which titles stand."""
+    """How often the list of everybody's conversations was looked through, which says whose they are
+    and what they cost."""
 
     count: int
     last: datetime | None

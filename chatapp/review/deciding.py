@@ -84,7 +84,7 @@ def labels(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]
 def note(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
     form = NoteForm(request.POST)
     if not form.is_valid():
-        raise Refused(" ".join(str(one) for errors in form.errors.values() for one in errors))
+        raise Refused(form.refusal)
     message = form.cleaned_data["message"]
     there = review.conversation.messages.filter(deleted_at=None)
     if message and not there.filter(pk=message).exists():

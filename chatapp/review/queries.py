@@ -170,7 +170,7 @@ def _midnight(day: date) -> datetime:
 
 
 def reviewable() -> QuerySet[Conversation]:
-    return Conversation.objects.filter(is_reviewable()).select_related("user")
+    return Conversation.objects.filter(is_reviewable()).with_usage().select_related("user")
 
 
 def neighbours_of(conversation: Conversation) -> tuple[UUID | None, UUID | None]:
@@ -203,7 +203,7 @@ def last_act_of(conversation: Conversation) -> str:
     event = _events_of(conversation).exclude(action="conversation.opened").first()
     if event is None:
         return ""
-    who = User.objects.filter(pk=event.actor).first() or NOBODY_NOW
+    who = User.objects.in_bulk([event.actor]).get(event.actor or 0, NOBODY_NOW)
     return f"{who} {DONE[event.action]} at {event.at:%H:%M} UTC. Reload to see it."
 
 

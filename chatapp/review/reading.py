@@ -5,6 +5,7 @@ reason, then, while the opening lasts, all that stands in it.
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -22,44 +23,8 @@ from chatapp.review.rows import rows_of
 @require_GET
 @reviewers_only
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    return page_of(request, get_object_or_404(reviewable(), pk=pk))
-
-
-@require_POST
-@reviewers_only
-def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """That it was opened is stored for good before anything of it is shown."""
-    assert isinstance(request.user, User)
-    form = OpeningForm(request.POST)
-    with transaction.atomic():
-        found = get_object_or_404(reviewable(), pk=pk)
-        if not form.is_valid():
-            return page_of(request, found, opening_form=form)
-        reason = form.cleaned_data["reason"]
-        Opening.begin(request.user, found, reason)
-        detail = {"reason": reason}
-        audit.record("conversation.opened", actor=request.user, about=found, detail=detail)
-    return redirect("review-conversation", pk)
-
-
-@require_GET
-@reviewers_only
-def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
-    """What is stored of a message and of its usage, for whoever has the conversation open."""
     assert isinstance(request.user, User)
     found = get_object_or_404(reviewable(), pk=pk)
-    if not Opening.living(request.user, found):
-        raise PermissionDenied("Open the conversation first, and say why.")
-    there = found.messages.filter(deleted_at=None).select_related("usage")
-    one = get_object_or_404(there, pk=message)
-    usage = getattr(one, "usage", None)
-    record = {"message": _stored(one), "usage": usage and _stored(usage)}
-    return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
-
-
-def page_of(request: HttpRequest, found: Conversation, **forms: Any) -> HttpResponse:
-    """All of its page, with the form that was not valid where there is one."""
-    assert isinstance(request.user, User)
     opening = Opening.living(request.user, found)
     row = next(iter(rows_of([found.pk])), None)
     if row is None:
@@ -82,7 +47,40 @@ def page_of(request: HttpRequest, found: Conversation, **forms: Any) -> HttpResp
         "opening_form": OpeningForm(),
         "note_form": NoteForm(),
     }
-    return render(request, "review/conversation.html", context | forms)
+    return render(request, "review/conversation.html", context)
+
+
+@require_POST
+@reviewers_only
+def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """That it was opened is stored for good before anything of it is shown."""
+    assert isinstance(request.user, User)
+    form = OpeningForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+        return redirect("review-conversation", pk)
+    with transaction.atomic():
+        found = get_object_or_404(reviewable(), pk=pk)
+        reason = form.cleaned_data["reason"]
+        Opening.begin(request.user, found, reason)
+        detail = {"reason": reason}
+        audit.record("conversation.opened", actor=request.user, about=found, detail=detail)
+    return redirect("review-conversation", pk)
+
+
+@require_GET
+@reviewers_only
+def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
+    """What is stored of a message and of its usage, for whoever has the conversation open."""
+    assert isinstance(request.user, User)
+    found = get_object_or_404(reviewable(), pk=pk)
+    if not Opening.living(request.user, found):
+        raise PermissionDenied("Open the conversation first, and say why.")
+    there = found.messages.filter(deleted_at=None).select_related("usage")
+    one = get_object_or_404(there, pk=message)
+    usage = getattr(one, "usage", None)
+    record = {"message": _stored(one), "usage": usage and _stored(usage)}
+    return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
 
 
 def _thread(found: Conversation) -> str:

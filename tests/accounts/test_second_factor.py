@@ -148,7 +148,7 @@ def test_staff_who_must_have_one_are_led_to_it(olive: User, alices: Client, sett
         {"signup": "invited", "signup_domains": "", "staff_second_factor": "on"},
     )
     assert Installation.this().staff_second_factor
-    for path in ("/people/", "/admin/", "/admin/chatapp/conversation/"):
+    for path in ("/people/", "/admin/", "/review/"):
         assert olives.get(path).headers["location"] == OWN, path
     assert "must have a second factor" in olives.get(OWN).text
     assert olives.get("/help/").status_code == alices.get("/help/").status_code == 200

@@ -7,11 +7,10 @@ from chatapp.models import User
 from tests.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LIST = "/admin/chatapp/conversation/"
 UPSTREAMS = "/admin/chatapp/upstream/"
 
 
-@pytest.mark.parametrize("path", ["/admin/", LIST, UPSTREAMS])
+@pytest.mark.parametrize("path", ["/admin/", UPSTREAMS])
 def test_who_is_no_staff_is_refused(alices: Client, path: str) -> None:
     answer = alices.get(path)
     assert answer.status_code == 302
@@ -22,7 +21,7 @@ def test_what_there_is_stands_in_one_list_without_the_names_of_djangos_apps(oliv
     page = parse(olives.get("/admin/").text)
     listed = [link.text for link in page.find_all("th a")]
     assert listed == [
-        "Users", "Groups", "Conversations", "Upstreams", "Tool servers", "Suggestions",
+        "Users", "Groups", "Upstreams", "Tool servers", "Suggestions",
         "Installation",
     ]  # fmt: skip
 

@@ -29,6 +29,7 @@ from chatapp.models import (
 from chatapp.models.audit import recording
 from tests import stored
 from tests.conftest import PASSWORD, signed_in
+from tests.reviewer import LIST, address, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -190,10 +191,10 @@ def test_no_conversation_is_opened_unrecorded(
 ) -> None:
     olives.raise_request_exception = False
     request.getfixturevalue("full")
-    for path in (f"{conversation.pk}/change/", f"{conversation.pk}/history/", "", "?q=canary"):
-        answer = olives.get(f"/admin/chatapp/conversation/{path}")
-        assert answer.status_code == 500, path
-        assert "canary" not in answer.text
+    answer = olives.post(f"{address(conversation.pk)}open/", {"reason": "A matter"})
+    assert answer.status_code == 500
+    assert "canary" not in olives.get(address(conversation.pk)).text
+    assert olives.get(LIST).status_code == 500
 
 
 @pytest.mark.parametrize("path", ["/conversations/export/", "/audit/export/"])
@@ -314,13 +315,11 @@ def test_the_demo_that_goes_is_recorded(olives: Client) -> None:
 def test_each_look_at_a_conversation_leaves_an_event_without_a_word_of_it(
     olives: Client, olive: User, conversation: Conversation, alice: User
 ) -> None:
-    for number, page in enumerate(("change", "history", "change"), 1):
-        assert (
-            olives.get(f"/admin/chatapp/conversation/{conversation.pk}/{page}/").status_code == 200
-        )
-        opened = AuditEvent.objects.filter(action="conversation.opened")
-        assert opened.count() == number
+    for number in (1, 2):
+        assert "canary" in opened(olives, conversation.pk, "A matter").text
+        assert AuditEvent.objects.filter(action="conversation.opened").count() == number
     event = last("conversation.opened")
+    assert event.detail.said["reason"] == "A matter"
     assert (event.actor, event.person, event.target) == (
         olive.pk,
         alice.pk,
@@ -332,8 +331,8 @@ def test_each_look_at_a_conversation_leaves_an_event_without_a_word_of_it(
 def test_a_search_in_the_review_is_recorded_with_its_words(
     olives: Client, conversation: Conversation
 ) -> None:
-    olives.get("/admin/chatapp/conversation/?q=dismissal")
-    assert last("conversations.listed").detail.said["asked"] == {"q": ["dismissal"]}
+    olives.get("/review/?tool=dismissal")
+    assert last("conversations.listed").detail.said["asked"] == {"tool": "dismissal"}
 
 
 def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
@@ -343,6 +342,8 @@ def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
     path = f"/replies/{image.message_id}/images/0/"
     assert alices.get(path).status_code == 200
     assert "image.opened" not in actions()
+    assert olives.get(path).status_code == 404
+    opened(olives, conversation.pk)
     assert olives.get(path).status_code == 200
     event = last("image.opened")
     assert (event.actor, event.target) == (olive.pk, str(conversation.pk))
@@ -351,7 +352,8 @@ def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
 def test_who_may_not_look_leaves_no_event(
     bobs: Client, conversation: Conversation, olive: User
 ) -> None:
-    assert bobs.get(f"/admin/chatapp/conversation/{conversation.pk}/change/").status_code == 302
+    assert bobs.get(address(conversation.pk)).status_code == 403
+    assert bobs.post(f"{address(conversation.pk)}open/", {"reason": "x"}).status_code == 403
     assert "conversation.opened" not in actions()
 
 

@@ -24,6 +24,7 @@ from tests.fake_upstream import (
 )
 from tests.live import PASSWORD, ROOT, Server, Site
 from tests.long_thread import stored_for
+from tests.reviewer import open_in
 
 pytestmark = pytest.mark.any_database
 
@@ -315,7 +316,6 @@ ADMIN = {
     "an upstream": "/admin/chatapp/upstream/1/change/",
     "a new tool server": "/admin/chatapp/toolserver/add/",
     "the installation": "/admin/chatapp/installation/1/change/",
-    "conversations": "/admin/chatapp/conversation/",
 }
 
 
@@ -371,8 +371,10 @@ def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
 
 
 def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
-    olive.goto(f"{server.url}/admin/chatapp/conversation/")
-    olive.locator("#result_list tbody th a").first.click()
+    olive.goto(f"{server.url}/review/")
+    olive.locator(".review-list tbody th a").first.click()
+    expect_accessible(olive)
+    open_in(olive, server.url, olive.url.rstrip("/").rpartition("/")[2])
     expect_accessible(olive)
 
 

@@ -9,6 +9,7 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.live import Site
+from tests.reviewer import open_in
 
 MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
 
@@ -70,7 +71,7 @@ def test_a_thumb_and_its_note_are_there_after_a_reload(
     olive = sit_down(site.olive).context.new_page()
     found = re.search(r"/c/([0-9a-f-]+)/", tab.page.url)
     assert found
-    olive.goto(tab.page.url.replace(found[0], f"/admin/chatapp/conversation/{found[1]}/change/"))
+    open_in(olive, tab.page.url.partition("/c/")[0], found[1])
     expect(olive.locator(".review-note")).to_have_text(MARKUP)
     expect(olive.locator("img[src='/x']")).to_have_count(0)
     expect_accessible(olive)

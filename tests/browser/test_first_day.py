@@ -68,27 +68,6 @@ def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quie
 ) -> None:
     desk = sit_down(site.olive)
     page = desk.context.new_page()
-    for path in ("", "chatapp/user/", "chatapp/upstream/", "chatapp/conversation/"):
+    for path in ("", "chatapp/user/", "chatapp/upstream/"):
         page.goto(f"{desk.url}/admin/{path}")
         expect(page.locator('link[rel="icon"]')).to_have_count(1)
-
-
-def test_a_long_title_is_broken_in_the_review_and_pushes_nothing_aside(
-    site: Site, sit_down: SitDown
-) -> None:
-    desk = sit_down(site.olive)
-    tab = desk.open()
-    title = "W" * 79
-    tab.ask(title)
-    tab.expect_ending("complete")
-    page = desk.context.new_page()
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"{desk.url}/admin/chatapp/conversation/")
-    cell = page.get_by_role("row", name=title).locator(".field-title")
-    box = cell.bounding_box()
-    assert box
-    assert box["width"] < 480
-    assert page.evaluate(
-        "document.querySelector('#changelist .results').scrollWidth"
-        " <= document.querySelector('#changelist .results').clientWidth"
-    )

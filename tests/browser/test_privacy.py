@@ -8,6 +8,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.live import PASSWORD, Person, Site
+from tests.reviewer import REASON, open_in
 
 pytestmark = pytest.mark.any_database
 
@@ -21,7 +22,7 @@ def test_who_was_read_sees_by_whom(
     tab.expect_ending("complete")
     pk = tab.page.url.rstrip("/").rsplit("/", 1)[-1]
     reviewer = sit_down(site.olive).context.new_page()
-    reviewer.goto(f"{desk.url}/admin/chatapp/conversation/{pk}/change/")
+    open_in(reviewer, desk.url, pk)
     expect(reviewer.get_by_text("A secret of mine").first).to_be_visible()
 
     member = Tab(sit_down(alice, phone=phone).context.new_page())
@@ -32,6 +33,7 @@ def test_who_was_read_sees_by_whom(
     member.page.get_by_role("link", name="Privacy").click()
     row = member.page.get_by_role("row", name="olive, as a reviewer")
     expect(row).to_contain_text("opened")
+    expect(row).to_contain_text(REASON)
     expect(row.get_by_role("link", name="A secret of mine")).to_be_visible()
     expect_accessible(member.page)
     wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream
 from tests.live import Person, Site
+from tests.reviewer import open_in
 
 pytestmark = pytest.mark.any_database
 
@@ -88,7 +89,7 @@ def test_the_review_shows_what_was_typed_and_unfolds_it(
     pk = tab.page.url.rstrip("/").rpartition("/")[2]
     desk = sit_down(site.olive)
     page = desk.context.new_page()
-    page.goto(f"{desk.url}/admin/chatapp/conversation/{pk}/change/")
+    open_in(page, desk.url, pk)
     typed = page.locator(".review .bubble").first
     assert typed.inner_text().startswith(TYPED)
     button = page.get_by_role("button", name="Show all")

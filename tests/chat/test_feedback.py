@@ -11,6 +11,7 @@ from django.utils import timezone
 from chatapp.chat.reading import html_of
 from chatapp.models import Conversation, Feedback, Fork, Message, Upstream, User
 from tests.page import Element, parse
+from tests.reviewer import opened
 from tests.stored import answered, asked, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,8 +106,7 @@ def test_markup_in_a_note_is_text(alices: Client, olives: Client, reply: Message
         assert field.text == MARKUP
         assert "hx-ignore" in field.attributes
         assert place.find_all("img", src="x") == []
-    review = f"/admin/chatapp/conversation/{reply.conversation_id}/change/"
-    shown = parse(olives.get(review).text)
+    shown = parse(opened(olives, reply.conversation_id).text)
     note = shown.find("p", class_="review-note")
     assert (note.text, note.attributes["dir"]) == (MARKUP, "auto")
     assert "hx-ignore" in note.attributes

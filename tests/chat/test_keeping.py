@@ -81,7 +81,8 @@ def test_what_is_in_the_trash_is_nowhere_else(
     assert alices.post(address(sky.pk, "rename"), {"title": "Again"}).status_code == 404
     for listed in ("/conversations/", "/conversations/?shelf=archive"):
         assert "The sky" not in alices.get(listed).text
-    assert "The sky" not in olives.get("/admin/chatapp/conversation/").text
+    assert str(sky.pk) not in olives.get("/review/").text
+    assert olives.get(f"/review/{sky.pk}/").status_code == 404
     assert "The sky" in alices.get("/conversations/?shelf=trash").text
     for action in ("pin", "archive", "trash", "move"):
         assert change(alices, action, sky.pk) == (404, "This is not here any more.")

@@ -11,11 +11,10 @@ from django.utils import timezone
 from chatapp.models import AuditEvent, Conversation, ReplyImage, ReviewPolicy, Upstream, User
 from tests.conftest import confirmed, signed_in
 from tests.page import parse
+from tests.reviewer import LIST, opened
 from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LIST = "/admin/chatapp/conversation/"
 
 
 def begun(alice: User, upstream: Upstream, title: str) -> Conversation:
@@ -38,11 +37,11 @@ def image(conversation: Conversation) -> str:
 
 def readable(client: Client, conversation: Conversation) -> list[bool]:
     """In the list, by its address, and an image of it."""
-    page = client.get(LIST).text
-    change = client.get(f"{LIST}{conversation.pk}/change/")
+    page = client.get(LIST)
+    read = opened(client, conversation.pk)
     return [
-        conversation.title in page,
-        change.status_code == 200 and "Why?" in change.text,
+        str(conversation.pk) in page.text,
+        read.status_code == 200 and "Why?" in read.text,
         client.get(image(conversation)).status_code == 200,
     ]
 
@@ -82,7 +81,7 @@ def test_who_read_is_named_where_the_chats_own_policy_says_so(
     set_to(olives, "all")
     unnamed = begun(alice, connected, "Unnamed")
     for one in (named, unnamed):
-        assert olives.get(f"{LIST}{one.pk}/change/").status_code == 200
+        assert opened(olives, one.pk).status_code == 200
     page = " ".join(alices.get("/privacy/").text.split())
     assert page.count("olive, as a reviewer") == page.count("A reviewer") == 1
     unnamed.erase()

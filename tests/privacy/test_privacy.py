@@ -16,11 +16,13 @@ from chatapp.access.sessions import NotSignedIn
 from chatapp.models import AuditEvent, Conversation, Feedback, ReplyImage, Upstream, User
 from tests.conftest import confirmed, signed_in
 from tests.page import parse
+from tests.reviewer import opened
 from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MARKUP = '<img src=x onerror="alert(1)">'
+REASON = f"Said {MARKUP}"
 
 
 @pytest.fixture
@@ -34,8 +36,7 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 
 
 def read(olives: Client, conversation: Conversation) -> None:
-    path = f"/admin/chatapp/conversation/{conversation.pk}/change/"
-    assert olives.get(path).status_code == 200
+    assert opened(olives, conversation.pk, REASON).status_code == 200
 
 
 def rows(client: Client, query: str = "") -> list[str]:
@@ -50,13 +51,13 @@ def test_who_was_read_is_told_by_whom_and_what(
     assert "Nobody has opened" in alices.get("/privacy/").text
     read(olives, conversation)
     olives.get(f"/replies/{conversation.messages.last().pk}/images/0/")  # type: ignore[union-attr]
-    image, opened = rows(alices)
-    assert opened.endswith(f"olive, as a reviewer opened Roses {MARKUP}")
+    image, opening = rows(alices)
+    assert opening.endswith(f"olive, as a reviewer opened Roses {MARKUP}: “{REASON}”")
     assert f"olive, as a reviewer looked at an image of Roses {MARKUP}" in image
     assert "<img" not in alices.get("/privacy/").text
     assert rows(signed_in(bob)) == []
     conversation.delete()
-    assert rows(alices)[1].endswith("opened a conversation that is not there any more")
+    assert rows(alices)[1].endswith(f"opened a conversation that is not there any more: “{REASON}”")
     User.objects.get(username="olive").delete()
     assert "Somebody who has no account any more" in rows(alices)[0]
 
@@ -80,12 +81,12 @@ def test_older_ones_stand_on_the_next_page(
         assert alices.get("/privacy/", {"before": odd}).status_code == 200
 
 
-def test_it_says_who_may_and_how_often_titles_were_looked_through(
+def test_it_says_who_may_and_how_often_the_list_was_looked_through(
     alices: Client, olive: User, olives: Client
 ) -> None:
     assert "One person has" in alices.get("/privacy/").text
     assert "looked through" not in alices.get("/privacy/").text
-    olives.get("/admin/chatapp/conversation/")
+    olives.get("/review/")
     assert "was looked through once since you joined" in " ".join(
         alices.get("/privacy/").text.split()
     )
@@ -122,6 +123,7 @@ async def test_the_archive_has_all_of_ones_own_and_nothing_else(
     assert json.loads(files["account.json"])["username"] == "alice"
     assert json.loads(files["projects.json"])[0]["instructions"] == "Latin names"
     assert json.loads(files["opened.json"])[0]["who"] == "olive"
+    assert json.loads(files["opened.json"])[0]["reason"] == REASON
     reply = await conversation.messages.exclude(model="").aget()
     assert files[f"images/{reply.pk}-0.gif"] == "GIF89a"
     event = await AuditEvent.objects.aget(action="archive.made")

@@ -143,7 +143,7 @@ def test_errors_have_them(server: Server, site: Site) -> None:
             (client.get("/help"), 301),
             (client.get("/"), 302),
             (client.get("/readyz"), 200),
-            (olive.get("/admin/chatapp/conversation/1/change/"), 302),
+            (olive.get("/admin/chatapp/upstream/99/change/"), 302),
         ]:
             assert answer.status_code == status
             check(answer)

@@ -1,0 +1,143 @@
+"""What reviewers decide: one after the other, by the version that each has seen, and recorded."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import AuditEvent, Conversation, Review, ReviewLabel, ReviewNote
+from chatapp.models.reviews import CLAIMED_FOR
+from tests.page import parse
+from tests.review.conftest import Begin
+from tests.reviewer import address
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def conversation(begin: Begin) -> Conversation:
+    return begin()
+
+
+def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
+    """The page after it; by the version that stands unless another is given."""
+    review = Review.objects.filter(pk=conversation.pk).first()
+    sent = {"version": review.version if review else 0} | fields
+    answer = client.post(f"{address(conversation.pk)}{act}/", sent, follow=True)
+    return " ".join(parse(answer.text).find("main").text.split())
+
+
+def review_of(conversation: Conversation) -> Review:
+    return Review.objects.get(pk=conversation.pk)
+
+
+def actions() -> list[str]:
+    acts = AuditEvent.objects.filter(action__startswith="review.").order_by("sequence")
+    return list(acts.values_list("action", flat=True))
+
+
+def test_a_verdict_is_given_changed_and_taken_back(
+    ritas: Client, conversation: Conversation
+) -> None:
+    assert "By rita" in do(ritas, conversation, "verdict", verdict="minor")
+    assert "Minor matter → Serious matter" in do(ritas, conversation, "verdict", verdict="serious")
+    assert review_of(conversation).verdict == "serious"
+    do(ritas, conversation, "verdict", verdict="serious")
+    review = review_of(conversation)
+    assert (review.verdict, review.decided_by, review.decided_at) == ("", None, None)
+    assert "no such verdict" in do(ritas, conversation, "verdict", verdict="guilty")
+    assert actions() == ["review.decided"] * 3
+    event = AuditEvent.objects.filter(action="review.decided").latest("sequence")
+    assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
+
+
+def test_one_is_at_it_until_they_release_it_or_an_hour_is_over(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    assert "It is yours until" in do(ritas, conversation, "claim")
+    page = do(olives, conversation, "claim")
+    assert "rita is at this one until" in page
+    assert "rita is at it until" in page
+    assert "not yours to release" in do(olives, conversation, "release")
+    assert actions() == ["review.claimed"]
+    over = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
+    Review.objects.update(claimed_until=over)
+    assert "It is yours until" in do(olives, conversation, "claim")
+    assert "Nobody is at it." in do(olives, conversation, "release")
+    assert actions() == ["review.claimed", "review.claimed", "review.released"]
+
+
+def test_labels_are_those_that_were_ticked_and_no_others(
+    ritas: Client, conversation: Conversation
+) -> None:
+    names = ["odd", f"odder {MARKUP}"]
+    odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
+    do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, "x", 99])
+    assert [one.name for one in review_of(conversation).labels.all()] == names
+    page = ritas.get(address(conversation.pk)).text
+    assert parse(page).find_all("img", src="x") == []
+    assert f"{', '.join(names)} → odd" in do(ritas, conversation, "labels", labels=[odd.pk])
+    event = AuditEvent.objects.filter(action="review.labelled").latest("sequence")
+    assert event.detail.said["after"] == {"labels": ["odd"]}
+
+
+def test_a_note_may_point_at_a_message_and_stands_in_no_log(
+    ritas: Client, conversation: Conversation, begin: Begin
+) -> None:
+    reply = conversation.messages.get(role="assistant")
+    do(ritas, conversation, "notes", text=f"Odd {MARKUP}", message=reply.pk)
+    note = ReviewNote.objects.get()
+    assert (note.text, note.message_id) == (f"Odd {MARKUP}", reply.pk)
+    page = ritas.get(address(conversation.pk)).text
+    assert parse(page).find_all("img", src="x") == []
+    assert f"#m-{reply.pk}" not in page, "what is not open can't be pointed at"
+    ritas.post(f"{address(conversation.pk)}open/", {"reason": "A matter"})
+    assert f'href="#m-{reply.pk}"' in ritas.get(address(conversation.pk)).text
+    event = AuditEvent.objects.get(action="review.noted")
+    assert "Odd" not in event.detail.content
+    other = begin().messages.get(role="assistant").pk
+    assert "not here any more" in do(ritas, conversation, "notes", text="x", message=other)
+    assert "Write the note first." in do(ritas, conversation, "notes", text=" ")
+    assert "at most 2000" in do(ritas, conversation, "notes", text="x" * 2001)
+    assert ReviewNote.objects.count() == 1
+    reply.delete()
+    assert ReviewNote.objects.get().message_id is None
+
+
+@pytest.mark.parametrize(
+    ("act", "fields"),
+    [("claim", {}), ("verdict", {"verdict": "fine"}), ("labels", {}), ("notes", {"text": "x"})],
+)
+def test_who_decides_by_an_old_page_is_told_and_nothing_is_done(
+    ritas: Client, olives: Client, conversation: Conversation, act: str, fields: dict[str, str]
+) -> None:
+    do(olives, conversation, "verdict", verdict="minor")
+    before = Review.objects.values().get()
+    page = do(ritas, conversation, act, version=0, **fields)
+    assert "Nothing was done, since this was changed meanwhile." in page
+    assert Review.objects.values().get() == before
+    assert actions() == ["review.decided"]
+    assert not ReviewNote.objects.exists()
+
+
+def test_what_another_reviewer_does_is_told_to_who_has_an_older_version(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    changes = f"{address(conversation.pk)}changes/"
+    assert ritas.get(changes, {"version": "0"}).json() == {"told": ""}
+    do(olives, conversation, "claim")
+    assert ritas.get(changes, {"version": "0"}).json()["told"].startswith("olive took it on at")
+    assert ritas.get(changes, {"version": "1"}).json() == {"told": ""}
+    assert ritas.get(changes, {"version": "x"}).json()["told"]
+    assert actions() == ["review.claimed"]
+
+
+def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conversation) -> None:
+    do(ritas, conversation, "notes", text="x")
+    conversation.erase()
+    assert not Review.objects.exists()
+    assert not ReviewNote.objects.exists()

@@ -16,7 +16,7 @@ from tests.page import parse
 from tests.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
-A_SECOND = 1.0
+SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute
 PROGRAM = """
 import django
 django.setup()
@@ -56,7 +56,7 @@ async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
         changed_at = await happens(stack, alice, statement)
         for viewer in viewers:
             await viewer.until_closed(code)
-        assert time.time() - changed_at < A_SECOND
+        assert time.time() - changed_at < SOON
         team_upstream.script(role(), delta("Hello"), finish(), done())
         await bobs.ask("Still here?")
         assert await bobs.until_ended() == "complete"
@@ -70,7 +70,7 @@ async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
         path = viewers[0].path
         changed_at = await happens(stack, alice, EVENTS["deactivated"][0])
         assert (await request.until_closed()).was_streaming
-        assert time.time() - changed_at < A_SECOND
+        assert time.time() - changed_at < SOON
         for viewer in viewers:
             await viewer.until_closed(DEACTIVATED)
         await happens(stack, alice, "alice.is_active = True; alice.save()")
@@ -87,7 +87,7 @@ async def test_an_administrators_page_ends_what_runs_on_all_servers(
         for viewer in viewers:
             await viewer.until_closed(code)
         assert (await request.until_closed()).was_streaming
-        assert time.time() - changed_at < A_SECOND
+        assert time.time() - changed_at < SOON
 
 
 def press(client: httpx.Client, url: str, person: Person, what: str) -> float:

@@ -100,3 +100,4 @@ class Tab:
             if output["type"] == "websocket.close":
                 self._is_open = False
                 return int(output["code"])
+            self.frames.append(output["text"])

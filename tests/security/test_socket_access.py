@@ -16,6 +16,7 @@ from django.core import serializers
 from django.test import Client
 
 from chatapp.chat.actions import ACTIONS
+from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.conftest import signed_in
 from tests.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
@@ -70,10 +71,10 @@ async def running(tab: Tab, upstream: FakeUpstream, connected: Upstream) -> Runn
     return Running(str(message.conversation_id), str(message.parent_id), str(reply), model)
 
 
-@pytest.fixture(params=["bob", "rita", "olive", "adam"])
+@pytest.fixture(params=["bob", "stan", "rita", "olive", "adam"])
 async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIterator[Tab]:
-    """Another person; staff who may view everything, in the review; a superuser who reviews, and
-    one who does not."""
+    """Another person; staff with no rights; staff who may view everything, in the review; a
+    superuser who reviews, and one who does not."""
     name = request.param
     async with Tab(await database_sync_to_async(client_of)(name)) as stranger:
         yield stranger
@@ -90,6 +91,24 @@ def client_of(name: str) -> Client:
     if name == "rita":
         user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     return signed_in(user)
+
+
+def client_of_former(name: str) -> Client:
+    """Of nobody, or of a superuser whose session is of before."""
+    if name == "nobody":
+        return Client()
+    client = client_of("olive")
+    cookies = client.cookies.copy()
+    olive = User.objects.filter(username="olive")
+    match name:
+        case "deactivated":
+            olive.update(is_active=False)
+        case "signed out":
+            client.logout()
+        case "deleted":
+            olive.get().delete()
+    client.cookies.update(cookies)
+    return client
 
 
 @sync_to_async
@@ -131,3 +150,22 @@ async def test_a_socket_that_is_opened_for_somebody_elses_conversation_shows_not
     async with Tab(stranger.client, conversation=running.conversation) as tab:
         await tab.until(NOT_HERE)
         assert not [word for word in (PROMPT, ANSWER, THOUGHT) if word in "".join(tab.frames)]
+
+
+@pytest.mark.parametrize("name", ["nobody", "deactivated", "signed out", "deleted"])
+async def test_who_may_not_be_here_is_shown_nothing_whatever_they_send(
+    running: Running, name: str
+) -> None:
+    before = await of_alice()
+    client = await database_sync_to_async(client_of_former)(name)
+    assert bool(client.cookies) == (name != "nobody")
+    tab = Tab(client, conversation=running.conversation)
+    is_open = await tab.connect()
+    assert is_open == (name == "deactivated"), "a page tells only that from a sign-out"
+    if is_open:
+        for action, (fields, _) in running.attempts().items():
+            await tab.send(action=action, **fields)
+        assert await tab.until_closed() == CloseCode.DEACTIVATED
+        assert await tab.hears_nothing(0.1)
+    assert tab.frames == []
+    assert await of_alice() == before

@@ -131,7 +131,6 @@ def test_the_sums_say_what_is_estimated_and_what_is_unknown(ritas: Client, begin
         provenance=estimated, upper_prompt_tokens=0, upper_completion_tokens=1100
     )
     page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())
-    print(page)
     assert "2,000, of which 1,000 estimated (at most 1,100)" in page
     Usage.objects.filter(pk=second.pk).update(provenance=Usage.Provenance.UNKNOWN)
     page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())

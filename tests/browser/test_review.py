@@ -1,0 +1,106 @@
+"""A reviewer's hour in a browser: a reason, reading by keys, a verdict, a note, a colleague."""
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.conftest import Desk, SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
+from tests.live import Server, Site
+from tests.reviewer import address
+
+MARKUP = "<img src=/x onerror=alert(1)>"
+COLLEAGUE = """
+from chatapp.models import Review, ReviewLabel, User, audit
+from django.db import transaction
+with transaction.atomic():
+    olive = User.objects.get(username="olive")
+    review = Review.held({conversation!r})
+    review.claim(olive)
+    audit.record("review.claimed", actor=olive, about=review.conversation)
+"""
+LABEL = """
+from chatapp.models import ReviewLabel
+ReviewLabel.objects.get_or_create(name={name!r})
+"""
+
+
+@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+def test_a_conversation_is_opened_read_and_decided_about_by_keys(
+    sit_down: SitDown,
+    site: Site,
+    server: Server,
+    desk: Desk,
+    upstream: FakeUpstream,
+    phone: ViewportSize | None,
+) -> None:
+    server.run(LABEL.format(name=MARKUP))
+    thought = reasoning("Light, so Rayleigh.")
+    upstream.script(role(), thought, delta("It scatters."), finish(), usage(), done())
+    tab = desk.open()
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("complete")
+    conversation = tab.page.url.rstrip("/").rpartition("/")[2]
+
+    page = sit_down(site.olive, phone=phone).context.new_page()
+    page.goto(f"{server.url}{address(conversation)}")
+    expect(page.get_by_text("Rayleigh")).to_have_count(0)
+    page.get_by_label("Why do you open it?").fill(f"A complaint {MARKUP}")
+    page.keyboard.press("Enter")
+    messages = page.locator(".review-message")
+    expect(messages).to_have_count(2)
+    expect(page.get_by_text("Light, so Rayleigh.")).to_be_visible()
+    expect(page.get_by_text(f"A complaint {MARKUP}").first).to_be_visible()
+
+    for key, number in (("j", 0), ("j", 1), ("k", 0), ("j", 1)):
+        page.keyboard.press(key)
+        expect(messages.nth(number)).to_be_focused()
+    page.keyboard.press("n")
+    note = page.get_by_label("Note", exact=True)
+    expect(note).to_be_focused()
+    note.press_sequentially(f"jk12 {MARKUP}")
+    page.get_by_role("button", name="Add the note").click()
+    pointer = page.get_by_role("link", name="a message")
+    expect(page.locator(".review-note")).to_have_text(f"jk12 {MARKUP}")
+    pointer.click()
+    expect(messages.nth(1)).to_be_in_viewport()
+
+    fine = page.get_by_role("button", name="Fine", exact=True)
+    page.keyboard.press("1")
+    expect(fine).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("1")
+    expect(fine).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("l")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Save the labels").click()
+    expect(page.get_by_role("checkbox", name=MARKUP)).to_be_checked()
+    page.keyboard.press("a")
+    expect(page.get_by_text("It is yours until")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("img[src='/x']")).to_have_count(0)
+    expect_accessible(page)
+    page.keyboard.press("u")
+    expect(page).to_have_url(f"{server.url}/review/")
+    expect(page.get_by_role("row", name=MARKUP).first).to_contain_text("claimed by olive")
+
+
+def test_what_a_colleague_does_meanwhile_is_told_and_not_overwritten(
+    sit_down: SitDown, site: Site, server: Server, desk: Desk
+) -> None:
+    tab = desk.open()
+    tab.ask("Hello?")
+    tab.expect_ending("complete")
+    conversation = tab.page.url.rstrip("/").rpartition("/")[2]
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}{address(conversation)}")
+    expect(page.get_by_text("Nobody is at it.")).to_be_visible()
+    server.run(COLLEAGUE.format(conversation=conversation))
+    expect(page.locator("#changes")).to_contain_text("olive took it on at")
+    page.get_by_role("button", name="Serious matter").click()
+    expect(page.get_by_text("Nothing was done, since this was changed meanwhile.")).to_be_visible()
+    expect(page.get_by_text("It is yours until")).to_be_visible()
+    expect(page.get_by_role("button", name="Serious matter")).to_have_attribute(
+        "aria-pressed", "false"
+    )

@@ -76,7 +76,7 @@ def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -
 
 
 def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
-    """Every message with its usage, upstream and ids, for an administrator to read."""
+    """Every message with its usage, upstream and ids, for a reviewer to read."""
     views = [
         (
             message,

@@ -68,7 +68,7 @@ KEYWORDS = {
         login log sign signin signup user users people person colleague colleagues invite add
         account password setup link superuser register forgot
     """,
-    "Review by administrators": """
+    "Review": """
         admin administrator administrators audit supervise moderation read search reviews reviewing
         inspect see conversations
     """,

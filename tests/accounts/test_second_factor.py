@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from chatapp.accounts import second_factor
 from chatapp.management import stored_secrets
-from chatapp.models import AuditEvent, Installation, ReplyImage, Upstream, User
+from chatapp.models import AuditEvent, Installation, Opening, ReplyImage, Upstream, User
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.page import parse
 
@@ -186,6 +186,7 @@ def test_what_is_added_and_ended_is_recorded(alice: User, alices: Client) -> Non
 def test_a_reviewer_without_one_sees_no_image(alice: User, conversation_with_image: str) -> None:
     Installation.objects.create(pk=1, staff_second_factor=True)
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
+    Opening.begin(rita, alice.conversations.get(), "A matter")
     answer = signed_in(rita).get(conversation_with_image)
     assert (answer.status_code, answer.headers["location"]) == (302, OWN)
     assert signed_in(alice).get(conversation_with_image).status_code == 200

@@ -109,7 +109,7 @@ def test_code_has_its_language_and_its_colours() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_no_character_but_fences_and_blank_lines_is_lost(pieces: list[str]) -> None:
-    text = "".join(pieces).replace("```", "").replace("~~~", "").replace("`", "")
+    text = re.sub(r"~{3,}", "", "".join(pieces).replace("`", ""))
     text = re.sub(r"[\0\ud800\ufdd0]", "\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     shown = fragment(as_typed(text)).text
     assert shown == (text.rstrip("\n") if text.strip() else "")

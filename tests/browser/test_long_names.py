@@ -165,7 +165,6 @@ ADMINISTRATION = (
     *("user/{user}/history/", "upstream/", "upstream/{upstream}/change/"),
     *("upstream/{upstream}/delete/", "upstream/{upstream}/history/", "toolserver/"),
     *("toolserver/1/change/", "suggestion/", "suggestion/1/change/", "suggestion/1/delete/"),
-    *("conversation/", "conversation/{conversation}/change/"),
 )  # fmt: skip
 KEYS = """
 from chatapp.models import Conversation, Upstream, User
@@ -185,11 +184,14 @@ def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], sit
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Name:")).to_be_visible()
     wider = {}
-    for path in ADMINISTRATION:
+    administration = (f"/admin/chatapp/{path}" for path in ADMINISTRATION)
+    for path in (*administration, "/review/{conversation}/"):
         path = path.format(**keys)
-        page.goto(f"{server.url}/admin/chatapp/{path}")
+        page.goto(f"{server.url}{path}")
         if told := page.evaluate(WIDER):
             wider[path] = told[:6]
+    page.goto(f"{server.url}/review/")
+    expect_to_fit(page)
     page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
     page.get_by_role("button", name="tools").click()
     expect(page.get_by_text("Offering them costs")).to_be_visible()

@@ -85,7 +85,7 @@ def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
     page = desk.context.new_page()
     wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     pages = ("", "user/", "user/add/", "user/1/change/", "upstream/", "upstream/1/change/",
-             "upstream/add/", "conversation/", "toolserver/add/")  # fmt: skip
+             "upstream/add/", "toolserver/add/")  # fmt: skip
     for path in pages:
         page.goto(f"{desk.url}/admin/{'chatapp/' if path else ''}{path}")
         expect(page.get_by_role("link", name="Back to the chat")).to_be_visible()

@@ -10,6 +10,7 @@ from tests.live import Server, Site
 from tests.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 COLLEAGUE = """
 from chatapp.models import Review, ReviewLabel, User, audit
 from django.db import transaction
@@ -81,9 +82,12 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     page.keyboard.press("Escape")
     expect(page.locator("img[src='/x']")).to_have_count(0)
     expect_accessible(page)
+    assert page.evaluate(WIDER) == 0
     page.keyboard.press("u")
     expect(page).to_have_url(f"{server.url}/review/")
-    expect(page.get_by_role("row", name=MARKUP).first).to_contain_text("claimed by olive")
+    row = page.locator(".review-list tbody tr").first
+    expect(row).to_contain_text(MARKUP)
+    expect(row).to_contain_text("claimed by olive")
 
 
 def test_what_a_colleague_does_meanwhile_is_told_and_not_overwritten(

@@ -190,8 +190,6 @@ def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], sit
         page.goto(f"{server.url}{path}")
         if told := page.evaluate(WIDER):
             wider[path] = told[:6]
-    page.goto(f"{server.url}/review/")
-    expect_to_fit(page)
     page.goto(f"{server.url}/admin/chatapp/toolserver/1/change/")
     page.get_by_role("button", name="tools").click()
     expect(page.get_by_text("Offering them costs")).to_be_visible()

@@ -118,7 +118,6 @@ class Caddy(Proxy):
 
     def __init__(self, folder: Path, ports: Sequence[int], **variables: str) -> None:
         super().__init__(folder, ports)
-        self._admin_port = free_port()
         self._variables = variables
 
     def command(self) -> list[str]:
@@ -132,7 +131,7 @@ class Caddy(Proxy):
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
             "SITE_ADDRESS": NAME,
-            "ADMIN_ADDRESS": f"localhost:{self._admin_port}",
+            "ADMIN_ADDRESS": f"unix/{self.folder / 'admin.sock'}",
             "HTTP_PORT": str(self.http_port),
             "HTTPS_PORT": str(self.https_port),
             "APP_SERVERS": " ".join(f"127.0.0.1:{port}" for port in self.ports),

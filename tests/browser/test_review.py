@@ -53,10 +53,15 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect(page.get_by_text("Light, so Rayleigh.")).to_be_visible()
     expect(page.get_by_text(f"A complaint {MARKUP}").first).to_be_visible()
 
-    for key, number in (("j", 0), ("j", 1), ("k", 0), ("j", 1)):
+    def press(key: str) -> None:
+        """Once the page's keys do something: what was pressed before may have led to another."""
+        page.wait_for_load_state()
         page.keyboard.press(key)
+
+    for key, number in (("j", 0), ("j", 1), ("k", 0), ("j", 1)):
+        press(key)
         expect(messages.nth(number)).to_be_focused()
-    page.keyboard.press("n")
+    press("n")
     note = page.get_by_label("Note", exact=True)
     expect(note).to_be_focused()
     note.press_sequentially(f"jk12 {MARKUP}")
@@ -67,23 +72,23 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect(messages.nth(1)).to_be_in_viewport()
 
     fine = page.get_by_role("button", name="Fine", exact=True)
-    page.keyboard.press("1")
+    press("1")
     expect(fine).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("1")
+    press("1")
     expect(fine).to_have_attribute("aria-pressed", "false")
-    page.keyboard.press("l")
-    page.keyboard.press("Space")
+    press("l")
+    press("Space")
     page.get_by_role("button", name="Save the labels").click()
     expect(page.get_by_role("checkbox", name=MARKUP)).to_be_checked()
-    page.keyboard.press("a")
+    press("a")
     expect(page.get_by_text("It is yours until")).to_be_visible()
-    page.keyboard.press("?")
+    press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    page.keyboard.press("Escape")
+    press("Escape")
     expect(page.locator("img[src='/x']")).to_have_count(0)
     expect_accessible(page)
     assert page.evaluate(WIDER) == 0
-    page.keyboard.press("u")
+    press("u")
     expect(page).to_have_url(f"{server.url}/review/")
     row = page.locator(".review-list tbody tr").first
     expect(row).to_contain_text(MARKUP)

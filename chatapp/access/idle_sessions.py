@@ -57,6 +57,11 @@ def use(session: SessionBase) -> bool:
     return True
 
 
+def leave_unused(request: HttpRequest) -> None:
+    """A page asks this by itself, however often; its session ends as if it had not."""
+    request.session.accessed = False
+
+
 def used_by(session_key: str) -> User:
     """Who uses it now over a socket, which asks for no page; raises `NotSignedIn`."""
     signed_in = sessions.signed_in(session_key)

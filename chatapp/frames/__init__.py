@@ -1,7 +1,7 @@
 """Replies as HTML: the partials that a page holds, and the frames that keep it up to date.
 
 A frame is a string of htmx out-of-band swaps. The page and the socket render the same templates,
-so that a reply looks the same live, after a reload and in the admin. Nothing here does I/O.
+so that a reply looks the same live, after a reload and in the review. Nothing here does I/O.
 """
 
 from chatapp.frames.environment import warm_up

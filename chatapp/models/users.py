@@ -53,6 +53,11 @@ class User(AbstractUser):
         held = [role for role, is_held in named.items() if is_held]
         return held or ["Staff" if self.is_staff or self.is_superuser else "Member"]
 
+    @property
+    def opens_settings(self) -> bool:
+        """Whether the settings' pages have anything for them, or they only review."""
+        return self.is_staff and (self.is_superuser or bool(self.get_all_permissions()))
+
     def has_perm(self, perm: str, obj: Any = None) -> bool:
         """Conversations are read by reviewers alone, whatever else a person may do."""
         if perm.startswith("chatapp.") and perm.endswith("_conversation"):

@@ -4,6 +4,7 @@ made old meanwhile is told so, and nothing is done.
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -13,12 +14,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_GET, require_POST
 
+from chatapp.access.idle_sessions import leave_unused
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Refused, Review, ReviewLabel, User, audit
 from chatapp.review.forms import NoteForm
-from chatapp.review.queries import last_act_of, reviewable
+from chatapp.review.queries import last_acts_of, reviewable
+from chatapp.review.reading import conversation_page
 
-CHANGED = "Nothing was done, since this was changed meanwhile. Look again, and decide."
+LONGEST_NUMBER = 9  # digits of a version and of a label
 
 Detail = dict[str, object]
 Act = Callable[[HttpRequest, Review, User], tuple[str, Detail]]
@@ -37,15 +40,34 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
             with transaction.atomic():
                 found = get_object_or_404(reviewable(), pk=pk)
                 review = Review.held(found.pk)
-                if request.POST.get("version") != str(review.version):
-                    raise Refused(CHANGED)
+                _refuse_old_page(request, review)
                 action, detail = act(request, review, request.user)
                 audit.record(action, actor=request.user, about=found, detail=detail)
         except Refused as refused:
             messages.error(request, str(refused))
+            if typed := request.POST.get("text"):  # a note, which nobody wants to type again
+                form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
+                return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
         return redirect("review-conversation", pk)
 
     return view
+
+
+def _refuse_old_page(request: HttpRequest, review: Review) -> None:
+    """Raises `Refused`, with who did what since then."""
+    sent = request.POST.get("version", "")
+    if sent == str(review.version):
+        return
+    missed = max(review.version - (_number(sent) or 0), 0)
+    acts = last_acts_of(review.conversation, missed)
+    done = f" What was done: {acts}." if acts else ""
+    raise Refused(
+        f"Nothing was done, since this was changed meanwhile.{done} Look again, and decide."
+    )
+
+
+def _number(sent: str) -> int | None:
+    return int(sent) if sent.isdecimal() and len(sent) <= LONGEST_NUMBER else None
 
 
 @_deciding
@@ -73,9 +95,9 @@ def verdict(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail
 
 @_deciding
 def labels(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
-    sent = [int(one) for one in request.POST.getlist("labels") if one.isdecimal()]
+    sent = map(_number, request.POST.getlist("labels"))
     before = [one.name for one in review.labels.all()]
-    review.label(ReviewLabel.objects.filter(pk__in=sent))
+    review.label(ReviewLabel.objects.filter(pk__in=[one for one in sent if one is not None]))
     after = [one.name for one in review.labels.all()]
     return "review.labelled", {"before": {"labels": before}, "after": {"labels": after}}
 
@@ -97,8 +119,9 @@ def note(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
 @reviewers_only
 def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
     """What somebody did since this version was shown, in words: {"told": ""} where nobody has."""
+    leave_unused(request)
     found = get_object_or_404(reviewable(), pk=pk)
     review = Review.objects.filter(pk=found.pk).first()
-    version = review.version if review else 0
-    is_same = request.GET.get("version") == str(version)
-    return JsonResponse({"told": "" if is_same else last_act_of(found)})
+    is_same = request.GET.get("version") == str(review.version if review else 0)
+    act = "" if is_same else last_acts_of(found, 1)
+    return JsonResponse({"told": act and f"{act}. Reload to see it."})

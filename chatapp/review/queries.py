@@ -14,12 +14,14 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from chatapp.models import AuditEvent, Conversation, Feedback, Message, Review, User
+from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.tool_names import HasCalled
 
 PAGE = 50
 NONE = "none"
 MOST_STEPS = 100  # of a history that are shown
+MOST_ACTS = 5  # of those that are told to who was late
 NOBODY_NOW = "Somebody who has no account any more"
 DONE = {
     "conversation.opened": "opened it",
@@ -169,8 +171,8 @@ def _midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, clock_time.min))
 
 
-def reviewable() -> QuerySet[Conversation]:
-    return Conversation.objects.filter(is_reviewable()).with_usage().select_related("user")
+def reviewable() -> ConversationQuerySet:
+    return Conversation.objects.filter(is_reviewable())
 
 
 def neighbours_of(conversation: Conversation) -> tuple[UUID | None, UUID | None]:
@@ -199,12 +201,15 @@ def history_of(conversation: Conversation) -> list[Step]:
     return [_step(one, names.get(one.actor)) for one in events]
 
 
-def last_act_of(conversation: Conversation) -> str:
-    event = _events_of(conversation).exclude(action="conversation.opened").first()
-    if event is None:
-        return ""
-    who = User.objects.in_bulk([event.actor]).get(event.actor or 0, NOBODY_NOW)
-    return f"{who} {DONE[event.action]} at {event.at:%H:%M} UTC. Reload to see it."
+def last_acts_of(conversation: Conversation, count: int) -> str:
+    """So many of them, the newest first, in words: who did what, and when."""
+    acts = _events_of(conversation).exclude(action="conversation.opened")
+    events = list(acts[: min(count, MOST_ACTS)])
+    names = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
+    return ", ".join(
+        f"{names.get(one.actor or 0, NOBODY_NOW)} {DONE[one.action]} at {one.at:%H:%M} UTC"
+        for one in events
+    )
 
 
 def _events_of(conversation: Conversation) -> QuerySet[AuditEvent]:

@@ -23,8 +23,14 @@ from chatapp.review.rows import rows_of
 @require_GET
 @reviewers_only
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    return conversation_page(request, pk, NoteForm())
+
+
+def conversation_page(
+    request: HttpRequest, pk: UUID, note_form: NoteForm, status: int = 200
+) -> HttpResponse:
     assert isinstance(request.user, User)
-    found = get_object_or_404(reviewable(), pk=pk)
+    found = get_object_or_404(reviewable().with_usage(), pk=pk)
     opening = Opening.living(request.user, found)
     row = next(iter(rows_of([found.pk])), None)
     if row is None:
@@ -45,9 +51,9 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "older": older,
         "newer": newer,
         "opening_form": OpeningForm(),
-        "note_form": NoteForm(),
+        "note_form": note_form,
     }
-    return render(request, "review/conversation.html", context)
+    return render(request, "review/conversation.html", context, status=status)
 
 
 @require_POST

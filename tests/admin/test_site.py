@@ -1,7 +1,8 @@
 """Who gets in at all, and what stands there in whose words."""
 
 import pytest
-from django.test import Client
+from django.contrib.auth.models import Permission
+from django.test import AsyncClient, Client
 
 from chatapp.models import User
 from tests.page import parse
@@ -38,3 +39,17 @@ def test_only_permissions_that_count_are_offered(olives: Client, alice: User) ->
     assert "Can change upstream" in offered
     assert not [one for one in offered if "conversation" in one]
     assert not [one for one in offered if "message" in one or "session" in one]
+
+
+async def test_the_menu_leads_to_the_settings_only_who_finds_something_there(
+    anyone: AsyncClient, alice: User, olive: User
+) -> None:
+    rita = await User.objects.acreate(username="rita", is_staff=True, reviews=True)
+    stan = await User.objects.acreate(username="stan", is_staff=True)
+    await stan.user_permissions.aset(Permission.objects.filter(codename="view_suggestion"))
+    led = {}
+    for person in (alice, rita, stan, olive):
+        await anyone.aforce_login(person)
+        page = parse((await anyone.get("/")).content.decode())
+        led[person.username] = len(page.find_all("a", href="/admin/"))
+    assert led == {"alice": 0, "rita": 0, "stan": 1, "olive": 1}

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -76,7 +77,8 @@ def test_labels_are_those_that_were_ticked_and_no_others(
 ) -> None:
     names = ["odd", f"odder {MARKUP}"]
     odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
-    do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, "x", 99])
+    absurd = ["x", 99, "9" * 30, "9" * 5000]
+    do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, *absurd])
     assert [one.name for one in review_of(conversation).labels.all()] == names
     page = ritas.get(address(conversation.pk)).text
     assert parse(page).find_all("img", src="x") == []
@@ -119,9 +121,58 @@ def test_who_decides_by_an_old_page_is_told_and_nothing_is_done(
     before = Review.objects.values().get()
     page = do(ritas, conversation, act, version=0, **fields)
     assert "Nothing was done, since this was changed meanwhile." in page
+    assert "What was done: olive decided at" in page
     assert Review.objects.values().get() == before
     assert actions() == ["review.decided"]
     assert not ReviewNote.objects.exists()
+
+
+def test_who_is_late_is_told_all_that_was_done_meanwhile_and_nothing_of_before(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    do(ritas, conversation, "verdict", verdict="fine")
+    do(olives, conversation, "notes", text="x")
+    do(olives, conversation, "claim")
+    page = do(ritas, conversation, "verdict", version=1, verdict="fine")
+    told, _, _ = page.partition(" Look again")
+    assert "olive took it on at" in told
+    assert "olive wrote a note at" in told
+    assert "rita" not in told.partition("What was done:")[2]
+    for odd in ("", "x", "-1", "99", "9" * 5000):
+        page = do(ritas, conversation, "claim", version=odd)
+        assert "Nothing was done, since this was changed meanwhile." in page
+    assert review_of(conversation).verdict == "fine"
+
+
+def test_a_note_that_is_refused_is_not_typed_for_nothing(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    do(olives, conversation, "claim")
+    reply = conversation.messages.get(role="assistant")
+    note = {"version": 0, "text": f"Long {MARKUP}", "message": str(reply.pk)}
+    answer = ritas.post(f"{address(conversation.pk)}notes/", note)
+    assert answer.status_code == 409
+    page = parse(answer.text)
+    form = page.find("form", action=f"{address(conversation.pk)}notes/")
+    assert form.find("textarea").text.strip() == f"Long {MARKUP}"
+    assert page.find_all("img", src="x") == []
+    sent = {
+        one.attributes["name"]: one.attributes.get("value", "") for one in form.find_all("input")
+    }
+    assert (sent["version"], sent["message"]) == ("1", str(reply.pk))
+    do(ritas, conversation, "notes", text=note["text"], message=sent["message"])
+    assert ReviewNote.objects.get().message_id == reply.pk
+
+
+def test_that_a_page_looks_for_news_is_no_use_of_its_session(
+    ritas: Client, conversation: Conversation
+) -> None:
+    ends_at = timezone.now() + timedelta(hours=1)
+    Session.objects.update(expire_date=ends_at)
+    assert ritas.get(f"{address(conversation.pk)}changes/", {"version": "0"}).status_code == 200
+    assert Session.objects.get().expire_date == ends_at
+    ritas.get(address(conversation.pk))
+    assert Session.objects.get().expire_date > ends_at
 
 
 def test_what_another_reviewer_does_is_told_to_who_has_an_older_version(

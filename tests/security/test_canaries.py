@@ -15,7 +15,16 @@ from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.db import models
 
-from chatapp.models import Conversation, Feedback, Message, Project, Usage, User, reindex
+from chatapp.models import (
+    Conversation,
+    Feedback,
+    Message,
+    Opening,
+    Project,
+    Usage,
+    User,
+    reindex,
+)
 from tests.security.test_access import (
     CAST,
     FORMER,
@@ -123,6 +132,11 @@ def asked_besides(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "post", "/conversations/change/", {"ids": ids, "action": "no such action"}
 
 
+def looks(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    yield from (("get", home.path(route), {}) for route in TABLE if route != "accounts/logout/")
+    yield from asked_besides(home)
+
+
 @pytest.mark.parametrize("name", [*CAST, *FORMER])
 async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
     house: House,  # noqa: F811 - the fixture
@@ -131,11 +145,8 @@ async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
     words = await sync_to_async(fill)(house.conversation.user_id)
     assert set(words.values()) == set(OF_PEOPLE)
     client = house.clients[name]
-    looks: list[tuple[str, str, dict[str, Any]]] = [
-        ("get", house.path(route), {}) for route in TABLE if route != "accounts/logout/"
-    ]
     seen: set[str] = set()
-    for method, path, fields in [*looks, *asked_besides(house)]:
+    for method, path, fields in looks(house):
         found = set(WORD.findall(await said(await getattr(client, method)(path, fields))))
         seen |= found
         if name == "alice" or not found:
@@ -148,3 +159,23 @@ async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
             assert await is_recorded(name), path
     written = {word for word in seen if words[word] is Message}
     assert bool(written) == (name in READERS), "it looks nowhere where words are"
+
+
+def facts_of(alice: int) -> set[str]:
+    """What a list tells of a reply and nobody has said in it: which model, and how it ended."""
+    replies = Message.objects.filter(conversation__user=alice)
+    return {word for row in replies.values_list("model", "ending") for word in row}
+
+
+@pytest.mark.parametrize("name", ["rita", "olive"])
+async def test_a_reviewer_reads_not_a_word_of_hers_where_no_opening_lasts(
+    house: House,  # noqa: F811 - the fixture
+    name: str,
+) -> None:
+    words = await sync_to_async(fill)(house.conversation.user_id)
+    facts = await sync_to_async(facts_of)(house.conversation.user_id)
+    await Opening.objects.all().adelete()
+    client = house.clients[name]
+    for method, path, fields in looks(house):
+        found = set(WORD.findall(await said(await getattr(client, method)(path, fields))))
+        assert {words[word] for word in found - facts} <= {User, Usage}, path

@@ -1,0 +1,117 @@
+"""Two reviewers and the person whose conversation it is, each at a desk of their own."""
+
+import json
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Desk, SitDown
+from tests.fake_upstream import (
+    FakeUpstream,
+    Step,
+    choice,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
+from tests.live import Person, Server, Site
+from tests.reviewer import address, open_in
+
+REASON = "A complaint <img src=/x onerror=alert(1)>"
+PREPARED = """
+from chatapp.models import ToolServer, User
+
+ToolServer.objects.create(name="test", transport="stdio", command={command!r})
+User.objects.filter(username={reviewer!r}).update(is_staff=True, reviews=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def rita(site: Site) -> Person:
+    """Who reviews, and administers nothing."""
+    return site.person()
+
+
+@pytest.fixture(scope="module")
+def equipped(site: Site, package_upstream: FakeUpstream) -> Server:
+    return site.server(
+        OPENAI_BASE_URL=package_upstream.base_url,
+        OPENAI_API_KEY="sk-very-secret",
+        DJANGO_SETTINGS_MODULE="tests.browser.patient",
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def serving(equipped: Server, rita: Person) -> object:
+    with equipped:
+        command = f"{sys.executable} -m tests.tools.server stdio"
+        equipped.run(PREPARED.format(command=command, reviewer=rita.username))
+        yield
+
+
+@pytest.fixture
+def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
+    return sit_down(alice, url=equipped.url)
+
+
+def call(name: str, **arguments: object) -> list[Step]:
+    """A reply that thinks, and calls a tool."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    called = choice({"tool_calls": [{"index": 0, "id": "call_1", "function": function}]})
+    return [role(), reasoning("The tool knows."), called, finish("tool_calls"), usage(), done()]
+
+
+def test_what_one_decides_the_other_is_told_and_the_person_reads_why(
+    sit_down: SitDown,
+    site: Site,
+    equipped: Server,
+    desk: Desk,
+    rita: Person,
+    upstream: FakeUpstream,
+) -> None:
+    upstream.script(*call("test__echo", text="a word of hers"))
+    upstream.script(role(), delta("It said so."), finish(), usage(), done())
+    upstream.script(role(), delta("It said so again."), finish(), usage(), done())
+    tab = desk.open()
+    tab.ask("Echo this")
+    tab.region("tool-call").get_by_role("button", name="Allow").click()
+    tab.expect_ending("complete")
+    tab.reply.get_by_role("button", name="Retry", exact=True).click()
+    expect(tab.answer).to_have_text("It said so again.")
+    tab.expect_ending("complete")
+    conversation = tab.page.url.rstrip("/").rpartition("/")[2]
+
+    ritas = sit_down(rita, url=equipped.url).context.new_page()
+    open_in(ritas, equipped.url, conversation, REASON)
+    expect(ritas.locator(".review-message")).to_have_count(3)
+    for said in ("The tool knows.", "a word of hers", "It said so.", "It said so again."):
+        expect(ritas.locator(".review").get_by_text(said, exact=True).first).to_be_visible()
+
+    olives_desk = sit_down(site.olive, url=equipped.url)
+    olives_desk.expect_error("409")
+    olives = olives_desk.context.new_page()
+    olives.goto(f"{equipped.url}{address(conversation)}")
+    note = olives.get_by_label("Note", exact=True)
+    note.fill("Too long to type again")
+    ritas.keyboard.press("a")
+    expect(ritas.get_by_text("It is yours until")).to_be_visible()
+    expect(olives.locator("#changes")).to_contain_text(f"{rita.username} took it on at")
+
+    olives.get_by_role("button", name="Add the note").click()
+    expect(olives.get_by_text("Nothing was done, since this was changed")).to_contain_text(
+        f"{rita.username} took it on at"
+    )
+    expect(note).to_have_value("Too long to type again")
+    olives.get_by_role("button", name="Add the note").click()
+    expect(olives.locator(".review-note")).to_have_text("Too long to type again")
+    olives.get_by_role("button", name="Take it on").click()
+    expect(olives.get_by_text(f"{rita.username} is at this one until")).to_be_visible()
+
+    tab.page.goto(f"{equipped.url}/privacy/")
+    row = tab.page.get_by_role("row", name=f"{rita.username}, as a reviewer")
+    expect(row).to_contain_text(REASON)
+    expect(tab.page.locator("img[src='/x']")).to_have_count(0)

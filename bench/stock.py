@@ -67,6 +67,7 @@ def _turns(conversation: Conversation, count: int) -> Iterator[Message]:
             role=Message.Role.USER,
             content=f"What is there to say of number {number}?",
             sequence=2 * number + 1,
+            indexed_at=timezone.now(),
         )
         reply = Message(
             conversation=conversation,
@@ -77,6 +78,7 @@ def _turns(conversation: Conversation, count: int) -> Iterator[Message]:
             model="scripted",
             duration=4.0,
             sequence=2 * number + 2,
+            indexed_at=timezone.now(),
         )
         yield from (prompt, reply)
 

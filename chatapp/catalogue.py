@@ -71,6 +71,11 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
     )
 
 
+def known_models(upstream: Upstream) -> list[str]:
+    """Those that its administrator named, or else those that this process has heard of."""
+    return list(upstream.named_models or _listed_names.get(upstream.pk, {}))
+
+
 def name_of(upstream: Upstream | None, model: str) -> str:
     """What people read as its name, as far as it is known by now: its id where there is none."""
     if upstream is None:

@@ -6,6 +6,7 @@ that a wrong setting stops the start and not the first reply.
 
 import os
 import secrets
+import time
 from contextlib import suppress
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
@@ -18,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from chatapp.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
+WRITTEN_SECONDS = 5.0  # in which another process has written its secret
 FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -164,12 +166,22 @@ def generated_secret(path: Path) -> str:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             _write_secret(path)
-        return path.read_text().strip()
+        return _whole_secret(path)
     except OSError as error:
         trouble = trouble_of_error(error, path.parent)
         raise ImproperlyConfigured(
             f"DATA_DIR can't be used: {trouble.found}. {trouble.cure}"
         ) from error
+
+
+def _whole_secret(path: Path) -> str:
+    """Of a process that begins at the same time and has not written it yet, once it has."""
+    give_up_at = time.monotonic() + WRITTEN_SECONDS
+    while not (secret := path.read_text().strip()):
+        if time.monotonic() > give_up_at:
+            raise ImproperlyConfigured(f"{path} is empty: delete it, and another one is made.")
+        time.sleep(0.01)
+    return secret
 
 
 def _write_secret(path: Path) -> None:

@@ -158,10 +158,14 @@ DATABASES = {
     "default": environment.database("DATABASE_URL") | POSTGRESQL if DATABASE_URL else SQLITE
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# Parts the installations that share a Redis, and a copy of one from its original.
+INSTALLATION = hmac.new(
+    SECRET_KEY.encode(), str(DATABASES["default"]["NAME"]).encode(), "sha256"
+).hexdigest()[:16]
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "chatapp"},
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": f"chatapp.{INSTALLATION}"},
     }
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -173,10 +177,6 @@ DATABASE_CACHE = {
     "LOCATION": "chatapp_cacheentry",
     "OPTIONS": {"MAX_ENTRIES": 1000},
 }
-# Parts the installations that share a Redis, and a copy of one from its original.
-INSTALLATION = hmac.new(
-    SECRET_KEY.encode(), str(DATABASES["default"]["NAME"]).encode(), "sha256"
-).hexdigest()[:16]
 REDIS_CACHE = {
     "BACKEND": "chatapp.access.redis_cache.RedisOrDatabase",
     "LOCATION": REDIS_URL,

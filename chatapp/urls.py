@@ -19,6 +19,7 @@ urlpatterns = [
     path("", include("chatapp.usage.urls")),
     path("", include("chatapp.connecting.urls")),
     path("", include("chatapp.policy.urls")),
+    path("", include("chatapp.configuring.urls")),
     path("", include("chatapp.retention.urls")),
     path("review/", include("chatapp.review.urls")),
     path("", include("chatapp.privacy.urls")),

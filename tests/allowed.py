@@ -8,11 +8,12 @@ from chatapp.models.limits import Measure, Period
 from chatapp.models.purses import OUTPUT, Purse
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.history import History
 from tests.stored import MODEL, end, reply_of
 
 HERE = UUID(int=1)
 TEXT = "왜 하늘은 파란가요?"
-PROMPT = Asked.of([{"role": "user", "content": TEXT}]).upper_tokens
+PROMPT = Asked.of(History.of([{"role": "user", "content": TEXT}])).upper_tokens
 WHOLE = PROMPT + OUTPUT  # what a first prompt holds
 
 

@@ -6,16 +6,18 @@ import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings
 from django.core.cache import cache
+from django.core.management.commands import flush
 from django.db import connections
-from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 from tenacity import wait_none
 
 from chatapp.accounts import erasures
 from chatapp.generation import asking, storing
-from chatapp.models import AuditHead, Upstream, User, branding, prices
+from chatapp.models import Upstream, User, branding, prices
 from chatapp.worker import shut_down
+from tests import emptied
+from tests.certificates import Authority
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.fake_upstream import FakeUpstream
 from tests.live import site  # noqa: F401 - a fixture
@@ -40,16 +42,8 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def tests_forget_the_audit_log(monkeypatch_session: pytest.MonkeyPatch) -> None:
-    """A test's end empties all tables, which the log refuses unless its head says, until it
-    goes as the last one, that all was pruned."""
-    flush = BaseDatabaseOperations.execute_sql_flush
-
-    def flush_all(operations: BaseDatabaseOperations, statements: list[str]) -> None:
-        AuditHead.objects.update_or_create(pk=1, defaults={"pruned_to": 2**62})
-        flush(operations, sorted(statements, key=lambda one: "chatapp_audithead" in one))
-
-    monkeypatch_session.setattr(BaseDatabaseOperations, "execute_sql_flush", flush_all)
+def tables_are_emptied_quickly(monkeypatch_session: pytest.MonkeyPatch) -> None:
+    monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,6 +53,15 @@ def erasures_of_tests_stand_elsewhere(
     """And not among those of whoever runs the tests."""
     file = tmp_path_factory.mktemp("erasures") / erasures.NAME
     monkeypatch_session.setattr(erasures, "file", lambda: file)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_authority_is_trusted(
+    monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A machine trusts some hundred, and to read them takes each client of an upstream 25 ms."""
+    authority = Authority(tmp_path_factory.mktemp("authority"))
+    monkeypatch_session.setenv("SSL_CERT_FILE", str(authority.file))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from uuid import UUID, uuid4
 
+from django.db import connection
+
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -13,7 +15,9 @@ def asked(
     conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
     """A prompt, and its reply that streams in a process that nobody knows."""
-    prompt, reply = conversation.ask(uuid4(), text, parent, gateway, MODEL, uuid4())
+    prompt, reply = conversation.ask(
+        uuid4(), text, parent.pk if parent else None, gateway, MODEL, uuid4()
+    )
     return prompt, reply
 
 
@@ -59,3 +63,14 @@ def end(
 async def saved(reply: UUID) -> Message:
     """As it stands in the database now."""
     return await Message.objects.select_related("usage", "parent", "conversation").aget(pk=reply)
+
+
+def wait_until_somebody_waits() -> None:
+    """For this transaction; on SQLite whoever comes does."""
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    )
+    while connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            if cursor.execute(waiting).fetchone() != (0,):
+                return

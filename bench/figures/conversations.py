@@ -29,7 +29,7 @@ TURNS = 10
 REPLIES, REPLY_TOKENS, SIDE_BY_SIDE_TIMES = 4, 500, 1.0
 PATIENCE_MS = 120_000  # so that what is far too slow has a figure, too
 
-_OLDER = re.compile(r'<li class="older"[^>]*hx-get="([^"]*)"[^>]*hx-vals=\'([^\']*)\'', re.S)
+_OLDER = re.compile(r'<li class="edge older"\s+hx-get="([^"]*)"[^>]*hx-vals=\'([^\']*)\'', re.S)
 _OBSERVE_TASKS = """
 window.tasks = [];
 new PerformanceObserver((list) => {

@@ -30,6 +30,7 @@ from chatapp.models import (
 )
 from chatapp.models.connections import impatient
 from chatapp.models.legal_holds import refuse_held
+from chatapp.models.review_finds import forget_name
 
 SESSIONS_AT_ONCE = 500
 
@@ -120,6 +121,9 @@ def end_sessions(people: set[str]) -> int:
 @transaction.atomic
 def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
     """What began before they were switched off and was stored since goes along with the account."""
+    # In the order of who saves a reply: itself, whose it is, what it cost, and the allowances.
+    theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
+    list(theirs.values_list("pk"))
     User.objects.select_for_update().filter(pk=person.pk).first()
     refuse_held(person.pk)
     entries = LogEntry.objects.filter(
@@ -127,11 +131,12 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> No
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
     pk = person.pk
+    forget_name(person.username)
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
     if person.email:
         Invitation.objects.filter(address__iexact=person.email).delete()
-    person.usage.update(user=None)  # before the allowances go, in the order of who books a reply
+    person.usage.update(user=None)
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:
         erasures.write(person)

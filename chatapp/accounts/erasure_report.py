@@ -11,7 +11,11 @@ from django.db import connection, models
 
 from chatapp.models import Conversation, User
 
-WORDS = {"chatapp.SearchEntry": "search entries"}
+WORDS = {
+    "chatapp.Opening": "openings by reviewers",
+    "chatapp.SearchEntry": "search entries",
+    "chatapp.User": "account",
+}
 AT_ONCE = 500  # conversations that are looked for in one statement
 NOW = (
     "From the database's files now: what is deleted is overwritten there, the search's index is "

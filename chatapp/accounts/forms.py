@@ -33,6 +33,7 @@ class FirstPasswordForm(BaseUserCreationForm):  # type: ignore[type-arg]
     class Meta:
         model = User
         fields = ["username", "email"]
+        labels = {"email": "E-mail address"}
         widgets = {
             "username": forms.TextInput(
                 attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}

@@ -1,4 +1,4 @@
-"""Administration: people; upstreams; tool servers; suggestions; the installation.
+"""Administration: people; upstreams; tool servers; suggestions.
 
 A module a subject; importing them registers them. `confirmed` asks for the password before what
 matters is changed, `secret_forms` takes what is never shown again, and `inquiries` are the pages
@@ -6,7 +6,6 @@ that ask an upstream or a tool server what it does.
 """
 
 from chatapp.admin import (
-    installation,
     people,
     site,
     suggestions,
@@ -15,7 +14,6 @@ from chatapp.admin import (
 )
 
 __all__ = [
-    "installation",
     "people",
     "site",
     "suggestions",

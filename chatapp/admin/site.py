@@ -18,7 +18,7 @@ from chatapp.accounts.staff import to_second_factor
 
 admin.site.site_header = admin.site.site_title = "chatapp administration"
 admin.site.index_title = "Administration"
-ORDER = ("User", "Group", "Conversation", "Upstream", "ToolServer", "Suggestion", "Installation")
+ORDER = ("User", "Group", "Upstream", "ToolServer", "Suggestion")
 
 
 def in_one_list(request: HttpRequest, app_label: str | None = None) -> list[Any]:

@@ -16,12 +16,16 @@ THINGS = {
     "toolserver": "tool server",
     "reviewpolicy": "policy",
     "auditevent": "event",
+    "reviewrule": "rule",
+    "reviewview": "view",
+    "reviewsample": "sample",
 }
 LABELS = {"ip": "From the address", "login": "Typed as the name", "asked": "Asked for"}
 SOMEBODY = "Somebody"
 TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 LONGEST_NAME = 80
+OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined"}  # whose words say it all
 WITHOUT_ACTOR = {
     "person.sign_in_failed": SOMEBODY,
     "retention.applied": HOUSEKEEPING,
@@ -44,7 +48,7 @@ class Told:
     at: datetime
     actor: str
     words: str
-    target: str  # "" where there is none, or it is who did it
+    target: str  # "" where there is none, or the words need none
     about: str  # what the filter takes for the same target
     facts: Sequence[tuple[str, str]]
     changes: Sequence[Change]
@@ -60,9 +64,7 @@ class Told:
             at=event.at,
             actor=_actor(event, names, said),
             words=ACTIONS.get(event.action, event.action),
-            target=""
-            if is_own and event.action != "password.changed"
-            else _target(event, names, said),
+            target="" if is_own and event.action in OF_ONESELF else _target(event, names, said),
             about=event.target,
             facts=_facts(said),
             changes=_changes(said),
@@ -88,6 +90,8 @@ def _target(event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]
     if event.target_type == "user" and event.target.isdecimal():
         return names.get(int(event.target)) or str(said.get("about") or f"{thing}, erased")
     called = Truncator(said.get("about", "")).chars(LONGEST_NAME)
+    if called.lower() == thing:
+        return f"({thing})"
     return f"{called} ({thing})" if called else thing
 
 

@@ -66,7 +66,7 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
         if not upstream.is_demo:
             switch_demo_off(request)
     messages.success(request, f"{upstream} is connected: its models are in the chat.")
-    return redirect("groups")
+    return redirect("admin:chatapp_upstream_changelist")
 
 
 @require_POST

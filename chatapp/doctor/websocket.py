@@ -1,15 +1,17 @@
 """The WebSocket through the public URL: upgrade, origin, trickle, long prompts, idling."""
 
+import asyncio
 import json
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, suppress
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
-from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from chatapp.doctor import probe
@@ -29,26 +31,85 @@ _UPGRADE_CURE = (
 )
 
 
-def open_socket(public: Public) -> ClientConnection:
-    """A socket to the probe. It sends no pings: what keeps it open is the app's own."""
-    return connect(
-        f"{'wss' if public.is_https else 'ws'}://{public.host}{SOCKET_PATH}",
-        origin=Origin(public.origin),
-        additional_headers=public.headers,
-        ssl=blind_context() if public.is_https else None,
-        compression=None,
-        proxy=None,
-        open_timeout=WAIT_SECONDS,
-        close_timeout=1,
-        ping_interval=None,
-    )
+T = TypeVar("T")
+
+
+class Socket:
+    """A socket to the probe, for who waits for what it says; a context manager.
+
+    Its loop has a thread of its own, and all of it runs there: of Python's TLS sockets, what one
+    thread writes while another reads is lost at times (miguelgrinberg/python-engineio #461).
+    """
+
+    def __init__(self, public: Public) -> None:
+        self._public = public
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        try:
+            self._connection = self._result_of(self._open())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._result_of(self._close())
+        finally:
+            self._end()
+
+    def recv(self, seconds: float) -> str:
+        """Raises `TimeoutError` where nothing comes for so long."""
+        return str(self._result_of(asyncio.wait_for(self._connection.recv(), seconds)))
+
+    def send(self, text: str) -> None:
+        self._result_of(self._connection.send(text))
+
+    async def _open(self) -> ClientConnection:
+        """It sends no pings: what keeps it open is the app's own."""
+        public = self._public
+        return await _Connect(
+            f"{'wss' if public.is_https else 'ws'}://{public.host}{SOCKET_PATH}",
+            origin=Origin(public.origin),
+            additional_headers=public.headers,
+            ssl=blind_context() if public.is_https else None,
+            compression=None,
+            proxy=None,
+            open_timeout=WAIT_SECONDS,
+            close_timeout=1,
+            ping_interval=None,
+        )
+
+    async def _close(self) -> None:
+        await self._connection.close()
+        # Whoever waits in another thread hears of it before the loop ends.
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    def _result_of(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class _Connect(connect):
+    """Follows no redirect: the token would go along."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
 
 
 def upgrade(public: Public) -> Iterator[Finding]:
     """Whether a socket opens, and whether a page of this origin would get one."""
     started = time.monotonic()
     try:
-        with open_socket(public) as socket:
+        with Socket(public) as socket:
             told = json.loads(socket.recv(WAIT_SECONDS))
     except InvalidStatus as error:
         status = error.response.status_code
@@ -80,7 +141,7 @@ def socket_buffering(public: Public) -> Iterator[Finding]:
     """Whether ten messages written over a second come over a second."""
     arrivals = Arrivals()
     try:
-        with open_socket(public) as socket:
+        with Socket(public) as socket:
             socket.recv(WAIT_SECONDS)
             socket.send(probe.TRICKLE)
             for _ in range(probe.PIECES):
@@ -104,7 +165,7 @@ def prompt_size(public: Public) -> Iterator[Finding]:
     prompt = "\U0001f600" * most  # in characters that take four bytes each
     shown = f"{most:,} characters ({4 * most // 1024} KiB)"
     try:
-        with open_socket(public) as socket:
+        with Socket(public) as socket:
             socket.recv(WAIT_SECONDS)
             socket.send(prompt)
             came = int(socket.recv(WAIT_SECONDS))
@@ -138,7 +199,7 @@ class QuietSocket:
     def __enter__(self) -> "QuietSocket":
         self._started = time.monotonic()
         try:
-            self._socket = self._stack.enter_context(open_socket(self._public))
+            self._socket = self._stack.enter_context(Socket(self._public))
             self._socket.recv(WAIT_SECONDS)
         except (WebSocketException, OSError) as error:
             self._finding = failed("Idle socket", f"no upgrade: {reason(error)}", _UPGRADE_CURE)

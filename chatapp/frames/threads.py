@@ -1,6 +1,6 @@
 """Threads as HTML: the messages of a page, and the frames that show them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -75,8 +75,11 @@ def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -
     return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
 
 
-def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
-    """Every message with its usage, upstream and ids, for a reviewer to read."""
+def review_html(
+    messages: Iterable[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
+) -> SafeString:
+    """Every message with its usage, upstream and ids, and the rules that flagged it by its id, for
+    a reviewer to read."""
     views = [
         (
             message,
@@ -86,6 +89,7 @@ def review_html(messages: Iterable[Message], html_of: HtmlOf) -> SafeString:
             notice_of(message),
             message.extras,
             flagged_categories(message.moderation),
+            rules.get(message.pk, ()),
         )
         for message in messages
     ]

@@ -36,7 +36,7 @@ OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 
 
 class Spending:
-    """Of one reply. `end` ends it as over its budget."""
+    """Of one reply, or of a title. `end` ends it as over its budget."""
 
     def __init__(self, purse: Purse | None, end: Callable[[], None]) -> None:
         self.purse = purse
@@ -65,7 +65,20 @@ class Spending:
         if not is_admitted:
             self._end()
             await asyncio.sleep(0)  # where the end is heard
-        return self._told(purse, options, upstream)
+        return self.told(options, upstream)
+
+    def told(self, options: RequestOptions, upstream: Upstream) -> RequestOptions:
+        """With `max_tokens` as the budget affords, or as an administrator set it for less."""
+        if (purse := self.purse) is None:
+            return options
+        name, most = _most_of(options.parameters, upstream)
+        affordable = max(1, purse.affordable // options.choices)
+        self.was_cut_short = affordable <= MOST_ASKED_FOR and (most is None or affordable < most)
+        if not self.was_cut_short:
+            purse.tell(most * options.choices if most else None)
+            return options
+        purse.tell(affordable * options.choices)
+        return replace(options, parameters={**options.parameters, name: affordable})
 
     def count(self, events: Iterable[Event]) -> None:
         """What has arrived."""
@@ -77,17 +90,6 @@ class Spending:
         """Ends the reply where it has used up all it may."""
         if self.purse and self.purse.is_over:
             self._end()
-
-    def _told(self, purse: Purse, options: RequestOptions, upstream: Upstream) -> RequestOptions:
-        """With `max_tokens` as the budget affords, or as an administrator set it for less."""
-        name, most = _most_of(options.parameters, upstream)
-        affordable = max(1, purse.affordable // options.choices)
-        self.was_cut_short = affordable <= MOST_ASKED_FOR and (most is None or affordable < most)
-        if not self.was_cut_short:
-            purse.tell(most * options.choices if most else None)
-            return options
-        purse.tell(affordable * options.choices)
-        return replace(options, parameters={**options.parameters, name: affordable})
 
 
 def _most_of(parameters: Mapping[str, object], upstream: Upstream) -> tuple[str, int | None]:

@@ -32,6 +32,7 @@ from chatapp.upstream.wire.events import (
     UsageOptionRefused,
     UsageReported,
 )
+from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Reply
 
 MAX_ROUNDS = 8
@@ -63,7 +64,7 @@ class Writer:
         self.is_dirty = False
         self.refused_usage_option = False
         self._person = turn.conversation.user_id
-        self._messages = turn.history
+        self._history = turn.history
         self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
         self._cost = Cost()
         self.spending = spending
@@ -153,11 +154,13 @@ class Writer:
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
-        asked = Asked.of(self._messages, options.tools)
+        asked = Asked.of(self._history, options.tools)
         options = await self.spending.admitted(asked, self._cost.ended, options, self.upstream)
         self._cost.ask(asked)
         self._journal.ask(asked, options.choices)
-        opened = self._client.stream(endpoint, model, self._messages, options, self._take_at_once)
+        opened = self._client.stream(
+            endpoint, model, self._history.messages, options, self._take_at_once
+        )
         async with opened as batches:
             self._is_streaming = True
             async for events in batches:
@@ -237,7 +240,7 @@ class Writer:
         self.message.keep_round(done, self.reply)
         reasoning_field = self.message.earlier_extras.reasoning_field
         repeated = done.as_chat_messages(reasoning_field, with_extras=True)
-        self._messages = [*self._messages, *repeated]
+        self._history = self._history.followed_by(History.of(repeated))
         self._tool_runs = None
         self.reply, self.others = Reply(), []
         self._live.begin_round()

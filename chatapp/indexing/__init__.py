@@ -7,6 +7,18 @@ comes out is bounded, and holds letters, digits and the marks of some scripts, n
 
 from chatapp.indexing.folding import fold
 from chatapp.indexing.phrases import Phrase, Term, mark, name_marks, quoted, terms
+from chatapp.indexing.whole_words import Words
 from chatapp.indexing.words import entries, pieces
 
-__all__ = ["Phrase", "Term", "entries", "fold", "mark", "name_marks", "pieces", "quoted", "terms"]
+__all__ = [
+    "Phrase",
+    "Term",
+    "Words",
+    "entries",
+    "fold",
+    "mark",
+    "name_marks",
+    "pieces",
+    "quoted",
+    "terms",
+]

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 
-MADE_BY = ("django", "whitenoise", "brotli")
+MADE_BY = ("django", "rjsmin", "whitenoise", "brotli")
 
 
 def are_collected() -> bool:

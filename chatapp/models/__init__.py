@@ -5,15 +5,16 @@ queryset method. All of it is synchronous and short: one transaction a call.
 """
 
 from chatapp.models import (  # noqa: F401 - what they do after a migration
+    facts,
     ledger,
     sequence,
-    tool_names,
 )
 from chatapp.models.access_rules import AccessRule, Permitted, permitted
 from chatapp.models.allowances import Allowance, Share
 from chatapp.models.audit import AuditDetail, AuditEvent, AuditHead
 from chatapp.models.cache import CacheEntry
 from chatapp.models.claimed_groups import ClaimedGroup
+from chatapp.models.conversation_facts import ConversationFact, ConversationSums
 from chatapp.models.conversations import Conversation
 from chatapp.models.daily_usage import DailyUsage, MonthlyUsage
 from chatapp.models.deletions import Deleted, Deletion, Restoration
@@ -32,7 +33,10 @@ from chatapp.models.processes import Process
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, Refused, StillStreaming
 from chatapp.models.retention import Retention
+from chatapp.models.review_finds import ReviewSample, ReviewView, SampleMember
 from chatapp.models.review_policies import ReviewPolicy
+from chatapp.models.review_rules import ReviewRule, RuleFinding, UnjudgedMessage
+from chatapp.models.review_searches import ReviewSearch
 from chatapp.models.reviews import Opening, Review, ReviewLabel, ReviewNote
 from chatapp.models.search_entries import SearchEntry, index_some, reindex
 from chatapp.models.suggestions import Suggestion
@@ -54,6 +58,8 @@ __all__ = [
     "ClaimedGroup",
     "Continuation",
     "Conversation",
+    "ConversationFact",
+    "ConversationSums",
     "DailyUsage",
     "Deleted",
     "Deletion",
@@ -86,12 +92,19 @@ __all__ = [
     "ReviewLabel",
     "ReviewNote",
     "ReviewPolicy",
+    "ReviewRule",
+    "ReviewSample",
+    "ReviewSearch",
+    "ReviewView",
+    "RuleFinding",
+    "SampleMember",
     "SearchEntry",
     "Share",
     "StillStreaming",
     "Suggestion",
     "ToolServer",
     "Turn",
+    "UnjudgedMessage",
     "Upstream",
     "Usage",
     "User",

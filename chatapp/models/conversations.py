@@ -4,11 +4,9 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import cache
 
 from django.db import IntegrityError, models, transaction
 from django.db.models.expressions import RawSQL
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.text import Truncator
@@ -17,9 +15,10 @@ from chatapp.models import branches, ledger
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.messages import ONE_STREAMS, STORED, Message
+from chatapp.models.paths import path_of
 from chatapp.models.projects import Project
 from chatapp.models.refusals import NotHere, StillStreaming
-from chatapp.models.said import Said, said
+from chatapp.models.said import Branch, said, said_until
 from chatapp.models.shelves import INDEXES, IS_KEPT
 from chatapp.models.statements import Insert, Query, Update, new
 from chatapp.models.upstreams import ModelChoice, Upstream
@@ -28,21 +27,8 @@ from chatapp.models.windows import View
 
 LONGEST_TITLE = 80
 TEMPORARY = "Temporary chat"  # what one is called, whose words are to be kept nowhere
-NO_ONE = uuid.UUID(int=0)
 ERASED_AT_ONCE = 500  # messages
 UNINDEXED_TITLE = ~models.Q(indexed_title=models.F("title"))
-
-
-def address_of(name: str, pk: uuid.UUID) -> str:
-    """What `reverse` gives, which takes as long as a row of a list to draw."""
-    before, after = _around_key(name)
-    return f"{before}{pk}{after}"
-
-
-@cache
-def _around_key(name: str) -> tuple[str, str]:
-    before, _, after = reverse(name, args=[NO_ONE]).partition(str(NO_ONE))
-    return before, after
 
 
 class Conversation(models.Model):
@@ -107,7 +93,7 @@ class Conversation(models.Model):
 
     @cached_property
     def _url(self) -> str:
-        return address_of("conversation", self.pk)
+        return path_of("conversation", self.pk)
 
     @staticmethod
     def title_of(prompt: str) -> str:
@@ -171,8 +157,9 @@ class Conversation(models.Model):
     @transaction.atomic
     def erase_newest(self) -> Counter[str]:
         """Deletes as many messages as may go at once; returns how many rows of each model there
-        were. Raises `Held`."""
+        were. Raises `Held`. Who asks in it just now is done first, or finds it as it is then."""
         refuse_held(self.user_id, self.pk)
+        Conversation.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
         newest = list(self.messages.reverse().values_list("pk", flat=True)[:ERASED_AT_ONCE])
         return +Counter(Message.objects.filter(pk__in=newest).only("pk").delete()[1])
 
@@ -185,7 +172,7 @@ class Conversation(models.Model):
         self,
         prompt_id: uuid.UUID,
         text: str,
-        parent: "Message | Said | None",
+        parent: uuid.UUID | None,
         upstream: Upstream,
         model: str,
         streamed_by: uuid.UUID,
@@ -203,7 +190,7 @@ class Conversation(models.Model):
             Message,
             id=prompt_id,
             conversation=self,
-            parent_id=parent.pk if parent else None,
+            parent_id=parent,
             role=Message.Role.USER,
             content=text,
             is_continuation=is_continuation,
@@ -287,9 +274,13 @@ class Conversation(models.Model):
         """What a model is told first, by its project."""
         return self.project.instructions if self.project else ""
 
-    def said(self, through: "uuid.UUID | None") -> list[Said]:
-        """A branch, of which `branches` says; no more of each message than an upstream is sent."""
+    def said(self, through: "uuid.UUID | None") -> Branch:
+        """A branch, of which `branches` says, as an upstream is sent it."""
         return said(self.pk, through, self.active_leaf)
+
+    def said_until(self, message: "uuid.UUID | None") -> Branch:
+        """What leads to this message, itself included."""
+        return said_until(self.pk, message)
 
     def standing(self, through: "uuid.UUID | None" = None) -> View:
         """Of a branch its end alone: of the reply's that streams, or else of this message's."""

@@ -31,8 +31,9 @@ def _ended(*endings: Ending) -> str:
     return _where(f"{{row}}.ending IN ({listed})")
 
 
+MEASURABLE_MS = 250  # in less than that a reply came in one piece: its speed says nothing
 _HAS_SPEED = (
-    "{row}.duration_ms > {row}.first_token_ms AND {row}.first_token_ms IS NOT NULL"
+    f"{{row}}.duration_ms - {{row}}.first_token_ms >= {MEASURABLE_MS}"
     " AND {row}.completion_tokens IS NOT NULL"
 )
 _IS_ESTIMATED = "{row}.provenance = 'estimated'"

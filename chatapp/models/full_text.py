@@ -180,36 +180,40 @@ def find(
     )
     last = [user, *ids, *(one.hex for one in projects or ()), most]
     if connection.vendor == "sqlite":
-        return _hits(SQLITE_FINDS.format(more=more), [_fts5(user, terms), *ids, *last])
+        return _hits(SQLITE_FINDS.format(more=more), [fts5(user, terms), *ids, *last])
     kind = "AND message_id IS NULL" if in_titles else ""
     newest = POSTGRESQL_FINDS_NEWEST.format(kind=kind, more=more)
-    query, rows = _tsquery(user, terms), NEWEST
+    query, rows = tsquery(user, terms), NEWEST
     found = _hits(newest, [user, *ids, rows, query, *last])
     needed = 2 * rows * most // max(1, len(found))
     if len(found) < most and needed <= MOST_NEWEST and not in_titles:
         rows = needed
         found = _hits(newest, [user, *ids, rows, query, *last])
-    if len(found) == most or not _rows(POSTGRESQL_HAS_OLDER.format(kind=kind), [user, *ids, rows]):
+    if len(found) == most or not rows_of(
+        POSTGRESQL_HAS_OLDER.format(kind=kind), [user, *ids, rows]
+    ):
         return found
     return _hits(POSTGRESQL_FINDS.format(kind=kind, more=more), [query, *last])
 
 
 def _hits(sql: str, values: Sequence[Any]) -> list[Hit]:
-    return [Hit(row[0], _uuid(row[1]), row[2] and _uuid(row[2])) for row in _rows(sql, values)]
+    return [
+        Hit(row[0], as_uuid(row[1]), row[2] and as_uuid(row[2])) for row in rows_of(sql, values)
+    ]
 
 
-def _rows(sql: str, values: Sequence[Any]) -> list[Any]:
+def rows_of(sql: str, values: Sequence[Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[Any] = cursor.fetchall()
         return rows
 
 
-def _uuid(value: Any) -> UUID:
+def as_uuid(value: Any) -> UUID:
     return value if isinstance(value, UUID) else UUID(value)
 
 
-def _fts5(user: int, terms: Iterable[Term]) -> str:
+def fts5(user: int, terms: Iterable[Term]) -> str:
     """https://sqlite.org/fts5.html#full_text_query_syntax, with each word in a string."""
 
     def phrase(one: Phrase) -> str:
@@ -218,7 +222,7 @@ def _fts5(user: int, terms: Iterable[Term]) -> str:
     return " AND ".join(f"({' OR '.join(map(phrase, term.options))})" for term in terms)
 
 
-def _tsquery(user: int, terms: Iterable[Term]) -> str:
+def tsquery(user: int, terms: Iterable[Term]) -> str:
     """https://www.postgresql.org/docs/current/datatype-textsearch.html, likewise."""
 
     def phrase(one: Phrase) -> str:

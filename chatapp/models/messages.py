@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, Self
 
 from django.db import DatabaseError, models, transaction
@@ -101,17 +100,10 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 _IS_REPLY = models.Q(role="assistant", deleted_at=None)
-# By which reviewers find conversations: each has all that its query asks of a message, and by the
-# second replies are counted.
+# By which reviewers look into conversations: each has all that its query asks of a message.
 REVIEWED = [
-    models.Index(fields=["model", "conversation"], condition=_IS_REPLY, name="reply_by_model"),
     models.Index(
         fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
-    ),
-    models.Index(
-        fields=["ending", "conversation"],
-        condition=_IS_REPLY & ~models.Q(ending__in=["complete", "streaming"]),
-        name="reply_by_ending",
     ),
     models.Index(
         fields=["conversation"],
@@ -272,9 +264,7 @@ class Message(StoredReply):
         if self.usage_so_far:
             usage = Usage(**self.usage_so_far)
         else:
-            branch = self.conversation.said(self.pk)
-            before = takewhile(lambda message: message.pk != self.pk, branch)
-            history = [one for message in before for one in message.as_chat_messages()]
+            history = self.conversation.said_until(self.parent_id).history()
             reply = Reply()
             reply.reasoning_parts = [self.reasoning]
             reply.answer_parts, reply.refusal_parts = [self.content], [self.refusal]
@@ -328,6 +318,12 @@ class Message(StoredReply):
         other.take(reply, map(ToolRun.of, reply.tool_calls))
         other.finish(reply, ending)
         return other
+
+
+def texts_of(message: Message) -> list[str]:
+    """What was said in it, answers first in each round."""
+    said = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
+    return [text for round in said for text in round if text]
 
 
 class Plain(Protocol):

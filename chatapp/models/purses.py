@@ -3,10 +3,12 @@
 A prompt is admitted with a hold on each of them: an upper bound of what is sent, and 2,000 tokens
 of an answer, or what is left. More is held before half of that is used up; where nothing is left,
 the reply ends where its hold does. What it has cost is charged when it is saved (`allowances`).
+A title is paid for like a reply, but is none: of these alone so many a minute, or at once, may be.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -34,7 +36,7 @@ BYTES_A_TOKEN = 8
 
 @dataclass
 class Purse:
-    """Of one reply. What is counted here is of the request that runs, in tokens at most."""
+    """Of a reply, or a title. What is counted is of the request that runs, in tokens at most."""
 
     message: UUID
     shares: dict[int, Share]  # by their allowances
@@ -125,6 +127,15 @@ class Purse:
         return None
 
 
+class Asking(NamedTuple):
+    """One request of an upstream, by the key that its row of the ledger will have."""
+
+    key: UUID
+    upstream: int | None
+    model: str
+    process: UUID  # that asks
+
+
 def admit(
     user: int, replies: Sequence[Message], prompt_tokens: Callable[[Message], int]
 ) -> Mapping[UUID, Purse]:
@@ -144,10 +155,27 @@ def admit(
     purses = {}
     for reply in replies:
         if mine := [one for one in allowances if one.limit in concerning[reply.pk]]:
-            purses[reply.pk] = _admitted(reply, mine, prompt_tokens(reply))
-    KEPT.run(*allowances)
-    TAKEN.run(*(share for purse in purses.values() for share in purse.shares.values()))
+            assert reply.streamed_by
+            asking = Asking(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
+            purses[reply.pk] = _admitted(asking, mine, prompt_tokens(reply))
+    _take(purses.values(), allowances)
     return purses
+
+
+def admit_title(user: int, asking: Asking, prompt_tokens: int) -> Purse | None:
+    """The purse of a title for one of this person's conversations, where limits concern it; in a
+    transaction. Raises `Refused`."""
+    limits = [
+        one
+        for one in Limit.concerning(user)
+        if one.is_of_tokens and one.concerns(asking.upstream, asking.model)
+    ]
+    if not limits:
+        return None
+    allowances = _locked(limits, user)
+    purse = _admitted(asking, allowances, prompt_tokens)
+    _take([purse], allowances)
+    return purse
 
 
 # What the tools took at most, in tokens, that an upstream was told of last.
@@ -193,19 +221,23 @@ def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
     return True
 
 
-def _admitted(reply: Message, allowances: Sequence[Allowance], prompt: int) -> Purse:
-    price = Price.holding(reply.upstream_id, reply.model)
-    assert reply.streamed_by
+def _admitted(asking: Asking, allowances: Sequence[Allowance], prompt: int) -> Purse:
+    price = Price.holding(asking.upstream, asking.model)
     shares = {
-        one.pk: new(Share, message=reply.pk, allowance=one, process=reply.streamed_by)
+        one.pk: new(Share, message=asking.key, allowance=one, process=asking.process)
         for one in allowances
     }
     for allowance in allowances:
         _count_in(allowance)
-    purse = Purse(reply.pk, shares, price, near=nearest_of(allowances))
+    purse = Purse(asking.key, shares, price, near=nearest_of(allowances))
     if lacking := purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
         raise Refused(refusal(lacking, purse.need(lacking.limit, prompt, LEAST_OUTPUT)))
     return purse
+
+
+def _take(purses: Collection[Purse], allowances: Iterable[Allowance]) -> None:
+    KEPT.run(*allowances)
+    TAKEN.run(*(share for purse in purses for share in purse.shares.values()))
 
 
 def _count_in(allowance: Allowance) -> None:

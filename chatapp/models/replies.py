@@ -1,8 +1,11 @@
 """A reply as it is stored: what a model wrote, how it came and how it ended."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from typing import Any
 
+import msgspec
 from django.db import models
 
 from chatapp.models.extras import Extras
@@ -24,6 +27,25 @@ WHOLE = frozenset(
         Ending.NO_ANSWER,
     }
 )
+
+
+class _Encoder(json.JSONEncoder):
+    """The standard library's holds the interpreter, and so every stream, for five times as long."""
+
+    def encode(self, o: Any) -> str:
+        return msgspec.json.encode(o).decode()
+
+
+class LargeJSONField(models.JSONField):
+    """Of hundreds of thousands of values. To migrations it is Django's own."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"encoder": _Encoder, **options})
+
+    def deconstruct(self) -> Any:
+        name, _, arguments, options = super().deconstruct()
+        del options["encoder"]
+        return name, "django.db.models.JSONField", arguments, options
 
 
 class StoredReply(models.Model):
@@ -87,7 +109,7 @@ class StoredReply(models.Model):
     extras_record = models.JSONField(
         null=True, blank=True, db_column="extras", help_text="What came besides text; see `extras`."
     )
-    logprobs = models.JSONField(null=True, blank=True, help_text="Tokens and their probability.")
+    logprobs = LargeJSONField(null=True, blank=True, help_text="Tokens and their probability.")
     moderation = models.JSONField(null=True, blank=True)
     is_flagged = models.BooleanField(default=False, help_text="By the upstream's moderation.")
     service_tier = models.CharField(max_length=100, blank=True)

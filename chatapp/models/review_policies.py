@@ -4,7 +4,7 @@ A conversation keeps the one that it was begun under, whatever is set later, so 
 are opened to readers whom they were not told of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,9 @@ class ReviewPolicy(models.Model):
 
     scope = models.CharField("what reviewers may read", max_length=7, choices=Scope)
     names_reader = models.BooleanField("who was read learns who it was that read", default=True)
+    hides_names = models.BooleanField(
+        "reviewers see pseudonyms in place of names", default=False, db_default=False
+    )
     begins_at = models.DateTimeField(default=timezone.now)
     set_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -39,10 +42,12 @@ class ReviewPolicy(models.Model):
 
     def __str__(self) -> str:
         reader = "the reader is named" if self.names_reader else "the reader is not named"
-        return f"{self.get_scope_display()}; {reader}"
+        people = "; people have pseudonyms" if self.hides_names else ""
+        return f"{self.get_scope_display()}; {reader}{people}"
 
     def is_like(self, other: "ReviewPolicy") -> bool:
-        return (self.scope, self.names_reader) == (other.scope, other.names_reader)
+        said = "scope", "names_reader", "hides_names"
+        return all(getattr(self, name) == getattr(other, name) for name in said)
 
     @classmethod
     def timeline(cls) -> "Sequence[ReviewPolicy]":
@@ -69,25 +74,39 @@ def is_reviewable(conversation: str = "") -> models.Q:
     under lets reviewers read it. Nobody's policy opens a trash or a temporary chat."""
     path = f"{conversation}__" if conversation else ""
     found = models.Q(pk__in=[])
-    until = None
-    for policy in ReviewPolicy.timeline():
-        held = models.Q((f"{path}created_at__gte", policy.begins_at))
-        if until:
-            held &= models.Q((f"{path}created_at__lt", until))
-        until = policy.begins_at
+    for policy, held in _held_by(path):
         if policy.scope == policy.Scope.FLAGGED:
-            held = models.Q(held, _is_flagged(f"{path}pk"))
+            held &= _is_flagged(f"{path}pk")
         if policy.scope != policy.Scope.NOTHING:
             found |= held
     there = models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
     return found & there
 
 
-def _is_flagged(conversation: str) -> models.Exists:
-    from chatapp.models.messages import Message
+def hides_names() -> models.Q:
+    """Of a conversation: whether its policy has reviewers see a pseudonym of whose it is."""
+    found = models.Q(pk__in=[])
+    for policy, held in _held_by(""):
+        if policy.hides_names:
+            found |= held
+    return found
 
-    flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
-    return models.Exists(flagged.filter(conversation=models.OuterRef(conversation)))
+
+def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
+    """Each policy, and that it is the one of a conversation."""
+    until = None
+    for policy in ReviewPolicy.timeline():
+        held = models.Q((f"{path}created_at__gte", policy.begins_at))
+        if until:
+            held &= models.Q((f"{path}created_at__lt", until))
+        until = policy.begins_at
+        yield policy, held
+
+
+def _is_flagged(conversation: str) -> models.Q:
+    from chatapp.models.flags import ANY, flagged_by
+
+    return flagged_by(ANY, conversation)
 
 
 _ALL: "Query[ReviewPolicy]" = Query(lambda: ReviewPolicy.objects.all())

@@ -5,7 +5,7 @@ A conversation without a review is one that nobody has decided about. What was b
 stands in the audit log, which tells who took it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
@@ -41,6 +41,8 @@ class Opening(models.Model):
     reason = models.CharField(max_length=LONGEST_REASON)
     opened_at = models.DateTimeField(auto_now_add=True)
     ends_at = models.DateTimeField()
+    # When its reviewer learned whose it is, where the policy hides that.
+    revealed_at = models.DateTimeField(null=True)
 
     objects: ClassVar[Any] = models.Manager.from_queryset(OpeningQuerySet)()
 
@@ -67,6 +69,11 @@ class Opening(models.Model):
         found = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
         newest: Opening | None = found.order_by("-ends_at").first()
         return newest
+
+    def reveal(self) -> None:
+        """For as long as it lasts, and for this conversation alone."""
+        self.revealed_at = timezone.now()
+        self.save(update_fields=["revealed_at"])
 
 
 class ReviewLabel(models.Model):
@@ -119,10 +126,10 @@ class Review(models.Model):
         is_claimed = self.claimed_until and self.claimed_until > timezone.now()
         return self.claimed_by if is_claimed else None
 
-    def claim(self, by: User) -> None:
-        """Raises `Refused` where somebody else is at it."""
+    def claim(self, by: User, called: Callable[[User], str] = str) -> None:
+        """Raises `Refused` where somebody else is at it, who is called so."""
         if (present := self.claimant) and present != by:
-            raise Refused(f"{present} is at this one until {self.claimed_until:%H:%M} UTC.")
+            raise Refused(f"{called(present)} is at this one until {self.claimed_until:%H:%M} UTC.")
         self._change(claimed_by=by, claimed_until=timezone.now() + CLAIMED_FOR)
 
     def release(self, by: User) -> None:

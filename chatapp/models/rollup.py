@@ -32,6 +32,11 @@ REFERENCING = {
     "update": "OLD TABLE AS gone NEW TABLE AS came",
     "delete": "OLD TABLE AS gone",
 }
+THOSE_THERE = {
+    "sqlite": "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'chatapp_usage'",
+    "postgresql": "SELECT prosrc FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
+    " WHERE tgrelid = 'chatapp_usage'::regclass",
+}
 MONTH = {
     "sqlite": "date({day}, 'start of month')",
     "postgresql": "date_trunc('month', {day})::date",
@@ -60,7 +65,8 @@ def _add(table: str, selected: str) -> str:
     )
 
 
-def _for_sqlite() -> Iterator[str]:
+def _for_sqlite() -> dict[str, str]:
+    """What is done after each event, in the database's own words."""
     add = take = ""
     for table, day in _tables("sqlite").items():
         values = ", ".join([*_key(day, "NEW"), *_sums("NEW").values()])
@@ -70,14 +76,11 @@ def _for_sqlite() -> Iterator[str]:
         less = ", ".join(f"{name} = {name} - {value}" for name, value in _sums("OLD").items())
         take += f"UPDATE {table} SET {less} WHERE {where};"
         take += f"DELETE FROM {table} WHERE {where} AND booked = 0;"
-    done = {"insert": add, "update": take + add, "delete": take}
-    for event, body in done.items():
-        name = f"chatapp_usage_{event}"
-        yield f"DROP TRIGGER IF EXISTS {name}"
-        yield f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage BEGIN {body} END"
+    return {"insert": add, "update": take + add, "delete": take}
 
 
-def _for_postgresql() -> Iterator[str]:
+def _for_postgresql() -> dict[str, str]:
+    bodies = {}
     for event in EVENTS:
         body = ""
         for table, day in _tables("postgresql").items():
@@ -94,23 +97,41 @@ def _for_postgresql() -> Iterator[str]:
                     f"DELETE FROM {table} WHERE booked = 0"
                     f" AND ({', '.join(KEY)}) IN (SELECT {key} FROM gone);"
                 )
-        name = f"chatapp_usage_{event}"
-        yield (
-            f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-            f" $$ BEGIN {body} RETURN NULL; END $$"
-        )
-        yield f"DROP TRIGGER IF EXISTS {name} ON chatapp_usage"
-        yield (
-            f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage"
-            f" REFERENCING {REFERENCING[event]} FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
-        )
+        bodies[event] = body
+    return bodies
+
+
+def _statements(vendor: str, event: str, body: str) -> Iterator[str]:
+    name = f"chatapp_usage_{event}"
+    if vendor == "sqlite":
+        yield f"DROP TRIGGER IF EXISTS {name}"
+        yield f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage BEGIN {body} END"
+        return
+    yield (
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN {body} RETURN NULL; END $$"
+    )
+    yield f"DROP TRIGGER IF EXISTS {name} ON chatapp_usage"
+    yield (
+        f"CREATE TRIGGER {name} AFTER {event} ON chatapp_usage"
+        f" REFERENCING {REFERENCING[event]} FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+    )
 
 
 def make_triggers(connection: BaseDatabaseWrapper) -> None:
-    made = _for_sqlite() if connection.vendor == "sqlite" else _for_postgresql()
+    """And adds up anew what others added up, that did it in another way."""
+    vendor = connection.vendor
+    bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
+    with connection.cursor() as cursor:
+        cursor.execute(THOSE_THERE[vendor])
+        there = [text for (text,) in cursor.fetchall()]
+    if all(any(body in text for text in there) for body in bodies.values()):
+        return
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
-        for statement in made:
-            cursor.execute(statement)
+        for event, body in bodies.items():
+            for statement in _statements(vendor, event, body):
+                cursor.execute(statement)
+        add_up(connection)
 
 
 def differences() -> list[tuple[Any, ...]]:
@@ -139,14 +160,17 @@ def misdated() -> int:
 
 
 def rebuild() -> None:
-    """Names each row's day anew, a few at a time, and adds up all of it; for as long as that last
-    takes nobody books."""
+    """Names each row's day anew, a few at a time, and adds up all of it."""
     dated = Usage.objects.exclude(day=None).order_by("pk")
     some = name_days(dated[:AT_ONCE])
     while some:
         some = name_days(dated.filter(pk__gt=some[-1])[:AT_ONCE])
-    connection = connections[DEFAULT_DB_ALIAS]
-    with transaction.atomic(), connection.cursor() as cursor:
+    add_up(connections[DEFAULT_DB_ALIAS])
+
+
+def add_up(connection: BaseDatabaseWrapper) -> None:
+    """All of it; for as long as that takes nobody books."""
+    with transaction.atomic(connection.alias), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
         for table, day in _tables(connection.vendor).items():

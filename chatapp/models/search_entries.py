@@ -22,7 +22,8 @@ from chatapp.models import full_text
 from chatapp.models.conversations import UNINDEXED_TITLE, Conversation
 from chatapp.models.full_text import Row
 from chatapp.models.locks import one_at_a_time
-from chatapp.models.messages import Message
+from chatapp.models.messages import Message, texts_of
+from chatapp.models.review_rules import await_judging, judge_some
 from chatapp.models.statements import Query
 from chatapp.models.users import User
 
@@ -72,13 +73,14 @@ def first_id(moment: datetime) -> int:
 
 
 def index_some() -> int:
-    """Makes entries for a few that have none, the newest first; returns how many there were."""
+    """Makes entries for a few that have none, the newest first, and has rules look at those that
+    were just made; returns how many there were."""
     done = 0
     if _UNINDEXED.first():  # else nobody has to wait with writing
         done += len(_index(_NEWEST.all))
     if _UNINDEXED_TITLE.first():
         done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
-    return done
+    return done + judge_some()
 
 
 def reindex() -> Iterator[tuple[int, int]]:
@@ -132,6 +134,7 @@ def _index(read: Callable[[], list[Message]]) -> list[UUID]:
         SearchEntry.objects.filter(message__in=keys).delete()
         full_text.store(_numbered([draft for one in found for draft in _of_message(one)]))
         Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
+        await_judging(found)
     return keys
 
 
@@ -174,30 +177,28 @@ def _of_title(conversation: Conversation) -> _Draft:
     return _Draft(conversation.created_at, conversation.user_id, conversation.pk, None, found)
 
 
-def texts_of(message: Message) -> list[str]:
-    """What was said in it, answers first in each round."""
-    said = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
-    return [text for round in said for text in round if text]
-
-
 def _numbered(drafts: list[_Draft]) -> list[Row]:
     """With ids that no other entry has: those of a second are taken from any place in it on."""
-    rows: list[Row] = []
-    used: set[int] = set()
     wanted = [
         first_id(one.at) + (one.message or one.conversation).int % IN_A_SECOND for one in drafts
     ]
-    while drafts:
-        used |= set(SearchEntry.objects.filter(pk__in=wanted).values_list("pk", flat=True))
-        again: list[tuple[_Draft, int]] = []
-        for draft, number in zip(drafts, wanted, strict=True):
-            if number in used:
-                again.append((draft, number + 1))
-                continue
-            used.add(number)
-            rows.append(Row(number, *draft[1:]))
-        drafts, wanted = [one for one, _ in again], [number for _, number in again]
+    used = _used(pk__in=wanted)
+    known: set[int] = set()  # seconds, of which all that are used are
+    rows: list[Row] = []
+    for draft, number in zip(drafts, wanted, strict=True):
+        while number in used:
+            number += 1
+            if (second := number // IN_A_SECOND) not in known:
+                begin = second * IN_A_SECOND
+                used |= _used(pk__range=(begin, begin + IN_A_SECOND - 1))
+                known.add(second)
+        used.add(number)
+        rows.append(Row(number, *draft[1:]))
     return rows
+
+
+def _used(**wanted: object) -> set[int]:
+    return set(SearchEntry.objects.filter(**wanted).values_list("pk", flat=True))
 
 
 # Those are asked for after each turn.

@@ -1,18 +1,13 @@
 """Which replies called a tool, by its name: what their JSON says, asked of the database.
 
-PostgreSQL has an index of the names alone. It is made after every `migrate`, as those of
-`full_text` are, since SQLite knows none of its kind.
+No index finds them: which conversations to look in is known by their facts.
 """
 
 from typing import Any
 
-from django.apps import AppConfig
-from django.apps import apps as global_apps
-from django.db import connections, models
+from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.signals import post_migrate
 from django.db.models.sql.compiler import SQLCompiler
-from django.dispatch import receiver
 
 # Of every round; the last one's calls have a field of their own (`StoredReply`).
 NAMES = (
@@ -20,10 +15,6 @@ NAMES = (
     " || jsonb_path_query_array({table}tool_runs, '$[*].name'))"
 )
 HAS_CALLED = "({table}earlier_rounds <> '[]'::jsonb OR {table}tool_runs <> '[]'::jsonb)"
-INDEX = (
-    "CREATE INDEX IF NOT EXISTS chatapp_message_tools ON chatapp_message USING gin "
-    f"({NAMES.format(table='')}) WITH (fastupdate = off) WHERE {HAS_CALLED.format(table='')}"
-)
 IN_JSON = (
     "(EXISTS (SELECT 1 FROM json_each({table}earlier_rounds) AS round,"
     " json_each(round.value, '$.tool_runs') AS run"
@@ -50,10 +41,3 @@ class HasCalled(models.Func):
         if connection.vendor == "sqlite":
             return IN_JSON.format(table=table), (self.tool, self.tool)
         return f"({HAS_CALLED} AND {NAMES} ? %s)".format(table=table), (self.tool,)
-
-
-@receiver(post_migrate)
-def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-    if sender.name == "chatapp" and connections[using].vendor == "postgresql":
-        with connections[using].cursor() as cursor:
-            cursor.execute(INDEX)

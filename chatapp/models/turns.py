@@ -6,7 +6,6 @@ A person is given by their `User`, and whatever is asked about is looked for in 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -18,19 +17,20 @@ from chatapp.models.held import GONE, held
 from chatapp.models.messages import Message
 from chatapp.models.purses import Purse
 from chatapp.models.refusals import Refused
-from chatapp.models.said import Said
+from chatapp.models.said import Branch
 from chatapp.models.statements import Query
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.history import History
 
 
 @dataclass(frozen=True)
 class Turn:
     """A stored prompt and the reply to come, with as much of what they follow as is sent."""
 
-    before: Sequence[Said]
+    before: Branch
     prompt: Message
     reply: Message
     tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
@@ -54,13 +54,13 @@ class Turn:
         return self.prompt.conversation
 
     @property
-    def history(self) -> list[Mapping[str, object]]:
+    def history(self) -> History:
         """What the upstream is sent."""
-        asked: list[Said | Message] = [*self.before, self.prompt]
-        said = [one for message in asked for one in message.as_chat_messages(self.reply)]
-        if self.instructions:
-            said.insert(0, {"role": "system", "content": self.instructions})
-        return said  # type: ignore[return-value]
+        prompt = History.of(self.prompt.as_chat_messages(self.reply))
+        said = self.before.history(self.reply).followed_by(prompt)
+        if not self.instructions:
+            return said
+        return History.of([{"role": "system", "content": self.instructions}]).followed_by(said)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Prompt:
         is_same = namesake.conversation.user_id == user.pk and namesake.content == self.text
         if is_same and namesake.deleted_at is None:
             end = namesake.conversation.standing(namesake.pk).end
-            return Turn([], namesake, end or namesake, is_repeated=True)
+            return Turn(Branch(), namesake, end or namesake, is_repeated=True)
         return self._begin(user, worker, uuid4())  # whoever made up that id takes no harm
 
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
@@ -104,11 +104,10 @@ class Prompt:
         (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
         with transaction.atomic():
             conversation, before = self._place(user)
-            parent = before[-1] if before else None
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
-                parent,
+                before.end,
                 first,
                 model,
                 streamed_by,
@@ -131,7 +130,7 @@ class Prompt:
             reply.siblings = replies
         return replace(turn, others=beside)
 
-    def _place(self, user: User) -> tuple[Conversation, list[Said]]:
+    def _place(self, user: User) -> tuple[Conversation, Branch]:
         """Where it is asked, and what it follows."""
         if self.conversation:
             conversation = Conversation.held(user, self.conversation)
@@ -142,7 +141,7 @@ class Prompt:
         begun = Conversation(
             user=user, title=title, project=project, is_temporary=self.is_temporary
         )
-        return begun, []
+        return begun, Branch()
 
 
 @dataclass(frozen=True)
@@ -173,15 +172,14 @@ class Edit(Prompt):
 
     edited: UUID | None = None
 
-    def _place(self, user: User) -> tuple[Conversation, list[Said]]:
+    def _place(self, user: User) -> tuple[Conversation, Branch]:
         if self.edited is None:
             return super()._place(user)
         edited = held(user, self.edited)
         if not edited.is_prompt or edited.is_continuation:
             raise Refused("Only what you typed can be changed.")
         conversation = edited.conversation
-        before = takewhile(lambda one: one.pk != edited.pk, conversation.said(edited.pk))
-        return conversation, list(before)
+        return conversation, conversation.said_until(edited.parent_id)
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class Retry:
             conversation = prompt.conversation = named.conversation
             reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
-            before = conversation.said(reply.pk)[:-2]
+            before = conversation.said_until(prompt.parent_id)
             purse = _paid(user, before, prompt, [reply]).get(reply.pk)
         servers = _tool_servers(upstream, user)
         return Turn(before, prompt, reply, servers, conversation.instructions, purse=purse)
@@ -222,7 +220,7 @@ def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
 
 
 def _paid(
-    user: User, before: Sequence[Said], prompt: Message, replies: Sequence[Message]
+    user: User, before: Branch, prompt: Message, replies: Sequence[Message]
 ) -> Mapping[UUID, Purse]:
     """What the replies may use, by their ids, where limits concern them; raises `Refused`."""
 

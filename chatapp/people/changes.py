@@ -32,7 +32,7 @@ def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     person = get_object_or_404(User, pk=pk)
     back = reverse("person", args=[pk])
     if not is_confirmed(request):
-        messages.info(request, "Nothing was done yet. Do it again, now that it is sure to be you.")
+        messages.info(request, "Nothing was done yet. Confirm it is you, and then do it again.")
         return ask_to_confirm(back)
     try:
         with transaction.atomic():

@@ -25,7 +25,8 @@ def invitations(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             invitation, token = form.make(request.user)
-            record(request, "person.invited", invitation, roles=invitation.roles)
+            group = invitation.group.name if invitation.group else None
+            record(request, "person.invited", invitation, roles=invitation.roles, group=group)
         link = request.build_absolute_uri(reverse("accept-invitation", args=[token]))
         is_mailed = bool(links.sends_mail() and invitation.address)
         subject = f"You are invited to {branding.known().name}"

@@ -19,7 +19,11 @@ def policy(request: HttpRequest) -> HttpResponse:
     """A new policy holds for what is begun from then on."""
     assert isinstance(request.user, User)
     present = ReviewPolicy.now()
-    given = {"scope": present.scope, "names_reader": present.names_reader}
+    given = {
+        "scope": present.scope,
+        "names_reader": present.names_reader,
+        "hides_names": "yes" if present.hides_names else "",
+    }
     form = PolicyForm(request.POST or None, initial=given)
     if form.is_valid():
         wanted = form.save(commit=False)

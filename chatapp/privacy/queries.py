@@ -13,6 +13,7 @@ from chatapp.models.review_policies import held_at
 
 READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",
+    "name.revealed": "learned your name, as of who wrote",
     "image.opened": "looked at an image of",
 }
 DOINGS: Mapping[str, str] = {

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from chatapp.privacy import archive, views
+from chatapp.privacy import archive, leaving, views
 
 urlpatterns = [
     path("privacy/", views.privacy, name="privacy"),
     path("privacy/archive/", archive.archive, name="own-archive"),
+    path("privacy/erase/", leaving.erase_all, name="erase-own"),
 ]

@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.models import Retention, User
+from chatapp.models import Retention, ReviewRule, User
 from chatapp.models.shelves import TRASH_DAYS
 from chatapp.privacy import queries
 
@@ -27,6 +27,7 @@ def privacy(request: HttpRequest) -> HttpResponse:
         "is_first": not is_number,
         "lists": queries.lists_since(request.user),
         "reviewers": queries.reviewers(),
+        "rules": ReviewRule.objects.filter(is_on=True).count(),
         "policies": queries.policies_of(request.user),
         "retention": Retention.now(),
         "trash_days": TRASH_DAYS,

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -17,14 +17,20 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.access.idle_sessions import leave_unused
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.review import acts
+from chatapp.review.acts import Done
 from chatapp.review.forms import NoteForm
+from chatapp.review.names import Names
 from chatapp.review.queries import last_acts_of, reviewable
 from chatapp.review.reading import conversation_page
 
 LONGEST_NUMBER = 9  # digits of a version and of a label
 
-Detail = dict[str, object]
-Act = Callable[[HttpRequest, Review, User], tuple[str, Detail]]
+GONE = (
+    "Nothing was done, since something that this was about was deleted just now. Look again, and "
+    "decide."
+)
+Act = Callable[[HttpRequest, Review, User], Done]
 
 
 def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
@@ -38,9 +44,11 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
         assert isinstance(request.user, User)
         try:
             with transaction.atomic():
-                found = get_object_or_404(reviewable(), pk=pk)
+                # Who deletes it just now waits for the act, or this for them.
+                there = reviewable().select_for_update(no_key=True, of=("self",))
+                found = get_object_or_404(there, pk=pk)
                 review = Review.held(found.pk)
-                _refuse_old_page(request, review)
+                _refuse_old_page(request, review, request.user)
                 action, detail = act(request, review, request.user)
                 audit.record(action, actor=request.user, about=found, detail=detail)
         except Refused as refused:
@@ -48,18 +56,21 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
             if typed := request.POST.get("text"):  # a note, which nobody wants to type again
                 form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
                 return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
+        except IntegrityError:  # when all of it is stored: a label, or a message, is missed
+            messages.error(request, GONE)
         return redirect("review-conversation", pk)
 
     return view
 
 
-def _refuse_old_page(request: HttpRequest, review: Review) -> None:
+def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> None:
     """Raises `Refused`, with who did what since then."""
     sent = request.POST.get("version", "")
     if sent == str(review.version):
         return
     missed = max(review.version - (_number(sent) or 0), 0)
-    acts = last_acts_of(review.conversation, missed)
+    names = Names.of(review.conversation, reviewer, None)
+    acts = last_acts_of(review.conversation, names, missed)
     done = f" What was done: {acts}." if acts else ""
     raise Refused(
         f"Nothing was done, since this was changed meanwhile.{done} Look again, and decide."
@@ -71,39 +82,31 @@ def _number(sent: str) -> int | None:
 
 
 @_deciding
-def claim(_request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
-    review.claim(by)
-    return "review.claimed", {}
+def claim(_request: HttpRequest, review: Review, by: User) -> Done:
+    return acts.claim(review, by)
 
 
 @_deciding
-def release(_request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
-    review.release(by)
-    return "review.released", {}
+def release(_request: HttpRequest, review: Review, by: User) -> Done:
+    return acts.release(review, by)
 
 
 @_deciding
-def verdict(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+def verdict(request: HttpRequest, review: Review, by: User) -> Done:
     """The one that stands already is taken back."""
-    given = request.POST.get("verdict", "")
-    if given not in Review.Verdict.values:
-        raise Refused("There is no such verdict. Choose one of those on the page.")
-    before, after = review.verdict, "" if given == review.verdict else given
-    review.decide(after, by)
-    return "review.decided", {"before": {"verdict": before}, "after": {"verdict": after}}
+    given = acts.verdict_of(request.POST.get("verdict", ""))
+    return acts.decide(review, by, "" if given == review.verdict else given)
 
 
 @_deciding
-def labels(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+def labels(request: HttpRequest, review: Review, _by: User) -> Done:
     sent = map(_number, request.POST.getlist("labels"))
-    before = [one.name for one in review.labels.all()]
-    review.label(ReviewLabel.objects.filter(pk__in=[one for one in sent if one is not None]))
-    after = [one.name for one in review.labels.all()]
-    return "review.labelled", {"before": {"labels": before}, "after": {"labels": after}}
+    chosen = ReviewLabel.objects.filter(pk__in=[one for one in sent if one is not None])
+    return acts.label(review, chosen)
 
 
 @_deciding
-def note(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
+def note(request: HttpRequest, review: Review, by: User) -> Done:
     form = NoteForm(request.POST)
     if not form.is_valid():
         raise Refused(form.refusal)
@@ -119,9 +122,10 @@ def note(request: HttpRequest, review: Review, by: User) -> tuple[str, Detail]:
 @reviewers_only
 def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
     """What somebody did since this version was shown, in words: {"told": ""} where nobody has."""
+    assert isinstance(request.user, User)
     leave_unused(request)
     found = get_object_or_404(reviewable(), pk=pk)
     review = Review.objects.filter(pk=found.pk).first()
     is_same = request.GET.get("version") == str(review.version if review else 0)
-    act = "" if is_same else last_acts_of(found, 1)
+    act = "" if is_same else last_acts_of(found, Names.of(found, request.user, None), 1)
     return JsonResponse({"told": act and f"{act}. Reload to see it."})

@@ -7,6 +7,7 @@ import csv
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from io import StringIO
+from operator import attrgetter
 from urllib.parse import urlencode
 
 from channels.db import database_sync_to_async
@@ -17,7 +18,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
 from django.views.decorators.http import require_GET
 
 from chatapp.access.sessions import person_of
@@ -25,6 +25,7 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import User, audit
 from chatapp.models.prices import DOLLAR
 from chatapp.review.filters import FilterForm
+from chatapp.review.names import Names
 from chatapp.review.queries import Asked, Place, page_of
 from chatapp.review.rows import Row, rows_of
 from chatapp.usage.spreadsheets import no_formula
@@ -32,9 +33,10 @@ from chatapp.usage.spreadsheets import no_formula
 COLUMNS = (
     *("id", "person", "begun_at", "used_at", "replies", "models", "tokens", "cost_usd"),
     *("endings", "flagged", "feedback_up", "feedback_down", "verdict", "labels", "decided_at"),
+    "flagged_by",
 )
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-Named = Callable[[User], str]
+Named = Callable[[Names], str]
 
 
 @require_GET
@@ -46,14 +48,15 @@ def export(request: HttpRequest) -> HttpResponseBase:
     kind = request.GET.get("format")
     if kind not in TYPES or not form.is_valid():
         return redirect(f"{reverse('review')}?{urlencode(form.sent)}")
-    named = pseudonym if "pseudonyms" in request.GET else User.get_username
+    names_nobody = "pseudonyms" in request.GET
     with transaction.atomic():
         detail = {
             "asked": form.sent,
             "format": kind,
-            "people": "pseudonyms" if named is pseudonym else "names",
+            "people": "pseudonyms" if names_nobody else "names",
         }
         audit.record("conversations.exported", actor=request.user, detail=detail)
+    named: Named = attrgetter("pseudonym" if names_nobody else "whose")
     write = csv_of if kind == "csv" else json_of
     name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
     return StreamingHttpResponse(
@@ -64,13 +67,6 @@ def export(request: HttpRequest) -> HttpResponseBase:
             "X-Content-Type-Options": "nosniff",
         },
     )
-
-
-def pseudonym(person: User) -> str:
-    """The same for one person in every export of this installation; only who has its secret can
-    make it."""
-    key = salted_hmac("chatapp.pseudonym", str(person.pk), algorithm="sha256").hexdigest()
-    return f"person-{key[:16]}"
 
 
 async def _lines(
@@ -92,14 +88,14 @@ def _some(asked: Asked, place: Place | None, session_key: str) -> tuple[list[Row
     if not person_of(session_key).reviews:
         raise PermissionDenied("This page is for reviewers.")
     keys, following = page_of(asked, place)
-    return rows_of(keys), following
+    return rows_of(keys, asked.reviewer), following
 
 
 def _facts(row: Row, named: Named) -> dict[str, object]:
     decided_at = row.review.decided_at if row.review else None
     values = (
         str(row.pk),
-        named(row.person),
+        named(row.names),
         row.begun.isoformat(),
         row.used.isoformat(),
         row.replies,
@@ -107,12 +103,13 @@ def _facts(row: Row, named: Named) -> dict[str, object]:
         row.tokens,
         row.cost / DOLLAR,
         dict(sorted(row.endings.items())),
-        row.is_flagged,
+        bool(row.flagged_by),
         row.feedback["up"],
         row.feedback["down"],
         row.review.verdict if row.review else "",
         row.labels,
         decided_at.isoformat() if decided_at else None,
+        row.flagged_by,
     )
     return dict(zip(COLUMNS, values, strict=True))
 

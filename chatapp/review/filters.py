@@ -11,8 +11,19 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
 
-from chatapp.models import MonthlyUsage, Review, ReviewLabel, Upstream, User
+from chatapp.models import (
+    MonthlyUsage,
+    Review,
+    ReviewLabel,
+    ReviewRule,
+    ReviewSample,
+    ReviewSearch,
+    Upstream,
+    User,
+    flags,
+)
 from chatapp.models.prices import DOLLAR
+from chatapp.models.pseudonyms import by_pseudonym
 from chatapp.review.queries import NONE, Asked, Place
 from chatapp.upstream.wire.reply import Ending
 
@@ -21,6 +32,8 @@ DAY = forms.DateInput(attrs={"type": "date"})
 LAST_DAY = date(9998, 12, 31)  # after which there is one more
 COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
 NOT_OF_A_FILTER = {"after"}
+KEYS = "group", "upstream", "label", "sample"  # of rows
+SEARCH_IS_OVER = "This search is over. Show everything, and search again."
 
 
 def _models() -> list[tuple[str, str]]:
@@ -29,15 +42,30 @@ def _models() -> list[tuple[str, str]]:
     return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
 
 
+def flags_to_choose() -> list[tuple[str, str]]:
+    return [
+        ANY,
+        (flags.ANY, "By anything"),
+        (flags.MODERATION, "By moderation"),
+        (flags.PERSON, "By the person: a thumb down"),
+        (flags.RULE, "By any rule"),
+        *(
+            (f"{flags.ONE_RULE}{rule.pk}", f"By the rule {rule.name}")
+            for rule in ReviewRule.objects.all()
+        ),
+        (flags.NONE, "Not flagged"),
+    ]
+
+
 class FilterForm(forms.Form):
     person = forms.CharField(label="Person", required=False, max_length=255)
     since = forms.DateField(label="Used from", required=False, widget=DAY)
     until = forms.DateField(label="Used to", required=False, widget=DAY)
     model = forms.ChoiceField(required=False, choices=_models)
     flagged = forms.ChoiceField(
-        label="Moderation",
+        label="Flagged",
         required=False,
-        choices=[ANY, ("yes", "Flagged"), ("no", "Not flagged")],
+        choices=flags_to_choose,
     )
     feedback = forms.ChoiceField(
         required=False,
@@ -91,17 +119,29 @@ class FilterForm(forms.Form):
             ("nobody", "Nobody"),
         ],
     )
+    sample = forms.ModelChoiceField(
+        ReviewSample.objects.all(), label="Sample", required=False, empty_label="None"
+    )
+    search = forms.UUIDField(
+        required=False, widget=forms.HiddenInput, error_messages={"invalid": SEARCH_IS_OVER}
+    )
     after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
     def __init__(self, *arguments: Any, reviewer: User, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.reviewer = reviewer
+        self._is_pseudonym = False
 
     def clean_person(self) -> User | None:
+        """By a name, or by a pseudonym where that stands in its place."""
         name = self.cleaned_data["person"]
-        if name and not (found := User.by_login(name)):
+        if not name:
+            return None
+        hidden = by_pseudonym(name)
+        self._is_pseudonym = hidden is not None
+        if not (found := hidden or User.by_login(name)):
             raise ValidationError("Nobody has this name. Type it as it stands in the list.")
-        return found if name else None
+        return found
 
     def clean_until(self) -> date | None:
         until: date | None = self.cleaned_data["until"]
@@ -110,6 +150,12 @@ class FilterForm(forms.Form):
     def clean_cost(self) -> int | None:
         cost: Decimal | None = self.cleaned_data["cost"]
         return None if cost is None else int(cost * DOLLAR)
+
+    def clean_search(self) -> ReviewSearch | None:
+        key = self.cleaned_data["search"]
+        if key and not (found := ReviewSearch.living(self.reviewer, key)):
+            raise ValidationError(SEARCH_IS_OVER)
+        return found if key else None
 
     def clean_after(self) -> Place | None:
         try:
@@ -128,11 +174,11 @@ class FilterForm(forms.Form):
     def asked(self) -> Asked:
         """Of a form that is valid."""
         wanted = {
-            name: getattr(value, "pk", value) if name in ("group", "upstream", "label") else value
+            name: getattr(value, "pk", value) if name in KEYS else value
             for name, value in self.cleaned_data.items()
             if name not in NOT_OF_A_FILTER and value not in (None, "")
         }
-        return Asked(self.reviewer, **wanted)
+        return Asked(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
 
     @property
     def place(self) -> Place | None:

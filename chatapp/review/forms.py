@@ -23,6 +23,15 @@ class OpeningForm(SentForm):
     )
 
 
+class RevealForm(SentForm):
+    reason = forms.CharField(
+        label="Why must you know whose it is?",
+        max_length=LONGEST_REASON,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "id": "reveal-reason"}),
+        error_messages={"required": "Say why you must know whose it is."},
+    )
+
+
 class NoteForm(SentForm):
     text = forms.CharField(
         label="Note",

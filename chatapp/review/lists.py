@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
-from chatapp.models import ReviewLabel, User, audit
+from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
 from chatapp.review.filters import FilterForm
 from chatapp.review.queries import page_of
 from chatapp.review.rows import Row, rows_of
@@ -25,13 +25,17 @@ def conversations(request: HttpRequest) -> HttpResponse:
             detail = {"asked": form.sent} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
         keys, following = page_of(form.asked, form.place)
-        rows = rows_of(keys)
+        rows = rows_of(keys, request.user)
     context = {
         "form": form,
         "rows": rows,
         "sent": form.sent,
         "following": following,
+        "search": form.is_valid() and form.cleaned_data["search"],
         "is_first": "after" not in request.GET,
-        "has_labels": ReviewLabel.objects.exists(),
+        "labels": ReviewLabel.objects.all(),
+        "verdicts": Review.Verdict.choices,
+        "views": ReviewView.of(request.user),
+        "sample": form.is_valid() and form.cleaned_data["sample"],
     }
     return render(request, "review/list.html", context)

@@ -12,7 +12,9 @@ from uuid import UUID
 
 from django.db.models import Count, Sum
 
-from chatapp.models import Conversation, Review, Usage, User
+from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
+from chatapp.models.flags import rules_of
+from chatapp.review.names import Names
 from chatapp.review.queries import replies_of
 
 WITHOUT_SAYING = ("", "complete", "streaming")
@@ -24,7 +26,7 @@ class Row:
     """`cost` is in nano-dollars; replies that were deleted are in none of it."""
 
     pk: UUID
-    person: User
+    names: Names
     begun: datetime
     used: datetime
     review: Review | None
@@ -34,7 +36,8 @@ class Row:
     models: set[str] = field(default_factory=set)
     endings: Counter[str] = field(default_factory=Counter)
     feedback: Counter[str] = field(default_factory=Counter)
-    is_flagged: bool = False
+    is_flagged: bool = False  # by moderation
+    rules: Sequence[str] = ()  # that have flagged something in it
 
     @property
     def verdict(self) -> str:
@@ -45,14 +48,23 @@ class Row:
         return [label.name for label in self.review.labels.all()] if self.review else []
 
     @property
-    def claimant(self) -> User | None:
-        return self.review.claimant if self.review else None
+    def claimant(self) -> str:
+        who = self.review.claimant if self.review else None
+        return self.names.reader(who) if who else ""
+
+    @property
+    def flagged_by(self) -> list[str]:
+        return [
+            *(["moderation"] if self.is_flagged else []),
+            *(["the person"] if self.feedback["down"] else []),
+            *(f"the rule {name}" for name in self.rules),
+        ]
 
     @property
     def noticed(self) -> list[str]:
         """In words: what moderation, endings and its owner say of it."""
         return [
-            *(["Flagged"] if self.is_flagged else []),
+            *([f"Flagged by {' and '.join(self.flagged_by)}"] if self.flagged_by else []),
             *(f"{count} {one.replace('_', ' ')}" for one, count in sorted(self.endings.items())),
             *([f"{self.feedback['up']} good"] if self.feedback["up"] else []),
             *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
@@ -72,11 +84,13 @@ class Row:
             self.feedback[reply["feedback__rating"]] += reply["count"]
 
 
-def rows_of(keys: Sequence[UUID]) -> list[Row]:
-    """In the order of the keys; what is gone meanwhile is left out."""
-    rows = {row.pk: row for row in _rows(keys)}
+def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
+    """In the order of the keys, as this reviewer reads them; what is gone meanwhile is left out."""
+    rows = {row.pk: row for row in _rows(keys, reviewer)}
     for reply in _replies(list(rows)):
         rows[reply["conversation"]].add(reply)
+    for pk, names in rules_of(list(rows)).items():
+        rows[pk].rules = names
     titles = Usage.objects.filter(pk__in=rows, kind=Usage.Kind.TITLE)
     for pk, tokens, cost in titles.values_list("pk", "total_tokens", "cost"):
         rows[pk].tokens += tokens or 0
@@ -84,12 +98,14 @@ def rows_of(keys: Sequence[UUID]) -> list[Row]:
     return [rows[key] for key in keys if key in rows]
 
 
-def _rows(keys: Sequence[UUID]) -> Iterable[Row]:
+def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
     found = Conversation.objects.filter(pk__in=keys).select_related("user")
     read = found.only("created_at", "updated_at", "user__username")
     reviews = Review.objects.select_related("claimed_by").prefetch_related("labels").in_bulk(keys)
+    timeline = ReviewPolicy.timeline()
     for one in read:
-        yield Row(one.pk, one.user, one.created_at, one.updated_at, reviews.get(one.pk))
+        names = Names.at(timeline, one.created_at, one.user, reviewer)
+        yield Row(one.pk, names, one.created_at, one.updated_at, reviews.get(one.pk))
 
 
 def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:

@@ -18,7 +18,7 @@ class Command:
     goes_to: str = ""  # the name of an address
     presses: str = ""  # a selector
     also: str = ""  # words that it is found by, too
-    for_staff: bool = False
+    for_role: str = ""  # the property of a person that says whether it is theirs
 
     @property
     def url(self) -> str:
@@ -43,7 +43,20 @@ COMMANDS = (
     Command("Dark theme", "sliders", presses=_scheme("dark"), also="scheme night colour settings"),
     Command("Light theme", "sliders", presses=_scheme("light"), also="scheme day colour settings"),
     Command("The system's theme", "sliders", presses=_scheme(""), also="scheme auto settings"),
-    Command("Administration", "sliders", "admin:index", also="admin settings", for_staff=True),
+    *(
+        Command(label, icon, goes_to, also=also, for_role=role)
+        for label, icon, goes_to, also, role in (
+            ("Review", "eye", "review", "read conversations flagged", "reviews"),
+            ("People", "user-plus", "people", "invite roles groups administration", "administers"),
+            ("Usage", "outline", "usage", "cost tokens administration", "administers"),
+            ("Limits", "percent", "limits", "budgets prices administration", "administers"),
+            ("Policy", "eye", "policy", "review administration", "administers"),
+            ("Retention", "trash", "retention", "keep hold administration", "administers"),
+            ("Audit", "outline", "audit", "log events administration", "administers"),
+            ("Settings", "sliders", "settings", "branding notice administration", "administers"),
+            ("Upstreams", "sliders", "admin:index", "gateway administration", "opens_settings"),
+        )
+    ),
     Command("Change password", "key", "account_change_password", also="settings account security"),
     Command("Sign out", "log-out", presses="[data-sign-out] button", also="log out leave account"),
 )
@@ -52,7 +65,7 @@ FIRST = 4  # of all, for who has typed nothing yet
 
 def commands(user: User, terms: list[Term]) -> list[Command]:
     """Those that have all of the terms, by the beginning of a word."""
-    own = [one for one in COMMANDS if user.is_staff or not one.for_staff]
+    own = [one for one in COMMANDS if not one.for_role or getattr(user, one.for_role)]
     if not terms:
         return own[:FIRST]
     return [one for one in own if all(_has(one, term) for term in terms)]

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -14,12 +14,16 @@ from django.db import Error, transaction
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
 from chatapp.generation import stored
-from chatapp.models import Conversation, Installation, Message, Upstream, Usage
+from chatapp.generation.spending import Spending
+from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
+from chatapp.models.allowances import settle
 from chatapp.models.costs import Cost
+from chatapp.models.purses import Asking, Purse, admit_title
 from chatapp.titling.wording import LONGEST, messages_for, title_in
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
@@ -42,6 +46,22 @@ class Untitled:
     def first_words(self) -> str:
         return Conversation.title_of(self.prompt)
 
+    @cached_property
+    def history(self) -> History:
+        """What the model is asked."""
+        return History.of(messages_for(self.prompt, self.answer))
+
+    @transaction.atomic
+    def claim(self, upstream: Upstream, model: str, process: UUID) -> tuple[bool, Purse | None]:
+        """Whether a model is to be asked now, and what that may cost where limits concern it.
+        Raises `Refused` where they leave nothing."""
+        conversation = self.conversation
+        if not conversation.claim_title(self.first_words):
+            return False, None
+        asking = Asking(conversation.pk, upstream.pk, model, process)
+        tokens = Asked.of(self.history).upper_tokens
+        return True, admit_title(conversation.user_id, asking, tokens)
+
 
 class Titles:
     """Of a worker's conversations. `is_running` says whether a reply runs in one, `changed` tells
@@ -49,10 +69,12 @@ class Titles:
 
     def __init__(
         self,
+        process: UUID,
         client: UpstreamClient,
         is_running: Callable[[UUID], bool],
         changed: Callable[[int, UUID], None],
     ) -> None:
+        self._process = process
         self._client = client
         self.is_running = is_running
         self._changed = changed
@@ -90,30 +112,41 @@ class Titles:
         try:
             installation = await database_sync_to_async(Installation.this)()
             upstream, model = installation.titles_by, installation.title_model
-            claim = partial(conversation.claim_title, untitled.first_words)
-            if upstream and await stored(claim):
-                reply = await self._ask(upstream, model, untitled)
-                await self._take(untitled, reply)
+            if not upstream:
+                return
+            claim = partial(untitled.claim, upstream, model, self._process)
+            is_claimed, purse = await stored(claim)
+            if is_claimed:
+                await self._take(untitled, await self._ask(upstream, model, untitled, purse))
+        except Refused as refused:
+            logger.info("Conversation %s keeps its first words: %s", conversation.pk, refused)
         except Error as error:
             logger.warning("Conversation %s keeps its first words: %s", conversation.pk, error)
         except Exception:  # whatever is wrong with a title, it is nobody's but the log's
             logger.exception("Conversation %s keeps its first words", conversation.pk)
 
-    async def _ask(self, upstream: Upstream, model: str, untitled: Untitled) -> Reply:
+    async def _ask(
+        self, upstream: Upstream, model: str, untitled: Untitled, purse: Purse | None
+    ) -> Reply:
         """What the model answers, booked whatever becomes of it."""
-        messages = messages_for(untitled.prompt, untitled.answer)
+        is_over = asyncio.Event()
+        spending = Spending(purse, is_over.set)
         sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
-        options = RequestOptions([], sent)
+        options = spending.told(RequestOptions([], sent), upstream)
+        history = untitled.history
         reply, cost = Reply(), Cost()
-        cost.ask(Asked.of(messages))
+        cost.ask(Asked.of(history))
         try:
             async with asyncio.timeout(SECONDS):
-                stream = self._client.stream(endpoint_of(upstream), model, messages, options)
+                stream = self._client.stream(
+                    endpoint_of(upstream), model, history.messages, options
+                )
                 async with stream as batches:
                     async for events in batches:
                         for event in events:
                             reply.apply(event)
-                        if len(reply.answer) > MOST_READ:
+                        spending.count(events)
+                        if is_over.is_set() or len(reply.answer) > MOST_READ:
                             break
         except TimeoutError:
             logger.info("A title took %s longer than %g s", upstream, SECONDS)
@@ -139,4 +172,5 @@ def _book(usage: Usage, conversation: Conversation, upstream: Upstream, model: s
     usage.of_title(conversation.pk, conversation.user_id, upstream, model)
     usage.forget_erased_person()
     Usage.book([usage])
+    settle([usage])
     metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)

@@ -41,13 +41,17 @@ def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpRespons
         return _file(found, f"usage-by-{asked.by}-{found.begins}.csv", asked.by)
     shown = request.GET.copy()
     shown["csv"] = ""
+    used = [one for one in found.rows if one["booked"]]
+    if asked.by == "day":
+        used.reverse()
     context = {
         "form": form,
         "asked": asked,
         "report": found,
         "bars": bars(found.timeline, asked.measure),
-        "rows": found.rows[:MOST_ROWS],
-        "unshown": len(found.rows) - MOST_ROWS,
+        "rows": used[:MOST_ROWS],
+        "unshown": len(used) - MOST_ROWS,
+        "unused": len(found.rows) - len(used),
         "most": max((one.of(asked.measure) for one in found.rows), default=0) or 1,
         "change": change,
         "file": shown.urlencode(),

@@ -60,7 +60,7 @@ class Worker:
         self.viewers = Viewers()
         self.replies = Replies(heartbeat)
         self.temporaries = Temporaries(self.id, self.conversation_changed)
-        self.titles = Titles(self.client, self._runs_in, self.conversation_changed)
+        self.titles = Titles(self.id, self.client, self._runs_in, self.conversation_changed)
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies)
         self.changes = Changes(self.viewers, self.replies)

@@ -21,11 +21,15 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
 
 const setAddress = (url) => history.replaceState({ htmx: true }, "", url);
 
+// Frames come late, too, where Back has led on and that conversation's page is awaited.
 function adopt({ url, title, conversation, temporary }) {
-  if (!url || location.pathname + location.search === url) return;
-  setAddress(url);
-  setTitle(title);
+  if (!url) return;
   const heading = document.getElementById("title");
+  const isNew = !heading.dataset.conversation;
+  const wasLeft = location.pathname.startsWith(url.replace(`${conversation}/`, ""));
+  if (location.pathname === url || (isNew && !wasLeft)) setAddress(url);
+  if (!isNew) return;
+  setTitle(title);
   heading.textContent = title;
   heading.dataset.conversation = conversation;
   heading.toggleAttribute("data-temporary", temporary !== undefined);

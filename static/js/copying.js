@@ -55,10 +55,11 @@ function htmlOf(reply) {
 
 async function write(kinds) {
   try {
-    const blobs = Object.entries(kinds).map(([type, content]) => [
-      type,
-      Promise.resolve(content).then((text) => new Blob([text], { type })),
-    ]);
+    const blobs = Object.entries(kinds).map(([type, content]) => {
+      const blob = Promise.resolve(content).then((text) => new Blob([text], { type }));
+      blob.catch(() => {}); // not every browser looks at all of them
+      return [type, blob];
+    });
     await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]);
   } catch {
     await writeByHand(kinds); // the clipboard is closed to pages that are not served over TLS

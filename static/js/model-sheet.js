@@ -1,8 +1,8 @@
-// The models as a list to search in, which model-opener.js opens over the select that they are chosen
-// for: what is chosen here is chosen there, and the select stays what is sent, and what serves without
-// this script. Or it opens beside a button, for what that takes.
+// The models as a list to search in, which model-opener.js opens over the select they are chosen for:
+// that stays what is sent, and what serves without this. Or it opens beside a button, for what that takes.
 
 import { draw, entriesOf, matching, setIn } from "./model-list.js";
+import "./other-models.js";
 
 const FINE_POINTER = matchMedia("(pointer: fine)"); // focus brings up no keyboard on the screen
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }; // rows

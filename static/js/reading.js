@@ -7,6 +7,7 @@ import { OURS } from "./foreign.js";
 import { scrollBy } from "./scrolling.js";
 
 const ABOVE = 72; // px left free above a message that is led to
+const STILL = 3; // frames
 
 const messages = () => document.getElementById("messages");
 const scroller = () => document.getElementById("scroller");
@@ -51,15 +52,29 @@ function firstSeen() {
   return [...messages().children].find(isSeen);
 }
 
-// For some frames more, since what has just come has its own height only once it is nearly seen
-// (content-visibility); unless the reader scrolls on meanwhile.
-function keep(line, top, frames) {
-  if (line) scrollBy(topOf(line) - top);
-  const at = scroller().scrollTop;
-  requestAnimationFrame(() => {
-    if (frames && scroller().scrollTop === at) keep(line, top, frames - 1);
-    else scroller().style.overflowAnchor = "";
-  });
+// What has just come has its own height only once it is nearly seen (content-visibility): the line
+// is put back before that is painted, until nothing has changed for some frames, or the reader
+// scrolls on.
+function keep(line, top) {
+  let at = scroller().scrollTop;
+  let still = 0;
+  const isLeft = () => scroller().scrollTop !== at;
+  const stay = () => {
+    if (isLeft()) return;
+    if (line?.isConnected) scrollBy(topOf(line) - top);
+    at = scroller().scrollTop;
+    still = 0;
+  };
+  const resized = new ResizeObserver(stay);
+  const wait = () => {
+    still += 1;
+    if (still <= STILL && !isLeft()) return requestAnimationFrame(wait);
+    resized.disconnect();
+    scroller().style.overflowAnchor = "";
+  };
+  stay();
+  resized.observe(messages());
+  requestAnimationFrame(wait);
 }
 
 // Before anything is painted, for which htmx's own events are too late.
@@ -67,7 +82,7 @@ const swapped = new MutationObserver(() => {
   const { link, line, top, isFocused } = swap;
   if (link.isConnected) return;
   swapped.disconnect();
-  keep(line, top, 2);
+  keep(line, top);
   const kind = link.matches(".later") ? ".later" : ".earlier";
   const next = messages().querySelector(`:scope > ${kind}`);
   if (isFocused) focusOn(next ?? line ?? messages().lastElementChild);

@@ -1,15 +1,64 @@
-// j and k go from row to row of the review's list; a row's link opens by Enter as any other does.
+// The list of the review by keys: from row to row, ticking them, and what is done about those ticked.
 
-const STEPS = { j: 1, k: -1 };
+const rows = () => [...document.querySelectorAll(".review-list tbody tr")];
+const boxes = () => [...document.querySelectorAll(".review-list tbody [name=rows]")];
+const bar = document.getElementById("bulk");
+let last = null; // the box that was ticked last, from which Shift goes on
+
+const present = () => rows().findIndex((row) => row.contains(document.activeElement));
+
+function step(by) {
+  const at = present();
+  const next = at < 0 ? rows()[0] : rows()[at + by];
+  next?.querySelector("th a").focus();
+}
+
+function tick(box, isTicked = !box.checked) {
+  box.checked = isTicked;
+  last = box;
+  tell();
+}
+
+function tickThrough(box) {
+  const [from, to] = [boxes().indexOf(last), boxes().indexOf(box)].sort((a, b) => a - b);
+  for (const one of boxes().slice(Math.max(from, 0), to + 1)) one.checked = box.checked;
+}
+
+function tell() {
+  const count = boxes().filter(({ checked }) => checked).length;
+  document.getElementById("ticked").textContent = count ? `${count} ticked` : "None ticked";
+  for (const button of bar.querySelectorAll("button")) button.disabled = !count;
+}
+
+function press(key) {
+  const control = bar?.querySelector(`[data-key="${key}"]`);
+  if (control?.matches("select")) control.focus();
+  else control?.click();
+}
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  x: () => bar && present() >= 0 && tick(boxes()[present()]),
+  Escape: () => boxes().forEach((box) => tick(box, false)),
+  "/": () => document.querySelector("form.filter input:not([type=hidden])").focus(),
+  "?": () => document.getElementById("keys").showModal(),
+};
 
 document.addEventListener("keydown", (event) => {
-  const step = STEPS[event.key];
-  const isTyped = event.target.closest("input, select, textarea");
-  if (!step || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
-  const links = [...document.querySelectorAll(".review-list tbody th a")];
-  const present = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
-  const next = present < 0 ? links[0] : links[present + step];
-  if (!next) return;
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (target.closest("textarea, select, input:not([type=checkbox])")) return;
+  if (document.querySelector(":modal") || (!(key in KEYS) && !/^[1-4alu]$/.test(key))) return;
   event.preventDefault();
-  next.focus();
+  (KEYS[key] ?? press)(key);
 });
+
+document.addEventListener("click", ({ target, shiftKey }) => {
+  if (!target.matches?.(".review-list [name=rows]")) return;
+  if (shiftKey && last) tickThrough(target);
+  last = target;
+  tell();
+});
+
+if (bar) tell();

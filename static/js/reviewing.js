@@ -2,6 +2,7 @@
 // reviewer does meanwhile.
 
 const EVERY = 5000; // ms
+const LONGEST = 60; // letters of a message that a note names it by
 
 const message = document.querySelector("input[name=message]");
 const target = document.getElementById("note-target");
@@ -15,9 +16,23 @@ function step(by) {
   next?.scrollIntoView({ block: "start" });
 }
 
-function noteOn(id) {
+function pointAt(id) {
   message.value = id;
   target.hidden = !id;
+  const there = document.getElementById(`m-${id}`);
+  const link = target.querySelector("a");
+  link.hash = there ? there.id : target.id;
+  if (there) link.textContent = `“${firstWords(there)}”`;
+}
+
+function firstWords(one) {
+  const text = one.querySelector(".bubble, [data-region=answer]") ?? one.querySelector("h2");
+  const [...letters] = text.innerText.trim().replace(/\s+/g, " ");
+  return letters.slice(0, LONGEST).join("") + (letters.length > LONGEST ? "…" : "");
+}
+
+function noteOn(id) {
+  pointAt(id);
   message.form.elements.text.focus();
 }
 
@@ -58,4 +73,5 @@ async function look() {
   changes.hidden = false;
 }
 
+pointAt(message.value);
 setInterval(look, EVERY);

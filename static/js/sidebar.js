@@ -5,8 +5,9 @@ const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
 const PHONE = matchMedia("(max-width: 48rem), (max-height: 30rem) and (pointer: coarse)");
 const YEAR = 31536000; // seconds
+const FOLDED = /(^|; )sidebar=folded(;|$)/;
 
-const isFolded = () => /(^|; )sidebar=folded(;|$)/.test(document.cookie);
+const isFolded = () => FOLDED.test(document.cookie);
 const isOpen = () => app.dataset.sidebar === "open";
 const toggles = () => document.querySelectorAll("[data-sidebar-toggle]");
 

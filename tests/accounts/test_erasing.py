@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core import serializers
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 from chatapp import rendering
@@ -23,7 +24,7 @@ from chatapp.worker import worker
 from tests.conftest import PASSWORD
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.present import present
-from tests.stored import MODEL, answered, end, reply_of
+from tests.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
 from tests.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -185,6 +186,34 @@ def test_ten_thousand_messages_go_in_short_transactions(
     erase([alice])
     assert steps == [500] * 20 + [0]
     assert Usage.objects.filter(user=None).count() == 10_000
+
+
+@pytest.mark.parametrize("goes_with", ["its conversation", "the account"])
+def test_who_is_just_saving_a_reply_is_waited_for(
+    carol: User,
+    olive: User,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+    goes_with: str,
+) -> None:
+    def erased() -> None:
+        try:
+            erase([carol])
+        finally:
+            connection.close()
+
+    if goes_with == "the account":  # as what began after the conversations were gone
+        monkeypatch.setattr(Conversation, "erase", lambda _: Counter())
+    conversation = carol.conversations.get()
+    _, reply = asked(conversation, connected, f"late {CANARY}")
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Message.objects.select_for_update().get(pk=reply.pk)  # as its row is taken first
+            done = pool.submit(erased)
+            wait_until_somebody_waits()
+            end(reply, reply_of(f"late {CANARY}"))
+        done.result()
+    assert CANARY not in everything()
 
 
 def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:

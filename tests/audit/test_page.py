@@ -7,9 +7,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.test import AsyncClient, Client
+from django.utils import timezone
 
 from chatapp.audit import views
-from chatapp.models import AuditDetail, AuditEvent, User, audit
+from chatapp.models import AuditDetail, AuditEvent, Invitation, User, audit
 from tests.page import parse
 from tests.tampering import tampered
 
@@ -50,6 +51,22 @@ def test_events_are_told_in_words_newest_first(olives: Client, log: list[AuditEv
     assert "The server's terminal made a backup" in told
     assert told.index("The server's terminal made a backup") < told.index("alice signed in")
     assert SCRIPT not in page
+
+
+def test_no_sentence_breaks_off_where_somebody_did_it_to_themselves(
+    olives: Client, olive: User
+) -> None:
+    with transaction.atomic():
+        audit.record("role.changed", actor=olive, about=olive)
+        audit.record("person.joined", actor=olive, about=olive)
+        invitation = Invitation.objects.create(made_by=olive, expires_at=timezone.now())
+        audit.record("person.invited", actor=olive, about=invitation)
+    told = sentences(olives.get(LOG).text)
+    assert told[:3] == [
+        f"olive invited (invitation {invitation.pk})",
+        "olive joined",
+        "olive changed the rights of olive",
+    ]
 
 
 def test_a_change_is_shown_before_and_after(olives: Client, log: list[AuditEvent]) -> None:

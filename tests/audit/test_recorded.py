@@ -292,7 +292,7 @@ def test_groups_suggestions_and_the_installation_are_recorded(
     olives.post("/admin/chatapp/suggestion/", chosen)
     assert last("suggestion.deleted").detail.said["about"] == "Explain"
     fields = {"title_upstream": connected.pk, "title_model": "small"}
-    olives.post("/admin/chatapp/installation/1/change/", fields)
+    olives.post("/settings/", fields)
     after = last("installation.changed").detail.said["after"]
     assert after == {"title_model": "small", "title_upstream": f"Fake ({connected.pk})"}
     assert Installation.this().title_model == "small"

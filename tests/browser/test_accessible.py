@@ -24,7 +24,7 @@ from tests.fake_upstream import (
 )
 from tests.live import PASSWORD, ROOT, Server, Site
 from tests.long_thread import stored_for
-from tests.reviewer import open_in
+from tests.reviewer import address, open_in
 
 pytestmark = pytest.mark.any_database
 
@@ -41,6 +41,15 @@ SETTLE = """() => new Promise((resolve) => requestAnimationFrame(() => {
 }))"""
 SCHEMES: list[Literal["light", "dark"]] = ["light", "dark"]
 
+COLLEAGUE = """
+from chatapp.models import Review, User, audit
+from django.db import transaction
+with transaction.atomic():
+    olive = User.objects.get(username="olive")
+    review = Review.held({conversation!r})
+    review.claim(olive)
+    audit.record("review.claimed", actor=olive, about=review.conversation)
+"""
 RICH = """\
 # A heading
 
@@ -315,7 +324,7 @@ ADMIN = {
     "a new upstream": "/admin/chatapp/upstream/add/",
     "an upstream": "/admin/chatapp/upstream/1/change/",
     "a new tool server": "/admin/chatapp/toolserver/add/",
-    "the installation": "/admin/chatapp/installation/1/change/",
+    "the settings": "/settings/",
 }
 
 
@@ -374,8 +383,56 @@ def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/review/")
     olive.locator(".review-list tbody th a").first.click()
     expect_accessible(olive)
-    open_in(olive, server.url, olive.url.rstrip("/").rpartition("/")[2])
+    conversation = olive.url.rstrip("/").rpartition("/")[2]
+    open_in(olive, server.url, conversation)
     expect_accessible(olive)
+    olive.get_by_role("button", name="Note on this").last.click()
+    expect(olive.get_by_text("On the whole instead")).to_be_visible()
+    olive.get_by_label("Note", exact=True).fill("Long " * 40 + "w" * 200)
+    expect_accessible(olive)
+    olive.get_by_role("button", name="Add the note").click()
+    expect(olive.locator(".review-note")).to_be_visible()
+    expect_accessible(olive)
+
+
+def test_a_review_that_a_colleague_changed_meanwhile(
+    sit_down: SitDown, hello: Tab, site: Site, server: Server
+) -> None:
+    conversation = hello.page.url.rstrip("/").rpartition("/")[2]
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}{address(conversation)}")
+    server.run(COLLEAGUE.format(conversation=conversation))
+    expect(page.locator("#changes")).to_contain_text("olive took it on at")
+    expect_accessible(page)
+    page.get_by_role("button", name="Serious matter").click()
+    expect(page.get_by_text("Nothing was done, since this was changed")).to_be_visible()
+    expect_accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("label=0", "Nothing is shown"),
+        ("person=nobody-here&since=2026-01-02&until=2026-01-01&cost=much", "Nobody has this name."),
+        ("tool=no_such_tool", "No conversation is like that."),
+        ("after=nowhere", "There is no such page."),
+    ],
+)
+def test_a_list_of_the_review_without_rows(
+    sit_down: SitDown, site: Site, server: Server, query: str, told: str
+) -> None:
+    page = sit_down(site.olive).context.new_page()
+    page.goto(f"{server.url}/review/?{query}")
+    expect(page.get_by_text(told).first).to_be_visible()
+    expect_accessible(page)
+
+
+def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> None:
+    with site.server() as server:
+        page = sit_down(site.olive, url=server.url).context.new_page()
+        page.goto(f"{server.url}/review/")
+        expect(page.get_by_text("There is nothing to review yet.")).to_be_visible()
+        expect_accessible(page)
 
 
 def test_the_policy_of_reviews(olive: Page, server: Server) -> None:

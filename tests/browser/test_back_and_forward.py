@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, Route, WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, Tab
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
@@ -183,5 +183,56 @@ def test_who_goes_back_before_a_page_has_come_does_not_get_it(desk: Desk, two: T
     link(two, "The sky").click()
     two.page.evaluate("history.back()")
     slow.let_go(two, sky)
+    slow.let_go(two, sea)
+    shows(two, "The sea")
+
+
+class LateFrames:
+    """Frames that wait until they are let go. It is there before the tab is."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.holds = False
+        self._held: list[tuple[WebSocketRoute, str | bytes]] = []
+        desk.context.route_web_socket(re.compile("/ws/"), self._forward)
+
+    def _forward(self, socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(server.send)
+        server.on_message(lambda frame: self._take(socket, frame))
+
+    def _take(self, socket: WebSocketRoute, frame: str | bytes) -> None:
+        if self.holds:
+            self._held.append((socket, frame))
+        else:
+            socket.send(frame)
+
+    def let_go(self, tab: Tab) -> None:
+        while not self._held:
+            tab.page.wait_for_timeout(10)
+        self.holds = False
+        for socket, frame in self._held:
+            socket.send(frame)
+
+
+@pytest.fixture
+def late(desk: Desk) -> LateFrames:
+    return LateFrames(desk)
+
+
+@pytest.mark.parametrize("ask_in", ["The sky", "New chat"])
+def test_frames_that_come_after_back_leave_the_address_that_it_led_to(
+    desk: Desk, late: LateFrames, two: Tab, ask_in: str
+) -> None:
+    sea = two.page.url
+    two.page.get_by_role("link", name=ask_in).first.click()
+    shows(two, ask_in)
+    two.until_connected()
+    slow = Slow(desk)
+    slow.holds = late.holds = True
+    two.ask("And the land?")
+    two.page.evaluate("history.back()")
+    late.let_go(two)
+    expect(two.page.locator(".prompt .typed").last).to_have_text("And the land?")
+    assert two.page.url == sea
     slow.let_go(two, sea)
     shows(two, "The sea")

@@ -4,7 +4,7 @@ and touch."""
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
@@ -164,6 +164,28 @@ def test_a_fork_opens_and_back_leads_to_where_it_came_from(talk: Tab) -> None:
     talk.expect_ending("complete")
     expect_prompts(talk, "Why is the sky blue?", "And elsewhere?")
     talk.page.go_back()
+    expect_prompts(talk, "Why is the sky blue?", "And at night?")
+
+
+SETTLED = """document.getElementById("composer-state").dispatchEvent(
+  new CustomEvent("htmx:after:settle", { bubbles: true, detail: { newContent: [] } })
+)"""
+
+
+def test_what_settles_while_back_awaits_its_page_leaves_the_address_as_it_is(talk: Tab) -> None:
+    """As what a turn brings does on a slow machine, where the reply is short."""
+    page = talk.page
+    page.wait_for_url("**/c/**")
+    here = page.url
+    choose(talk, page.locator("article").first, "Fork from here")
+    expect_prompts(talk, "Why is the sky blue?")
+    held: list[Route] = []
+    page.route(here, lambda route: held.append(route))
+    with page.expect_request(here):
+        page.evaluate("history.back()")
+    page.evaluate(SETTLED)
+    assert page.url == here
+    held[0].continue_()
     expect_prompts(talk, "Why is the sky blue?", "And at night?")
 
 

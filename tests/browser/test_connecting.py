@@ -50,3 +50,4 @@ def test_from_a_wrong_address_to_the_first_answer(
         tab.page.get_by_role("button", name="Send").click()
         tab.expect_ending("complete")
         assert gateway.chat_requests[0].body["model"] == "swift"
+        tab.page.close()

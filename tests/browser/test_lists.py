@@ -12,6 +12,7 @@ from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish,
 from tests.live import Person, Server
 
 LISTS = "**/conversations/?*"
+SCRIPT = "**/js/list-hands.*"
 COUNT_LISTS = """
 document.addEventListener("htmx:after:settle", ({ target: { id } }) => {
   const { dataset } = document.documentElement;
@@ -202,6 +203,36 @@ def test_a_finger_selects_and_deletes(sit_down: SitDown, three: None, alice: Per
     expect(tab.page.locator(".conversation")).to_have_count(1)
     tab.page.get_by_role("button", name="Undo").tap()
     expect(tab.page.locator(".conversation")).to_have_count(3)
+
+
+def test_what_is_done_before_its_script_has_come_is_done_then(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    late: list[Route] = []
+    tab.page.route(SCRIPT, lambda route: late.append(route))
+    upstream.script(role(), delta("Half"), Stall())
+    tab.ask("Why?")
+    expect(tab.answer).to_have_text("Half")
+    with tab.page.expect_request(SCRIPT):
+        tab.sidebar.get_by_role("link", name="Chat 1").click(modifiers=["Control"])
+    tab.sidebar.get_by_role("link", name="Chat 2").click()
+    tab.page.keyboard.press("Escape")
+    tab.page.get_by_role("button", name="Options for Chat 0").click()
+    expect(tab.page.locator("#conversation-menu")).to_be_hidden()
+    late[0].continue_()
+    expect(tab.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    expect(tab.page.locator("#selection")).to_be_hidden()
+    tab.expect_ending("streaming")
+    tab.stop.click()
+    tab.expect_ending("stopped")
+
+
+def test_where_its_script_can_not_be_had_nothing_is_done_and_told(desk: Desk, tab: Tab) -> None:
+    desk.expect_error("ERR_FAILED|list-hands")
+    tab.page.route(SCRIPT, lambda route: route.abort())
+    tab.page.get_by_role("button", name="Options for Chat 0").click()
+    expect(toast(tab)).to_contain_text("That did not work.")
+    expect(tab.page.locator("#conversation-menu")).to_be_hidden()
 
 
 def test_escape_ends_the_selecting_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:

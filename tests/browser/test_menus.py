@@ -31,11 +31,11 @@ def test_who_is_signed_in_is_seen_and_finds_what_is_theirs(
 ) -> None:
     account.click()
     expect(tab.page.get_by_role("link", name="Help")).to_be_visible()
-    expect(tab.page.get_by_role("link", name="Administration")).to_have_count(0)
+    expect(tab.page.get_by_role("link", name="Settings")).to_have_count(0)
     olives = sit_down(site.olive).open()
     expect(olives.page.locator(".avatar")).to_have_text("O")
     olives.page.get_by_role("button", name="Account").click()
-    olives.page.get_by_role("link", name="Administration").click()
+    olives.page.get_by_role("link", name="Settings").click()
     olives.page.get_by_role("link", name="Back to the chat").click()
     olives.until_connected()
 

@@ -28,6 +28,21 @@ SCROLLED = f"""(top) => {{
 }}"""
 TOP_OF = "(id) => document.getElementById(id).getBoundingClientRect().top"
 FIND = "(text) => find(text, false, true, true)"
+# What comes above grows frame by frame, as where a busy browser sizes it late; returns once it has.
+GROWING = """() => new Promise((done) => {
+  const grow = (frames, first) => requestAnimationFrame(() => {
+    first.style.paddingTop = `${frames * 40}px`;
+    if (frames < 8) grow(frames + 1, first);
+    else requestAnimationFrame(() => requestAnimationFrame(done));
+  });
+  new MutationObserver((_, observer) => {
+    const first = document.querySelector("#messages > :not(.edge)");
+    if (first.id === began) return;
+    observer.disconnect();
+    grow(1, first);
+  }).observe(document.getElementById("messages"), { childList: true });
+  const began = document.querySelector("#messages > :not(.edge)").id;
+})"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -72,6 +87,14 @@ def test_the_readers_line_stays_where_it_is(
         expect(message(tab, long, first - 40)).to_be_attached()
         tab.page.evaluate(PAINTED)
         assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
+
+
+def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThread) -> None:
+    tab = desk.open(long.path)
+    tab.page.evaluate(f"() => {{ window.grown = ({GROWING})(); }}")
+    line, before = tab.page.evaluate(SCROLLED, 400)
+    tab.page.evaluate("grown")
+    assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
 
 def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(

@@ -4,22 +4,13 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import Desk, SitDown
-from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_accessible import COLLEAGUE, expect_accessible
 from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 from tests.live import Server, Site
 from tests.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-COLLEAGUE = """
-from chatapp.models import Review, ReviewLabel, User, audit
-from django.db import transaction
-with transaction.atomic():
-    olive = User.objects.get(username="olive")
-    review = Review.held({conversation!r})
-    review.claim(olive)
-    audit.record("review.claimed", actor=olive, about=review.conversation)
-"""
 LABEL = """
 from chatapp.models import ReviewLabel
 ReviewLabel.objects.get_or_create(name={name!r})
@@ -65,6 +56,12 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     note = page.get_by_label("Note", exact=True)
     expect(note).to_be_focused()
     note.press_sequentially(f"jk12 {MARKUP}")
+    pointed = page.get_by_role("link", name="“It scatters.”")
+    page.get_by_role("button", name="On the whole instead").click()
+    expect(pointed).to_be_hidden()
+    messages.nth(1).get_by_role("button", name="Note on this").click()
+    expect(pointed).to_be_visible()
+    expect(note).to_be_focused()
     page.get_by_role("button", name="Add the note").click()
     pointer = page.get_by_role("link", name="a message")
     expect(page.locator(".review-note")).to_have_text(f"jk12 {MARKUP}")
@@ -76,6 +73,16 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect(fine).to_have_attribute("aria-pressed", "true")
     press("1")
     expect(fine).to_have_attribute("aria-pressed", "false")
+    press("k")
+    press("j")
+    expect(messages.nth(1)).to_be_focused()
+    page.evaluate("scrollTo({ top: 150, behavior: 'instant' })")
+    press("2")
+    expect(page.get_by_role("button", name="Minor matter")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    expect(messages.nth(1)).to_be_focused()
+    assert page.evaluate("scrollY") == 150
     press("l")
     press("Space")
     page.get_by_role("button", name="Save the labels").click()

@@ -59,10 +59,10 @@ def test_an_hour_of_review_by_keys(
     expect(rows).to_have_count(5)
     page.get_by_role("link", name="Newest").click()
     expect(rows).to_have_count(50)
-    page.get_by_label("Moderation").select_option("yes")
+    page.get_by_label("Flagged").select_option("moderation")
     page.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("Flagged")
+    expect(rows).to_contain_text("Flagged by moderation")
 
     page.get_by_text("More to filter by").click()
     page.get_by_label("Cost at least").fill("much")

@@ -74,6 +74,7 @@ def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, sit
     tab.page.goto(f"{browser.url}/admin/")
     tab.page.get_by_role("button", name="Sign out").click()
     expect(tab.page.get_by_role("link", name="Sign in again")).to_be_visible()
+    tab.page.wait_for_load_state()  # its script, which forgets, comes after the text
     assert SECRET not in tab.page.evaluate(STORED)
 
 

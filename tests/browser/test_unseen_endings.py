@@ -13,13 +13,15 @@ from tests.live import Person
 TITLE = "Why is the sky blue?"
 SECRET = "Scattering, between us."
 
-# Chromium without a screen shows no notification: what is told is written down beside.
+# Chromium without a screen shows no notification, and may say that it is not to: what is told is
+# written down beside.
 WRITE_DOWN = """
 window.told = [];
 window.focused = 0;
 window.focus = () => { window.focused += 1; };
 const Real = window.Notification;
 window.Notification = class extends Real {
+  static permission = "granted";
   constructor(title, options) {
     super(title, options);
     this.isOpen = true;

@@ -90,23 +90,28 @@ def test_a_chat_begins_in_it_and_each_turn_is_told_what_it_says_now(
 ) -> None:
     turn = Prompt("Rain?", model, project=poems.pk).store(alice, uuid4())
     assert turn.conversation.project == poems
-    assert turn.history == [SYSTEM, {"role": "user", "content": "Rain?"}]
+    assert turn.history.messages == [SYSTEM, {"role": "user", "content": "Rain?"}]
     end(turn.reply, reply_of("Pain."))
     poems.instructions = "Speak plainly."
     poems.save()
     conversation = turn.conversation.pk
     following = Prompt("Snow?", model, conversation, turn.reply.pk).store(alice, uuid4())
-    assert following.history[0] == {"role": "system", "content": "Speak plainly."}
-    assert len(following.history) == 4
+    assert following.history.messages[0] == {"role": "system", "content": "Speak plainly."}
+    assert len(following.history.messages) == 4
     end(following.reply, reply_of("White."))
     again = Retry(following.reply.pk, model).store(alice, uuid4())
-    assert [one["role"] for one in again.history] == ["system", "user", "assistant", "user"]
+    assert [one["role"] for one in again.history.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 def test_somebody_elses_project_is_none(bob: User, poems: Project, model: ModelChoice) -> None:
     turn = Prompt("Rain?", model, project=poems.pk).store(bob, uuid4())
     assert turn.conversation.project is None
-    assert turn.history == [{"role": "user", "content": "Rain?"}]
+    assert turn.history.messages == [{"role": "user", "content": "Rain?"}]
 
 
 def test_a_deleted_one_leaves_its_chats(alice: User, alices: Client, poems: Project) -> None:

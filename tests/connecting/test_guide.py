@@ -59,7 +59,7 @@ async def test_an_upstream_answers_after_the_last_step(
     assert ticked(page) == {"one": False, "two": False}  # the others can't be named
     assert SECRET not in page
     chosen = {"which": "some", "models": ["two"], "to": "everybody"}
-    assert (await olives.post(path, chosen)).headers["location"] == "/people/groups/"
+    assert (await olives.post(path, chosen)).headers["location"] == "/admin/chatapp/upstream/"
     await made.arefresh_from_db()
     assert (made.enabled, made.offered_models) == (True, "two")
     assert not (await Upstream.objects.aget(name="Demo")).enabled

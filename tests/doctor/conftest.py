@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from chatapp.doctor.public import Public
-from tests.doctor.certificates import Authority
+from tests.certificates import Authority
 from tests.live import Server, Site, free_port
 
 HTTPS_PORT = free_port()

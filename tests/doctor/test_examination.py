@@ -4,8 +4,8 @@ from chatapp.doctor import buffering, forwarding, pages, public, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
 from chatapp.findings import Verdict
+from tests.certificates import Authority
 from tests.doctor import verdicts
-from tests.doctor.certificates import Authority
 from tests.doctor.conftest import HTTPS_PORT
 from tests.doctor.relay import Relay, saying
 from tests.live import Server

@@ -8,8 +8,8 @@ import pytest
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
 from chatapp.findings import Verdict
+from tests.certificates import Authority
 from tests.doctor import only, verdicts
-from tests.doctor.certificates import Authority
 from tests.doctor.relay import Relay, saying
 from tests.live import Server, free_port
 

@@ -25,6 +25,18 @@ def test_a_proxy_that_refuses_upgrades(server: Server) -> None:
     assert "Upgrade $http_upgrade" in found.cure
 
 
+def test_a_redirect_is_told_and_not_followed(server: Server) -> None:
+    """The doctor's token would go along."""
+
+    def redirecting(data: bytes) -> bytes:
+        moved = f"HTTP/1.1 301 Moved\r\nLocation: {server.url}/ws/probe/\r\nContent-Length: 0"
+        return data.replace(b"HTTP/1.1 101 Switching Protocols", moved.encode())
+
+    found = through(Relay(server.url, tell=redirecting), websocket.upgrade)
+    assert found.verdict is Verdict.FAILED
+    assert found.found == "the upgrade is answered with 301"
+
+
 def test_a_proxy_that_limits_messages(server: Server) -> None:
     found = through(Relay(server.url, max_message=100_000), websocket.prompt_size)
     assert found.verdict is Verdict.FAILED

@@ -25,7 +25,7 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, expression: str) -> Any:
-        """The value of an expression in the page, as JSON has it."""
+        """The value of an expression in the page, or of its promise, as JSON has it."""
 
     @abstractmethod
     def perform(self, source: Action) -> None:
@@ -37,15 +37,23 @@ class Engine(ABC):
         self.perform({"type": "key", "id": "keyboard", "actions": keys})
 
     def click(self, selector: str) -> None:
-        """By the mouse, in the middle of what is found."""
+        """By the mouse, in the middle of what is found, once that stays where it is."""
         self.until(f"document.querySelector({json.dumps(selector)})?.checkVisibility() ?? false")
-        x, y = self.run(
-            "(({ x, y, width, height }) => [Math.round(x + width / 2), Math.round(y + height / 2)])"
-            f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
-        )
+        before, (x, y) = None, self._middle(selector)
+        while before != (x, y):
+            before, (x, y) = (x, y), self._middle(selector)
         move = {"type": "pointerMove", "x": x, "y": y, "origin": "viewport"}
         press = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
         self.perform({"type": "pointer", "id": "mouse", "actions": [move, *press]})
+
+    def _middle(self, selector: str) -> list[int]:
+        """Of what is found, in the next frame that is painted."""
+        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        numbers = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({box})"
+        found = self.run(
+            f"new Promise(requestAnimationFrame).then(() => {numbers}.map(Math.round))"
+        )
+        return list(found)
 
     def until(self, expression: str) -> None:
         """Waits until it is true."""

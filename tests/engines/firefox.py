@@ -72,7 +72,7 @@ class Firefox(Engine):
     def run(self, expression: str) -> Any:
         answer = self._send(
             "script.evaluate",
-            expression=f"JSON.stringify({expression})",
+            expression=f"Promise.resolve({expression}).then((value) => JSON.stringify(value))",
             target={"context": self._context},
             awaitPromise=True,
         )

@@ -1,64 +1,18 @@
 """A person's main job in Firefox and in WebKit: sign in, ask, read, stop, reload, come back."""
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 
-from tests.engines import firefox, webkit
-from tests.engines.engine import ENTER, Engine
+from tests.engines.engine import Engine
+from tests.engines.person import CONNECTED, ask, ending, shows, sign_in
 from tests.fake_upstream import FakeUpstream, Pause, Stall, Step, delta, done, finish, role, usage
-from tests.live import PASSWORD, Server, Site
+from tests.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 
-CONNECTED = "document.querySelector('#app')?.dataset.connection === 'open'"
 STREAMING = "document.querySelector('[data-ending=streaming]') !== null"
 NETWORK = r"(?i)websocket|htmx:ws:error|connection to|networkerror|load failed"  # of a server away
-
-
-@pytest.fixture(params=["firefox", "webkit"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    is_there = {"firefox": firefox.path, "webkit": webkit.browser}[request.param]()
-    if not is_there:
-        told = f"{request.param} is not installed, or what drives it is not"
-        if os.environ.get("CHATAPP_TEST_REQUIRE_ENGINES") == "1":
-            pytest.fail(told)
-        pytest.skip(told)
-    start = {"firefox": firefox.firefox, "webkit": webkit.webkit}[request.param]
-    opened: AbstractContextManager[Engine] = start(tmp_path)
-    with opened as engine:
-        yield engine
-
-
-@pytest.fixture
-def upstream() -> Iterator[FakeUpstream]:
-    with FakeUpstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture
-def server(site: Site, upstream: FakeUpstream) -> Iterator[Server]:
-    with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="sk-very-secret") as server:
-        yield server
-
-
-def ending(name: str) -> str:
-    return f"[...document.querySelectorAll('[data-reply]')].at(-1)?.dataset.ending === '{name}'"
-
-
-def shows(text: str) -> str:
-    """Whether the last answer is this."""
-    answers = "document.querySelectorAll('[data-region=answer]')"
-    return f"[...{answers}].at(-1)?.textContent.trim() === '{text}'"
-
-
-def ask(engine: Engine, text: str) -> None:
-    engine.click("#message")
-    engine.type(text + ENTER)
 
 
 def test_the_main_job(engine: Engine, site: Site, server: Server, upstream: FakeUpstream) -> None:
@@ -69,15 +23,6 @@ def test_the_main_job(engine: Engine, site: Site, server: Server, upstream: Fake
     come_back_to_a_server_that_was_away(engine, server, upstream)
     go_through_the_sidebar(engine)
     assert [error for error in engine.errors if not re.search(NETWORK, error)] == []
-
-
-def sign_in(engine: Engine, server: Server, username: str) -> None:
-    engine.go(f"{server.url}/")
-    engine.click("[name=login]")
-    engine.type(username)
-    engine.click("[name=password]")
-    engine.type(PASSWORD + ENTER)
-    engine.until(CONNECTED)
 
 
 def read_to_the_end(engine: Engine, upstream: FakeUpstream) -> None:

@@ -12,6 +12,7 @@ from chatapp.models import Allowance, Limit, Share, Upstream, Usage, purses
 from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta, StreamDone, ToolCallDelta
+from chatapp.upstream.wire.history import NOTHING
 from tests.fake_upstream import (
     FakeUpstream,
     Pause,
@@ -154,7 +155,7 @@ async def test_the_length_is_said_as_the_upstream_knows_it(
     purse = purses.Purse(message=uuid4(), shares={}, price=None, prompt=10**6, affordable=50)
     options = RequestOptions([], parameters)
     one = Spending(purse, lambda: None)
-    sent = await one.admitted(Asked.of([]), Usage.nothing(), options, upstream)
+    sent = await one.admitted(Asked.of(NOTHING), Usage.nothing(), options, upstream)
     assert sent.parameters == told
     assert one.was_cut_short == (told != parameters)
 
@@ -171,7 +172,7 @@ async def test_while_the_database_is_away_a_request_goes_on(
     one = Spending(purse, lambda: ended.append(True))
     upstream = Upstream(pk=1, base_url="http://gw/v1")
     options = RequestOptions()
-    assert await one.admitted(Asked.of([]), Usage.nothing(), options, upstream) == options
+    assert await one.admitted(Asked.of(NOTHING), Usage.nothing(), options, upstream) == options
     one.count([AnswerDelta("왜"), ReasoningDelta("x"), ToolCallDelta(0, "a", "f", "{}")])
     one.count([StreamDone()])
     assert (purse.written, ended) == (3 + 1 + 3, [])

@@ -13,6 +13,7 @@ from chatapp.journal.writing import folder
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import Event
+from chatapp.upstream.wire.history import History
 
 MODEL = "google/gemini-3-flash"
 
@@ -26,7 +27,7 @@ class Writing:
     segment: Segment
 
     def ask(self, choices: int = 1) -> None:
-        self.segment.ask(Asked.of([{"role": "user", "content": "Why?"}]), choices)
+        self.segment.ask(Asked.of(History.of([{"role": "user", "content": "Why?"}])), choices)
 
     def read(self, *events: Event) -> None:
         self.segment.append(events)

@@ -186,7 +186,7 @@ def test_a_reply_that_somebody_went_on_from_stays_as_it_was_read_and_is_booked(
     Message.objects.filter(pk=writing.message.pk).interrupt()
     message = writing.saved()
     message.conversation.ask(
-        uuid4(), "Continue where you stopped.", message, present(message.upstream), "m", uuid4()
+        uuid4(), "Continue where you stopped.", message.pk, present(message.upstream), "m", uuid4()
     )
     writing.die()
     assert complete_lost_replies() == []

@@ -1,7 +1,8 @@
 """A branch read by statements of the database, beside the same read in Python from all messages."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,8 +12,10 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatapp.models import Conversation, Message, Upstream
-from chatapp.models.said import Said
+from chatapp.models import Conversation, Deletion, Message, Upstream
+from chatapp.models import said as said_module
+from chatapp.models.said import FEW, Branch
+from chatapp.upstream.wire.history import History
 from tests.models.test_rounds import round_of_a_call
 from tests.stored import MODEL, answered
 
@@ -77,6 +80,7 @@ def test_it_leads_through_what_is_named_to_what_was_read_last_or_is_newest(
             id=ids[-1],
             parent_id=above,
             role=Message.Role.USER,
+            content=str(number),
             choice=choice if above and siblings.exists() else 0,
             deleted_at=timezone.now() if ids[-1] in gone else None,
         )
@@ -87,14 +91,17 @@ def test_it_leads_through_what_is_named_to_what_was_read_last_or_is_newest(
     for through in [*ids, uuid4()]:
         expected = branch_of(there, through, conversation.active_leaf)
         assert conversation.view(through).thread == expected
-        assert pks(conversation.said(through)) == pks(expected)
+        # The second time of what was remembered the first.
+        with patch.object(said_module, "FEW", 2):
+            found = [conversation.said(through) for _ in range(2)]
+        assert [contents(one) for one in found] == [[one.content for one in expected]] * 2
         for message in conversation.view(through).thread:
             family = [one for one in there if one.parent_id == message.parent_id]
             assert message.siblings == family
 
 
-def pks(thread: Iterable[Said | Message]) -> list[UUID]:
-    return [message.pk for message in thread]
+def contents(branch: Branch) -> list[object]:
+    return [one["content"] for one in branch.history().messages]
 
 
 def test_another_conversations_message_leads_nowhere(
@@ -103,11 +110,11 @@ def test_another_conversations_message_leads_nowhere(
     first = answered(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
     theirs = answered(other, gateway, "Secret")
-    assert pks(conversation.said(theirs[1].pk)) == pks(first)
-    assert pks(other.said(first[1].pk)) == pks(theirs)
+    assert contents(conversation.said(theirs[1].pk)) == ["Why?", "To Why?"]
+    assert contents(other.said(first[1].pk)) == ["Secret", "To Secret"]
     conversation.active_leaf = theirs[1].pk
     assert conversation.view(theirs[1].pk).thread == [*first]
-    assert pks(conversation.said(None)) == pks(first)
+    assert contents(conversation.said(None)) == ["Why?", "To Why?"]
 
 
 def test_all_that_an_upstream_is_sent_is_read_at_once(
@@ -116,18 +123,77 @@ def test_all_that_an_upstream_is_sent_is_read_at_once(
     messages = answered(conversation, gateway, "Why?")
     asked = Message(upstream=gateway, model=MODEL)
 
-    def sent(thread: Iterable[Said | Message]) -> list[dict[str, object]]:
-        return [one for message in thread for one in message.as_chat_messages(asked)]
+    def expected() -> list[dict[str, object]]:
+        return [one for message in messages for one in message.as_chat_messages(asked)]
 
     with django_assert_num_queries(1):
-        found = sent(conversation.said(None))
-    assert found == sent(messages)
+        found = conversation.said(None).history(asked).messages
+    assert found == expected()
     messages[1].earlier_rounds = [round_of_a_call().as_record()]
     messages[1].save()
     with django_assert_num_queries(2):
-        found = sent(conversation.said(None))
-    assert found == sent(messages)
+        found = conversation.said(None).history(asked).messages
+    assert found == expected()
     assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_of_a_long_branch_the_next_turn_reads_what_came_since(
+    conversation: Conversation, gateway: Upstream, django_assert_num_queries: Queries
+) -> None:
+    reply = None
+    texts = [f"Number {number}?" for number in range(FEW)]
+    turns = []
+    for text in texts:
+        turns.append(answered(conversation, gateway, text, reply))
+        reply = turns[-1][1]
+
+    def said(count: int) -> list[object]:
+        return [text for one in texts[:count] for text in (one, f"To {one}")]
+
+    with django_assert_num_queries(2):
+        assert contents(conversation.said(None)) == said(FEW)
+    texts.append("And now?")
+    turns.append(answered(conversation, gateway, texts[-1], reply))
+    with django_assert_num_queries(1):
+        found = conversation.said(None)
+    assert contents(found) == said(FEW + 1)
+    assert (found.end, found.length) == (turns[-1][1].pk, 2 * FEW + 2)
+    assert found.history() == History.of(found.history().messages)
+    assert contents(conversation.said_until(turns[3][1].pk)) == said(4)
+    Deletion(turns[10][0].pk).store(conversation.user)
+    conversation.refresh_from_db()
+    assert contents(conversation.said(turns[-1][1].pk)) == said(10)
+    assert contents(conversation.said_until(turns[-1][1].pk)) == []
+
+
+def test_a_reply_whose_process_may_come_back_is_read_again(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    reply = None
+    for number in range(FEW):
+        _, reply = answered(conversation, gateway, f"Number {number}?", reply)
+    assert reply
+    Message.objects.filter(pk=reply.pk).update(ending="interrupted", content="Half")
+    assert contents(conversation.said(None))[-1] == "Half"
+    Message.objects.filter(pk=reply.pk).update(ending="complete", content="Half and whole")
+    assert contents(conversation.said(None))[-1] == "Half and whole"
+
+
+def test_no_more_is_remembered_than_a_process_has_room_for(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    reply = None
+    for number in range(FEW):
+        _, reply = answered(conversation, gateway, f"Number {number}?", reply)
+    remembered = said_module._Remembered()  # noqa: SLF001
+    branch = conversation.said(None)
+    most = 3 * branch.plain.text_bytes
+    with patch.object(said_module, "REMEMBERED_BYTES", most):
+        for number in range(4):
+            remembered.put(number, branch, None)
+            assert remembered.get(0) or number == 3
+            remembered.get(1)
+    assert [bool(remembered.get(number)) for number in range(4)] == [True, True, False, True]
 
 
 def test_no_statement_looks_at_other_peoples_messages(

@@ -1,6 +1,8 @@
 """A conversation: what is asked in it, its branches, its title, and the sums of what it cost."""
 
 import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
@@ -24,9 +26,10 @@ from chatapp.models import (
 )
 from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.allowed import priced
-from tests.stored import MODEL, answered, asked, end, reply_of
+from tests.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +98,8 @@ def test_a_branch_that_was_read_last_and_is_gone_gives_way_to_the_newest(
     end(second, reply_of("Or so."))
     Message.objects.filter(pk=second.pk).update(deleted_at=timezone.now())
     assert conversation.view().thread == [prompt, first]
-    assert [one.pk for one in conversation.said(None)] == [prompt.pk, first.pk]
+    said = conversation.said(None)
+    assert (said.end, said.length) == (first.pk, 2)
     assert conversation.view().thread[-1].siblings == [first]
     assert conversation.view(second.pk).thread == [prompt, first]
     assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
@@ -199,7 +203,7 @@ def test_sums_say_what_it_cost_as_far_as_there_are_prices(
 
 def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = asked(conversation, gateway, "Why?")
-    estimated = estimate(Asked.of([{"content": "Why?"}]), [reply_of("So.")])
+    estimated = estimate(Asked.of(History.of([{"content": "Why?"}])), [reply_of("So.")])
     end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
     found = Conversation.objects.with_usage().get()
     assert found.estimated_tokens == estimated.middle.total_tokens
@@ -285,6 +289,26 @@ def test_where_erasing_fails_a_whole_thread_is_left(
     assert conversation.view().thread == [prompt, first]
     conversation.erase()
     assert not Message.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_asks_while_it_is_erased_is_waited_for(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    def erase() -> Counter[str]:
+        try:
+            return Conversation.objects.get(pk=conversation.pk).erase()
+        finally:
+            connection.close()
+
+    _, first = answered(conversation, gateway, "Why?")
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            asked(conversation, gateway, "And?", first)
+            erased = pool.submit(erase)
+            wait_until_somebody_waits()
+        assert erased.result()["chatapp.Message"] == 4
+    assert not Conversation.objects.exists()
 
 
 def erase_once(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:

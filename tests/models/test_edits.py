@@ -40,7 +40,11 @@ def test_an_edit_is_a_sibling_and_overwrites_nothing(
     carol: User, conversation: Conversation, turns: list[Message], edit: Edit
 ) -> None:
     turn = edit.store(carol, HERE)
-    assert [message["content"] for message in turn.history] == ["Why?", "To Why?", "And now?"]
+    assert [message["content"] for message in turn.history.messages] == [
+        "Why?",
+        "To Why?",
+        "And now?",
+    ]
     end(turn.reply, reply_of("Nothing"))
     conversation.refresh_from_db()
     assert [one.content for one in conversation.view().thread[2:]] == ["And now?", "Nothing"]
@@ -54,7 +58,7 @@ def test_the_first_prompt_can_be_changed(
 ) -> None:
     turn = replace(edit, edited=turns[0].pk).store(carol, HERE)
     assert (turn.prompt.parent, turn.conversation) == (None, conversation)
-    assert [message["content"] for message in turn.history] == ["And now?"]
+    assert [message["content"] for message in turn.history.messages] == ["And now?"]
     conversation.refresh_from_db()
     assert conversation.view().thread[0].siblings == [turns[0], turn.prompt]
 
@@ -94,5 +98,9 @@ def test_a_prompt_whose_reply_was_deleted_can_be_answered(
 ) -> None:
     Deletion(turns[3].pk).store(carol)
     turn = Retry(turns[2].pk, edit.model).store(carol, HERE)
-    assert [message["content"] for message in turn.history] == ["Why?", "To Why?", "And then?"]
+    assert [message["content"] for message in turn.history.messages] == [
+        "Why?",
+        "To Why?",
+        "And then?",
+    ]
     assert turn.reply.siblings == [turn.reply]

@@ -9,6 +9,7 @@ from django.apps import apps
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.present import present
 from tests.stored import MODEL, asked, end, growing, reply_of
@@ -62,7 +63,7 @@ def test_a_reply_that_is_interrupted_costs_what_its_checkpoint_said(
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     reply.usage_so_far = Usage.estimated(
-        estimate(Asked.of([]), [reply_of("x" * 400), reply_of("y" * 400)])
+        estimate(Asked.of(NOTHING), [reply_of("x" * 400), reply_of("y" * 400)])
     ).as_record()
     Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
     assert Message.objects.interrupt_orphans() == 1

@@ -65,8 +65,10 @@ def read_only_directory(it: Installation) -> None:
 def full_disk(it: Installation) -> None:
     disk = it.data_dir.parent / "disk"
     disk.mkdir()
+    database = it.data_dir / "chatapp.sqlite3"
+    room = database.stat().st_size // 1024 + 64
     it.shell = (
-        f"mount -t tmpfs -o size=1200k none {disk} && cp {it.data_dir}/chatapp.sqlite3 {disk}"
+        f"mount -t tmpfs -o size={room}k none {disk} && cp {database} {disk}"
         f" && (cat /dev/zero > {disk}/full 2> /dev/null || true)"
     )
     it.data_dir = disk

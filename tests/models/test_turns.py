@@ -74,9 +74,9 @@ def test_a_first_prompt_begins_a_conversation(carol: User, prompt: Prompt) -> No
 def test_a_follow_up_stands_under_what_it_follows(carol: User, prompt: Prompt) -> None:
     first = ended(prompt.store(carol, HERE))
     turn = follow_up(first).store(carol, HERE)
-    assert [one.pk for one in turn.before] == [first.prompt.pk, first.reply.pk]
+    assert (turn.before.end, turn.before.length) == (first.reply.pk, 2)
     assert turn.prompt.parent == first.reply
-    assert [message["content"] for message in turn.history] == [
+    assert [message["content"] for message in turn.history.messages] == [
         "Why is the sky blue?",
         "It scatters.",
         "And at night?",
@@ -163,7 +163,7 @@ def test_a_continuation_is_a_prompt_that_nobody_typed(carol: User, prompt: Promp
     assert [message.is_continuation for message in stored] == [False, False, True, False]
     assert (stored[2].parent, stored[2].content) == (first.reply, "")
     assert str(stored[2]) == "user: continued"
-    *_, said, asked = turn.history
+    *_, said, asked = turn.history.messages
     assert said == {"role": "assistant", "content": "It sca"}
     assert asked == {"role": "user", "content": GO_ON}
 
@@ -206,7 +206,7 @@ def test_a_retry_is_one_more_reply_to_the_prompt(
     first = ended(prompt.store(carol, HERE))
     other = ModelChoice(model.upstream, "another")
     turn = Retry(first.reply.pk, other).store(carol, HERE)
-    assert (turn.before, turn.prompt) == ([], first.prompt)
+    assert (turn.before.end, turn.prompt) == (None, first.prompt)
     assert turn.reply.siblings == [first.reply, turn.reply]
     assert (turn.reply.model, turn.reply.streamed_by) == ("another", HERE)
     assert turn.reply.upstream

@@ -241,7 +241,7 @@ def test_groups_are_given(olives: Client, alice: User) -> None:
 
 def test_somebody_is_deleted(olives: Client, alice: User) -> None:
     alice.conversations.create(title="Hers")
-    assert "1 conversations" in olives.get(f"/people/{alice.pk}/delete/").text
+    assert "1 conversation with 0 messages" in olives.get(f"/people/{alice.pk}/delete/").text
     assert "alice was deleted" in do(olives, alice, "delete")
     assert not User.objects.filter(username="alice").exists()
 

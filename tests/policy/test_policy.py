@@ -14,6 +14,8 @@ from tests.page import parse
 from tests.reviewer import LIST, opened
 from tests.stored import end, reply_of
 
+FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumb down flags it."
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -126,7 +128,7 @@ def test_privacy_tells_of_former_policies_as_far_as_ones_own_chats_go_back(
     Conversation.objects.filter(pk=conversation.pk).update(created_at=moment)
     page = " ".join(parse(alices.get("/privacy/").text).text.split())
     assert "Chats that you begin now: reviewers may read each that is kept" in page
-    assert "those in which something was flagged" in page
+    assert "those that are flagged" in page
     assert "nobody reviews them" not in page
 
 
@@ -140,7 +142,7 @@ async def test_beside_the_message_box_stands_what_holds_for_this_chat(
     await ReviewPolicy.objects.acreate(scope="nothing")
     for path, told in (
         (f"/c/{before.pk}/", "Reviewers may read this chat."),
-        (f"/c/{flagged.pk}/", "Reviewers may read this chat if it is flagged."),
+        (f"/c/{flagged.pk}/", FLAGGED),
         ("/", "Nobody reviews this chat."),
     ):
         hint = parse((await anyone.get(path)).content.decode()).find("p", class_="hint")

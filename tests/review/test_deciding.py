@@ -1,10 +1,13 @@
 """What reviewers decide: one after the other, by the version that each has seen, and recorded."""
 
+from collections.abc import Iterable
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -192,3 +195,51 @@ def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conver
     conversation.erase()
     assert not Review.objects.exists()
     assert not ReviewNote.objects.exists()
+
+
+def test_a_label_that_is_deleted_while_it_is_given_is_told(
+    ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = ReviewLabel.objects.create(name="odd")
+    give = Review.label
+
+    def lose(review: Review, labels: Iterable[ReviewLabel]) -> None:
+        give(review, labels)
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM chatapp_reviewlabel")
+
+    monkeypatch.setattr(Review, "label", lose)
+    page = do(ritas, conversation, "labels", labels=[odd.pk])
+    assert "something that this was about was deleted just now" in page
+    assert "Nobody has opened it yet." in page
+    assert actions() == []
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_a_conversation_is_not_deleted_halfway_through_an_act(
+    ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(ritas, conversation, "claim")
+    deleting = Thread(target=erase_there, args=[conversation])
+    write = Review.note
+
+    def write_slowly(review: Review, *arguments: Any) -> ReviewNote:
+        note = write(review, *arguments)
+        deleting.start()
+        deleting.join(0.5)
+        assert deleting.is_alive()
+        return note
+
+    monkeypatch.setattr(Review, "note", write_slowly)
+    assert ritas.post(f"{address(conversation.pk)}notes/", {"version": 1, "text": "x"})
+    deleting.join()
+    assert not Conversation.objects.exists()
+    answer = ritas.post(f"{address(conversation.pk)}claim/", {"version": 2})
+    assert answer.status_code == 404
+
+
+def erase_there(conversation: Conversation) -> None:
+    try:
+        conversation.erase()
+    finally:
+        connection.close()

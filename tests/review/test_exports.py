@@ -12,8 +12,9 @@ from django.http import HttpResponseBase
 from django.test import AsyncClient, Client
 
 from chatapp.models import AuditEvent, Conversation, ReviewLabel, User
+from chatapp.models.pseudonyms import IN_EXPORTS, pseudonym
 from chatapp.review import queries
-from chatapp.review.exports import COLUMNS, pseudonym
+from chatapp.review.exports import COLUMNS
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -95,8 +96,12 @@ async def test_a_pseudonym_is_the_same_each_time_and_tells_no_name(
         await sync_to_async(begin)(user)
     text = await taken(rita, format="jsonl", pseudonyms="on")
     people = [json.loads(line)["person"] for line in text.splitlines()]
-    assert people == [pseudonym(bob), pseudonym(alice), pseudonym(alice)]
-    assert pseudonym(bob) != pseudonym(alice)
+    assert people == [
+        pseudonym(bob, IN_EXPORTS),
+        pseudonym(alice, IN_EXPORTS),
+        pseudonym(alice, IN_EXPORTS),
+    ]
+    assert pseudonym(bob, IN_EXPORTS) != pseudonym(alice, IN_EXPORTS)
     assert not [name for name in ("alice", "bob") if name in text]
 
 

@@ -20,6 +20,7 @@ from chatapp.models import (
     ReviewLabel,
     ReviewPolicy,
     Upstream,
+    Usage,
     User,
 )
 from chatapp.review import queries
@@ -46,7 +47,8 @@ def found(client: Client, **asked: Any) -> list[str]:
 
 
 def cells(row: Element) -> list[str]:
-    return [" ".join(cell.text.split()) for cell in row.elements]
+    """Without the box to tick it by."""
+    return [" ".join(cell.text.split()) for cell in row.elements[1:]]
 
 
 def reply_in(conversation: Conversation) -> Message:
@@ -69,7 +71,7 @@ def test_a_row_tells_how_it_went_and_nothing_that_was_written(
     [row] = rows(ritas)
     assert cells(row)[1:] == [
         *("alice", "1", "1,000", "$0.02", "<b>big</b>"),
-        "Flagged, 1 cut off, 1 bad",
+        "Flagged by moderation and the person, 1 cut off, 1 bad",
         "Serious matter<b>bold</b>claimed by rita",
     ]
     assert "<b>" not in page
@@ -80,7 +82,20 @@ def test_what_is_deleted_counts_nowhere(ritas: Client, begin: Begin) -> None:
     begin(cost=10**9, is_flagged=True, deleted_at=timezone.now())
     [row] = rows(ritas)
     assert cells(row)[2:] == ["0", "0", NONE, NONE, NONE, NONE]
-    assert found(ritas, flagged="yes") == []
+    assert found(ritas, flagged="any") == found(ritas, model="one") == []
+    assert found(ritas, cost="0.000000001") == found(ritas, replies="1") == []
+
+
+def test_what_its_title_cost_counts_as_the_row_says_it(
+    ritas: Client, begin: Begin, alice: User, connected: Upstream
+) -> None:
+    conversation = begin(cost=10**7)
+    title = Usage.nothing().of_title(conversation.pk, alice.pk, connected, "small")
+    title.cost = 10**7
+    Usage.book([title])
+    assert cells(rows(ritas)[0])[4] == "$0.02"
+    assert found(ritas, cost="0.02") == [str(conversation.pk)]
+    assert found(ritas, cost="0.020000001") == []
 
 
 def test_the_trash_temporary_chats_and_what_the_policy_keeps_are_not_in_it(
@@ -133,8 +148,8 @@ def test_each_wish_finds_what_is_like_it_and_nothing_else(
         ({"upstream": upstream.pk}, this),
         ({"ending": "failed"}, this),
         ({"ending": "complete"}, other),
-        ({"flagged": "yes"}, this),
-        ({"flagged": "no"}, other),
+        ({"flagged": "moderation"}, this),
+        ({"flagged": "person"}, other),
         ({"feedback": "up"}, this),
         ({"feedback": "down"}, other),
         ({"tool": "search"}, this),
@@ -212,16 +227,30 @@ def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
     assert "This is before the day from which" in page.text
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "person=alice",
+        "model=one",
+        "replies=1",
+        "feedback=none",
+        "model=one&ending=failed&cost=0",
+        "person=alice&model=one&replies=1",
+    ],
+)
 def test_pages_follow_each_other_without_a_gap(
-    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch
+    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
-    made = [begin() for _ in range(5)]
+    made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
-    Conversation.objects.filter(pk__in=[one.pk for one in made[1:]]).update(updated_at=same)
+    for days in range(3):
+        some = [one.pk for one in made[3 * days + 1 : 3 * days + 4]]
+        used = same - timedelta(days=days)
+        Conversation.objects.filter(pk__in=some).update(updated_at=used)
     expected = [str(pk) for pk in Conversation.objects.values_list("pk", flat=True)]
     seen: list[str] = []
-    path = f"{LIST}?person=alice"
+    path = f"{LIST}?{asked}"
     while True:
         page = parse(ritas.get(path).text)
         seen += [
@@ -232,7 +261,7 @@ def test_pages_follow_each_other_without_a_gap(
         if not older:
             break
         path = older[0].attributes["href"]
-        assert "person=alice" in path
+        assert asked in path
     assert seen == expected
 
 
@@ -274,4 +303,4 @@ def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Beg
     assert "There is nothing to review yet" in ritas.get(LIST).text
     assert "/policy/" in olives.get(LIST).text
     begin()
-    assert "No conversation is like that" in ritas.get(LIST, {"flagged": "yes"}).text
+    assert "No conversation is like that" in ritas.get(LIST, {"flagged": "any"}).text

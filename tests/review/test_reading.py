@@ -18,6 +18,7 @@ from chatapp.models import (
     Usage,
     User,
 )
+from chatapp.review import queries, reading
 from tests.page import parse
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.reviewer import address, opened
@@ -103,7 +104,10 @@ def test_the_stored_message_is_shown_while_it_is_open(
 ) -> None:
     reply = conversation.messages.get(role="assistant")
     raw = f"{address(conversation.pk)}messages/{reply.pk}/"
-    assert ritas.get(raw).status_code == 403
+    led = ritas.get(raw, follow=True)
+    assert led.redirect_chain == [(address(conversation.pk), 302)]
+    assert "Open the conversation first, and say why." in led.text
+    assert ANSWER not in led.text
     assert f'href="{raw}"' in opened(ritas, conversation.pk).text
     told = ritas.get(raw).json()
     assert (told["message"]["content"], told["message"]["ending"]) == (ANSWER, "complete")
@@ -164,3 +168,23 @@ def test_a_reviewer_who_is_deleted_leaves_the_history(
     User.objects.get(username="rita").delete()
     page = olives.get(address(conversation.pk)).text
     assert "Somebody who has no account any more" in page
+
+
+def test_a_history_that_is_cut_says_where_the_rest_is(
+    ritas: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (queries, reading):
+        monkeypatch.setattr(module, "MOST_STEPS", 3)
+    page = address(conversation.pk)
+    for _ in range(3):
+        opened(olives, conversation.pk)
+    assert "These are the newest" not in olives.get(page).text
+    opened(olives, conversation.pk)
+    shown = parse(olives.get(page).text).find("section", **{"aria-labelledby": "history-title"})
+    assert len(shown.find_all("li")) == 3
+    assert "These are the newest 3." in shown.text
+    link = f"/audit/?about={conversation.pk}"
+    assert [one.attributes["href"] for one in shown.find_all("a")] == [link]
+    assert olives.get(link).text.count("opened the conversation") >= 4
+    assert link not in ritas.get(page).text
+    assert "audit log, which administrators read" in ritas.get(page).text

@@ -37,6 +37,7 @@ from chatapp.models import (
     Logo,
     Message,
     ReplyImage,
+    ReviewRule,
     Suggestion,
     ToolServer,
     Upstream,
@@ -60,7 +61,7 @@ PRIVATE = (
 READERS = {"alice", "rita", "olive"}
 READINGS = (
     *("conversation.opened", "conversations.listed", "conversations.exported"),
-    "image.opened",
+    *("conversations.searched", "image.opened"),
 )
 """Of the log: what somebody has read who is not the owner."""
 KEYS = ("sk-keycanary", "toolsecretcanary")
@@ -83,7 +84,7 @@ OVER = "410 410 410 410 410 410 410"
 NOT_THERE = "404 404 404 404 404 404 404"
 NOT_IN_ADMIN = "in in in 404 404 404 404"
 POSTED = " 405 405 405 405 405 405 405"
-REVIEWS = ("open", "claim", "release", "verdict", "labels", "notes")
+REVIEWS = ("open", "reveal", "claim", "release", "verdict", "labels", "notes")
 POSTED_IN_ADMIN = "in in in 405 405 405 405"
 ELSEWHERE = "302 302 302 302 302 302 302"
 ELSEWHERE_IN_ADMIN = "in in in 302 302 302 302"
@@ -115,6 +116,7 @@ TABLE = {
     "help/": MEMBERS,
     "privacy/": MEMBERS,
     "privacy/archive/": POSTED,
+    "privacy/erase/": MEMBERS,
     "search/": MEMBERS,
     "shortcuts/": MEMBERS,
     "limits/": STAFFS_ROOM,
@@ -126,6 +128,7 @@ TABLE = {
     "limits/prices/<int:pk>/remove/": POSTED,
     "usage/": STAFFS_ROOM,
     "policy/": STAFFS_ROOM,
+    "settings/": STAFFS_ROOM,
     "retention/": STAFFS_ROOM,
     "usage/me/": MEMBERS,
     "upstreams/new/": STAFFS_ROOM,
@@ -218,25 +221,30 @@ TABLE |= {
     "review/<uuid:pk>/changes/": REVIEWERS_ROOM,
     "review/<uuid:pk>/messages/<uuid:message>/": REVIEWERS_ROOM,
     **{f"review/<uuid:pk>/{act}/": POSTED for act in REVIEWS},
+    "review/search/": POSTED,
+    "review/bulk/": POSTED,
+    "review/views/save/": POSTED,
+    "review/views/<int:pk>/delete/": POSTED,
+    "review/samples/draw/": POSTED,
+    "review/samples/<int:pk>/delete/": POSTED,
+    "review/rules/": STAFFS_ROOM,
+    "review/rules/add/": STAFFS_ROOM,
+    "review/rules/<int:pk>/": STAFFS_ROOM,
+    "review/rules/<int:pk>/switch/": POSTED,
+    "review/rules/<int:pk>/delete/": POSTED,
     "review/labels/": STAFFS_ROOM,
     "review/labels/<int:pk>/delete/": POSTED,
 }
 TABLE |= {"audit/": STAFFS_ROOM, "audit/check/": POSTED, "audit/export/": POSTED}
 TABLE |= {}
-TABLE |= {
-    "admin/chatapp/installation/": "in in in 403 302 302 302",
-    "admin/chatapp/installation/add/": NO_ONE,
-    "admin/chatapp/installation/<path:object_id>/history/": VIEWERS,
-    "admin/chatapp/installation/<path:object_id>/delete/": NO_ONE,
-    "admin/chatapp/installation/<path:object_id>/change/": VIEWERS,
-    "admin/chatapp/installation/<path:object_id>/": ELSEWHERE_IN_ADMIN,
-}
+TABLE |= {}
 OWN = (
     "accounts/logout/",
     "admin/logout/",
     "accounts/devices/",
     "privacy/archive/",
-)  # everybody ends sessions of theirs, and takes along what is theirs
+    "privacy/erase/",
+)  # everybody ends sessions of theirs, takes along what is theirs, and erases it
 HERS = (
     "c/<uuid:pk>/rename/",
     "c/<uuid:pk>/keep/",
@@ -289,6 +297,7 @@ class House:
             "<slug:kind>/<int:pk>": f"upstream/{self.objects['upstream']}",
             "people/groups/<int:pk>": f"people/groups/{self.objects['group']}",
             "upstreams/<int:pk>": f"upstreams/{self.objects['upstream']}",
+            "rules/<int:pk>": f"rules/{self.objects['reviewrule']}",
             "limits/<int:pk>": f"limits/{self.objects['limit']}",
             "<int:pk>": str(self.objects["user"]),
             "<slug:what>": "roles",
@@ -344,6 +353,9 @@ def house(alice: User, bob: User, olive: User, generations_end: None) -> House:
         "suggestion": Suggestion.objects.create(text="Explain a word").pk,
         "installation": 1,
         "group": Group.objects.create(name="g").pk,
+        "reviewrule": ReviewRule.objects.create(
+            name="r", kind="words", applies_to="both", text="xyzzy"
+        ).pk,
     }
     for name in ("rita", "olive"):
         reason = {"reason": "A matter"}

@@ -14,6 +14,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.db import models
+from django.test import AsyncClient
 
 from chatapp.models import (
     Conversation,
@@ -54,6 +55,7 @@ OTHERS = {
     "AuditHead": "hashes",
     "CacheEntry": "counts of attempts",
     "ContentType": "Django's",
+    "ConversationFact": "models' and tools' names, by which reviewers find",
     "DailyUsage": "the words of `Usage`, by which its rows are counted",
     "Device": "what a session was opened with, of which its owner and administrators are told",
     "EmailAddress": "allauth's, of which none is made",
@@ -73,6 +75,10 @@ OTHERS = {
     "Session": "of its owner's browser alone",
     "Opening": "why a reviewer opened a conversation, for whose it is and for reviewers",
     "ReviewLabel": "the administrators'",
+    "ReviewRule": "the administrators', for them and reviewers",
+    "ReviewSample": "of reviewers, for all of them",
+    "ReviewView": "likewise, or for one of them alone",
+    "ReviewSearch": "of one reviewer and for them alone",
     "ReviewNote": "of reviewers and for them alone; tests/review has who reads them",
     "SocialAccount": "who somebody is at the organisation's sign-in, read by nobody",
     "SocialApp": "allauth's, of which none is made",
@@ -86,6 +92,7 @@ STAFF = {"rita", "olive", "adam"}
 """Who may see what people are called, without an event of it."""
 ADMINISTRATORS = {"olive", "adam"}
 """Who may see which models they use, too: in `/usage/`."""
+RULE = {"name": "All", "applies_to": "both", "kind": "pattern", "pattern": "qzk"}
 WORD = re.compile(r"qzk\d{4}")
 
 
@@ -130,6 +137,14 @@ def asked_besides(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "get", "/audit/", {"about": str(home.conversation.pk)}
     yield "post", "/conversations/export/", {"ids": ids}
     yield "post", "/conversations/change/", {"ids": ids, "action": "no such action"}
+    yield "post", "/review/search/", {"words": "qzk", "reason": "A complaint"}
+    yield "post", "/review/rules/add/", RULE
+
+
+async def told(client: AsyncClient, method: str, path: str, fields: dict[str, Any]) -> str:
+    """What is answered, and what that leads to."""
+    follow = {"follow": True} if method == "post" else {}
+    return await said(await getattr(client, method)(path, fields, **follow))
 
 
 def looks(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -147,7 +162,7 @@ async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
     client = house.clients[name]
     seen: set[str] = set()
     for method, path, fields in looks(house):
-        found = set(WORD.findall(await said(await getattr(client, method)(path, fields))))
+        found = set(WORD.findall(await told(client, method, path, fields)))
         seen |= found
         if name == "alice" or not found:
             continue
@@ -177,5 +192,5 @@ async def test_a_reviewer_reads_not_a_word_of_hers_where_no_opening_lasts(
     await Opening.objects.all().adelete()
     client = house.clients[name]
     for method, path, fields in looks(house):
-        found = set(WORD.findall(await said(await getattr(client, method)(path, fields))))
+        found = set(WORD.findall(await told(client, method, path, fields)))
         assert {words[word] for word in found - facts} <= {User, Usage}, path

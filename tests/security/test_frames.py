@@ -69,7 +69,7 @@ def drawn(text: str) -> str:
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
             draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
-            frames.review_html([prompt, reply], html_of),
+            frames.review_html([prompt, reply], html_of, {reply.pk: [text]}),
         ]
     )
 

@@ -8,8 +8,10 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from chatapp.models import Conversation, Installation, Upstream, Usage
+from chatapp.models.limits import Measure
 from chatapp.titling import titles
 from chatapp.worker import shut_down, worker
+from tests.allowed import account, limit
 from tests.fake_upstream import (
     FakeUpstream,
     Pause,
@@ -214,3 +216,53 @@ async def test_what_a_title_needs_not_is_not_sent(
     body = upstream.chat_requests[1].body
     assert body["temperature"] == 0.5
     assert {"n", "logprobs", "tools"}.isdisjoint(body)
+
+
+async def test_a_title_is_paid_for_as_a_reply_is(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    await sync_to_async(limit)(1_000_000)
+    await asked(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
+    booked = [one.total_tokens or 0 async for one in Usage.objects.all()]
+    assert 73 in booked
+    assert await sync_to_async(account)() == (sum(booked), 0)
+
+
+@pytest.fixture
+async def toolless(titled: Upstream) -> None:
+    """What tools may cost at most is more than these small limits have."""
+    titled.offers_tools = False
+    await titled.asave()
+
+
+@pytest.mark.usefixtures("toolless")
+async def test_where_a_limit_leaves_too_little_no_title_is_asked_for(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    await sync_to_async(limit)(300)
+    conversation = await asked(tab, upstream)
+    assert (conversation.title, conversation.titled_by) == (QUESTION, "prompt")
+    assert len(upstream.chat_requests) == 1
+    spent, held = await sync_to_async(account)()
+    assert spent > 0
+    assert held == 0
+
+
+@pytest.mark.usefixtures("toolless")
+async def test_a_model_is_told_what_a_title_may_cost_and_closed_where_it_goes_on(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    await sync_to_async(limit)(460)
+    conversation = await asked(tab, upstream, *[delta("and so on ")] * 100, Stall())
+    assert 0 < upstream.chat_requests[1].body["max_tokens"] < 120
+    assert conversation.title == QUESTION
+    assert await Usage.objects.filter(kind="title", provenance="estimated").aexists()
+    assert (await sync_to_async(account)())[1] == 0
+
+
+@pytest.mark.parametrize("measure", [Measure.A_MINUTE, Measure.AT_ONCE])
+async def test_a_title_is_no_reply_of_which_so_many_may_be(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream, measure: Measure
+) -> None:
+    await sync_to_async(limit)(1, measure)
+    assert (await asked(tab, upstream, delta("Sky"), finish(), done())).title == "Sky"

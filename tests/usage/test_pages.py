@@ -90,6 +90,18 @@ def test_each_row_has_its_figures_and_the_largest_comes_first(
     assert '<dt>People</dt><dd><span class="value">2</span>' in page
 
 
+def test_the_table_begins_with_the_newest_day_and_leaves_empty_ones_out(
+    olives: Client, alice: User
+) -> None:
+    for day in (date(2026, 3, 18), TODAY):
+        book(alice, 10, day)
+    page = said(olives, "/usage/?days=7")
+    rows = page.partition("<tbody>")[2]
+    assert rows.count('<th scope="row"') == 2
+    assert rows.index(">2026-03-20<") < rows.index(">2026-03-18<")
+    assert "5 other days had none." in page
+
+
 @pytest.mark.parametrize(
     ("days", "first", "outside"),
     [

@@ -43,7 +43,7 @@ def added_up(
         prompt, completion = one.prompt_tokens or 0, one.completion_tokens or 0
         is_estimated = one.provenance == "estimated"
         has_speed = None not in (one.first_token_ms, one.duration_ms, one.completion_tokens)
-        if has_speed and (took := (one.duration_ms or 0) - (one.first_token_ms or 0)) > 0:
+        if has_speed and (took := (one.duration_ms or 0) - (one.first_token_ms or 0)) >= 250:
             sums.update(written_tokens=completion, written_ms=took)
         sums.update(
             booked=1,
@@ -221,6 +221,16 @@ def test_a_reply_counts_with_its_ending_its_wait_and_its_speed(reply: Message, a
     expect_proven()
 
 
+def test_a_reply_in_one_piece_has_no_speed(alice: User, gateway: Upstream) -> None:
+    _, reply = asked(started_by(alice), gateway, "Why?")
+    reply.time_to_first_token, reply.duration = 2.0, 2.04
+    counted = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 5000, 5012))
+    end(reply, reply_of("So."), usage=counted)
+    row = DailyUsage.objects.get()
+    assert (row.timed, row.first_token_ms, row.written_tokens, row.written_ms) == (1, 2000, 0, 0)
+    expect_proven()
+
+
 def test_a_reply_that_its_process_left_behind_counts_as_failed(
     alice: User, gateway: Upstream
 ) -> None:
@@ -296,6 +306,18 @@ while ledger.complete():
 rows = DailyUsage.objects.values_list("person", "upstream_name", "replies", "complete")
 print(json.dumps([rollup.differences(), rollup.misdated(), [list(one) for one in rows]]))
 """
+
+
+def test_what_a_version_added_up_in_another_way_is_added_up_anew(reply: Message) -> None:
+    of = " ON chatapp_usage" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER chatapp_usage_update{of}")
+    DailyUsage.objects.update(written_tokens=10**6)
+    call_command("migrate", verbosity=0)
+    expect_proven()
+    Usage.objects.update(completion_tokens=20)
+    assert DailyUsage.objects.get().written_tokens == 20
+    expect_proven()
 
 
 def test_what_was_booked_before_and_by_old_processes_comes_into_the_sums(site: Site) -> None:

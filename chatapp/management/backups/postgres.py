@@ -30,14 +30,6 @@ from chatapp.management.backups.database import (
 )
 from chatapp.management.backups.progress import Progress
 
-TRIGGERS_CALL = (
-    "chatapp_number_message",
-    "chatapp_keep_audit",
-    "chatapp_usage_insert",
-    "chatapp_usage_update",
-    "chatapp_usage_delete",
-)
-
 
 @contextmanager
 def snapshot(directory: Path, progress: Progress) -> Iterator[Snapshot]:
@@ -92,10 +84,8 @@ def restore(chunks: Iterable[bytes], rows: Mapping[str, int], directory: Path) -
     with _session() as session:
         for table in _tables(session):  # which are empty, and may be of another version
             session.execute(sql.SQL("DROP TABLE {} CASCADE").format(sql.Identifier(table)))
-        for function in TRIGGERS_CALL:
-            session.execute(
-                sql.SQL("DROP FUNCTION IF EXISTS {}()").format(sql.Identifier(function))
-            )
+        for function in _called_by_triggers(session):
+            session.execute(sql.SQL("DROP FUNCTION {}()").format(sql.Identifier(function)))
         session.commit()
         command = ["pg_restore", "--single-transaction", "--exit-on-error"]
         command += ["--no-owner", "--no-privileges", f"--dbname={session.info.dbname}"]
@@ -118,6 +108,15 @@ def _session() -> psycopg.Connection:
 def _tables(session: psycopg.Connection) -> list[str]:
     tables = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
     return [name for [name] in tables]
+
+
+def _called_by_triggers(session: psycopg.Connection) -> list[str]:
+    """Names of the app's own functions."""
+    functions = session.execute(
+        "SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace"
+        " AND prorettype = 'trigger'::regtype AND proname LIKE 'chatapp\\_%'"
+    )
+    return [name for [name] in functions]
 
 
 def _require(tool: str, session: psycopg.Connection) -> None:

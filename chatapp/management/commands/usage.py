@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatapp.management.sentences import in_sentences
-from chatapp.models import Usage, ledger, rollup
+from chatapp.models import Usage, facts, ledger, rollup
 
 MOST_TOLD = 20
 
@@ -31,6 +31,7 @@ class Command(BaseCommand):
             f"{table}: {day}, person {person}, {upstream} {model}"
             for table, day, person, upstream, model in rollup.differences()
         ]
+        wrong += [f"conversation {key}" for key in facts.differences()]
         if wrong:
             more = [f"and {len(wrong) - MOST_TOLD:,} more"] if len(wrong) > MOST_TOLD else []
             raise CommandError("\n".join(["The sums differ.", *wrong[:MOST_TOLD], *more, _CURE]))
@@ -47,6 +48,7 @@ class Command(BaseCommand):
         while ledger.complete():
             pass
         rollup.rebuild()
+        facts.rebuild()
         self.stdout.write("The sums are made anew.")
 
 

@@ -17,10 +17,10 @@ thinks unseen, nor what it wrote that never arrived.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.events import TokenUsage
+from chatapp.upstream.wire.history import NOTHING, History
 from chatapp.upstream.wire.reply import Reply
 
 BYTES_PER_TOKEN = 4
@@ -51,11 +51,9 @@ class Asked:
     tool_bytes: int
 
     @classmethod
-    def of(
-        cls, messages: Sequence[ChatMessage], tools: Sequence[Mapping[str, object]] = ()
-    ) -> Self:
-        text = sum(map(_bytes_within, messages))
-        return cls(len(messages), text, len(tools), sum(len(_json(tool)) for tool in tools))
+    def of(cls, history: History, tools: Sequence[Mapping[str, object]] = ()) -> Self:
+        tool_bytes = sum(len(_json(tool)) for tool in tools)
+        return cls(len(history.messages), history.text_bytes, len(tools), tool_bytes)
 
     @property
     def upper_tokens(self) -> int:
@@ -90,7 +88,7 @@ def estimate(asked: Asked, choices: Iterable[Reply] = ()) -> Estimate:
 
 def cost_of_tools(tools: Sequence[Mapping[str, object]]) -> int:
     """About how many tokens offering `tools` adds to a request."""
-    with_tools, without = Asked.of([], tools), Asked.of([])
+    with_tools, without = Asked.of(NOTHING, tools), Asked.of(NOTHING)
     return with_tools.tokens(BYTES_PER_TOKEN, MIDDLE) - without.tokens(BYTES_PER_TOKEN, MIDDLE)
 
 
@@ -117,17 +115,6 @@ def _bytes_said(choice: Reply) -> int:
 
 def _bytes_of(texts: Iterable[str]) -> int:
     return len("".join(texts).encode(errors="replace"))
-
-
-def _bytes_within(value: Any) -> int:
-    """The bytes of all texts in a message, whatever holds them: content, parts, calls, ids."""
-    if isinstance(value, str):
-        return len(value) if value.isascii() else len(value.encode(errors="replace"))
-    if isinstance(value, dict | Mapping):  # the one is told at once
-        return sum(map(_bytes_within, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(_bytes_within, value))
-    return 0
 
 
 def _json(tool: Mapping[str, object]) -> bytes:

@@ -9,6 +9,8 @@ What is said of one of several choices (`n > 1`) is a `ChoiceEvent` and carries 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
@@ -68,11 +70,11 @@ class TokenUsage:
     rejected_prediction_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
+class TokenLogprob(msgspec.Struct, frozen=True, gc=False):
     """One token as the model chose it; `top` are the likeliest ones at its place.
 
-    `utf8` are the token's own bytes, None where not given: it may be a part of a character.
+    `utf8` are the token's own bytes, None where not given: it may be a part of a character. A long
+    answer has hundreds of thousands, through which the garbage collector need not look.
     """
 
     token: str

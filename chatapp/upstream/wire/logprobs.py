@@ -58,10 +58,11 @@ class ShownToken:
     probability: float
     top: tuple[TokenLogprob, ...] = ()
 
-    def as_record(self) -> list[object]:
-        """The token as JSON keeps it: text, probability, and the likeliest ones at its place."""
-        top = [[one.token, round(_probability(one.logprob), 4)] for one in self.top]
-        return [self.text, round(self.probability, 4), top]
+    def as_record(self) -> tuple[object, ...]:
+        """The token as JSON keeps it: text, probability, and the likeliest ones at its place. Of
+        tuples, which the garbage collector soon passes over."""
+        top = tuple((one.token, round(_probability(one.logprob), 4)) for one in self.top)
+        return self.text, round(self.probability, 4), top
 
 
 def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:

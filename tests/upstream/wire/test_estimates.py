@@ -12,6 +12,7 @@ from chatapp.upstream.wire.events import (
     RefusalDelta,
     ToolCallDelta,
 )
+from chatapp.upstream.wire.history import NOTHING, History
 from chatapp.upstream.wire.reply import Reply
 
 TOOL = {"type": "function", "function": {"name": "clock", "description": "Tells the time."}}
@@ -25,7 +26,7 @@ def reply_of(*events: Event, choice: int = 0) -> Reply:
 
 
 def said(*texts: str) -> Estimate:
-    return estimate(Asked.of([]), [reply_of(*map(AnswerDelta, texts))])
+    return estimate(Asked.of(NOTHING), [reply_of(*map(AnswerDelta, texts))])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,9 @@ def test_a_text_is_a_token_for_four_bytes_and_at_most_one_for_each(text: str, si
 
 
 def test_a_prompt_is_its_texts_and_what_a_template_puts_around_them() -> None:
-    asked = Asked.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
+    asked = Asked.of(
+        History.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
+    )
     assert asked.text_bytes == len("system12user1234")
     assert estimate(asked).middle.prompt_tokens == 4 + MIDDLE.request + 2 * MIDDLE.message
 
@@ -48,11 +51,11 @@ def test_calls_and_results_that_are_sent_again_count() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
     result = {"role": "tool", "tool_call_id": "a", "content": "It is noon."}
     text = "assistant" + "clock" + '{"zone": "UTC"}' + "tool" + "a" + "It is noon."
-    assert Asked.of([call, result]).text_bytes == len(text)
+    assert Asked.of(History.of([call, result])).text_bytes == len(text)
 
 
 def test_the_schemas_of_tools_count_once_a_request() -> None:
-    without, offered = (Asked.of([{"content": "Hi"}], tools) for tools in ([], [TOOL]))
+    without, offered = (Asked.of(History.of([{"content": "Hi"}]), tools) for tools in ([], [TOOL]))
     added = estimate(offered).middle.prompt_tokens - estimate(without).middle.prompt_tokens
     assert abs(added - cost_of_tools([TOOL])) <= 1
     assert added > MIDDLE.tools
@@ -61,16 +64,16 @@ def test_the_schemas_of_tools_count_once_a_request() -> None:
 def test_every_choice_and_every_region_counts() -> None:
     thought, refused = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
     reply = reply_of(thought, refused, ToolCallDelta(0, "", "f", "{}"))
-    one = estimate(Asked.of([]), [reply])
+    one = estimate(Asked.of(NOTHING), [reply])
     assert one.middle.reasoning_tokens == 10
     assert one.middle.completion_tokens >= 20
-    three = estimate(Asked.of([]), [reply] * 3)
+    three = estimate(Asked.of(NOTHING), [reply] * 3)
     assert three.middle.completion_tokens == 3 * one.middle.completion_tokens
     assert three.upper.completion_tokens == 3 * one.upper.completion_tokens
 
 
 def test_what_was_never_answered_costs_its_prompt() -> None:
-    found = estimate(Asked.of([{"role": "user", "content": "Why?"}]), [Reply()])
+    found = estimate(Asked.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()])
     assert found.middle.completion_tokens == found.upper.completion_tokens == 0
     assert found.middle.total_tokens == found.middle.prompt_tokens > 0
 

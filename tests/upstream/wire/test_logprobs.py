@@ -1,5 +1,6 @@
 """Logprobs: read where they can be, and shown as whole characters with a probability."""
 
+import gc
 import math
 from typing import Any
 
@@ -20,6 +21,11 @@ def test_tokens_come_with_their_bytes_and_alternatives() -> None:
     expected = TokenLogprob("a", -0.5, b"a", (first, second))
     content = {"content": [token], "refusal": [token]}
     assert logprobs_of(content, 2) == LogprobsDelta((expected,), (expected,), choice=2)
+
+
+def test_a_long_answers_are_nothing_that_the_collector_looks_through() -> None:
+    token = TokenLogprob("a", -1.0, None, (TokenLogprob("b", -2.0),))
+    assert not gc.is_tracked(token)
 
 
 @pytest.mark.parametrize(

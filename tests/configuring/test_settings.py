@@ -1,19 +1,32 @@
-"""What is set for the whole installation: which model writes titles."""
+"""What is set for the whole installation: which model writes titles, what new chats begin with."""
 
 import pytest
 from django.test import Client
 
-from chatapp.models import Installation, Upstream
+from chatapp.models import AuditEvent, Installation, Upstream
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PAGE = "/admin/chatapp/installation/1/change/"
+PAGE = "/settings/"
 
 
-def test_the_list_of_one_leads_to_it(olives: Client) -> None:
-    answer = olives.get("/admin/chatapp/installation/")
-    assert (answer.status_code, answer.headers["location"]) == (302, PAGE)
+def test_nothing_is_stored_by_looking_or_by_saving_what_stands(olives: Client) -> None:
     assert "None: the first words of the prompt" in olives.get(PAGE).text
+    assert olives.post(PAGE, {}).status_code == 302
     assert not Installation.objects.exists()
+    assert not AuditEvent.objects.filter(action="installation.changed").exists()
+
+
+def test_the_log_has_what_was_changed_and_nothing_else(olives: Client) -> None:
+    olives.post(PAGE, {"notice": "One"})
+    olives.post(PAGE, {"notice": "Two"})
+    event = AuditEvent.objects.filter(action="installation.changed").latest("sequence")
+    assert event.detail.said["before"] == {"notice": "One"}
+    assert event.detail.said["after"] == {"notice": "Two"}
+
+
+def test_models_that_an_upstream_names_are_suggested(olives: Client, connected: Upstream) -> None:
+    Upstream.objects.update(offered_models="small = <Small>")
+    assert '<option value="small"' in olives.get(PAGE).text
 
 
 def test_the_model_for_titles_is_chosen_and_given_up(olives: Client, connected: Upstream) -> None:

@@ -1,0 +1,51 @@
+"""The list of the review, of 100,000 conversations with 1,000,000 messages on PostgreSQL: each of
+its filters and pairs of them, with many values, on the first page, one in the middle and the last.
+
+What is timed is all that the database is asked for a page, and the making of its rows.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.cluster import site_on_postgres
+from bench.server import ROOT
+from bench.table import Row, at_most, percentile
+
+CONVERSATIONS, TRIES = 100_000, 20
+P95_MS = 50.0
+
+
+async def measure(quick: bool) -> list[Row]:
+    conversations, tries = (CONVERSATIONS // 10, 5) if quick else (CONVERSATIONS, TRIES)
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-") as folder,
+        site_on_postgres(Path(folder)) as site,
+    ):
+        environment = site.copy()
+        await asyncio.to_thread(_told, environment, "bench.reviewed", conversations)
+        found = json.loads(await asyncio.to_thread(_told, environment, "bench.looking", tries))
+    return [
+        at_most(f"{name}, p95", percentile(taken, 95), P95_MS, "ms", 1)
+        for name, taken in found.items()
+    ]
+
+
+def _told(environment: Mapping[str, str], module: str, number: int) -> str:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    settings = {"DJANGO_SETTINGS_MODULE": "chatapp.settings"}
+    command = [sys.executable, "-m", module, str(number)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=kept | settings | dict(environment),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout

@@ -1,0 +1,1 @@
+"""What an administrator sets for the whole installation, on one page."""

@@ -1,0 +1,95 @@
+"""What conversations are found by, without a look at their messages: sums, and facts.
+
+The database keeps both by triggers (`chatapp.models.facts`); nothing else writes here. Each row has
+the day on which its conversation was used last, so that what is found can be read from the newest
+on and no further than a page of it. A constraint holds none of them: a process of the version
+before, which knows nothing of them, can delete conversations.
+"""
+
+from datetime import UTC, date, datetime
+
+from django.db import models
+
+LONGEST_NAME = 200  # of a model's or a tool's, as far as it is looked for here
+
+
+class ConversationSums(models.Model):
+    """Of its replies that were not deleted; the cost is in nano-dollars and with its title's."""
+
+    conversation = models.OneToOneField(
+        "chatapp.Conversation",
+        models.DO_NOTHING,
+        primary_key=True,
+        db_constraint=False,
+        related_name="sums",
+    )
+    used_on = models.DateField()  # by UTC
+    replies = models.BigIntegerField()
+    cost = models.BigIntegerField()
+    # Whether what was there before there were sums is among them.
+    is_whole = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        verbose_name_plural = "conversation sums"
+        indexes = [
+            # The last of each is compared in the index itself, however few there are to be found.
+            models.Index(fields=["used_on", "replies"], name="conversations_by_replies"),
+            models.Index(fields=["used_on", "cost"], name="conversations_by_cost"),
+            models.Index(
+                fields=["conversation"], condition=models.Q(is_whole=False), name="sums_not_whole"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.replies} replies of {self.conversation_id}"
+
+
+class ConversationFact(models.Model):
+    """Something that is so of one of its replies, or was: deleted ones have left theirs behind.
+
+    A kind and its value, as `of_model` and the others say it.
+    """
+
+    pk = models.CompositePrimaryKey("conversation", "fact")
+    conversation = models.ForeignKey(
+        "chatapp.Conversation",
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="facts",
+    )
+    fact = models.CharField(max_length=LONGEST_NAME + 10)
+    used_on = models.DateField()  # by UTC
+
+    class Meta:
+        indexes = [models.Index(fields=["fact", "used_on"], name="conversations_by_fact")]
+
+    def __str__(self) -> str:
+        return f"{self.fact} in {self.conversation_id}"
+
+
+def of_model(name: str) -> str:
+    return f"model {name}"
+
+
+def of_upstream(pk: int) -> str:
+    return f"upstream {pk}"
+
+
+def of_tool(name: str) -> str:
+    return f"tool {name[:LONGEST_NAME]}"
+
+
+def of_ending(ending: str) -> str:
+    """Not of a complete reply, which almost every conversation has."""
+    return f"ending {ending}"
+
+
+def of_feedback(rating: str = "") -> str:
+    """Without a rating: of either."""
+    return f"feedback {rating}".strip()
+
+
+def day_of(moment: datetime) -> date:
+    """That of `used_on`."""
+    return moment.astimezone(UTC).date()

@@ -1,0 +1,64 @@
+"""What flags a conversation: the moderation of an upstream, its person by a thumb down, and rules.
+
+What was deleted flags nothing any more.
+"""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from django.db import models
+
+from chatapp.models.feedback import Feedback
+from chatapp.models.messages import Message
+from chatapp.models.review_rules import RuleFinding
+
+MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"
+ONE_RULE = "rule-"  # with its number
+
+
+def flagged_by(source: str, conversation: str = "pk") -> models.Q:
+    """Of what names a conversation by this path: whether it is flagged by this source, by any of
+    them, or by none."""
+    if source == ANY:
+        return _any(conversation)
+    if source == NONE:
+        return ~_any(conversation)
+    of = models.OuterRef(conversation)
+    if source == MODERATION:
+        flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
+        return models.Q(models.Exists(flagged.filter(conversation=of)))
+    if source == PERSON:
+        down = Feedback.objects.filter(rating=Feedback.Rating.DOWN, message__deleted_at=None)
+        return models.Q(models.Exists(down.filter(message__conversation=of)))
+    found = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
+    if source.startswith(ONE_RULE):
+        found = found.filter(rule=int(source.removeprefix(ONE_RULE)))
+    return models.Q(models.Exists(found))
+
+
+def _any(conversation: str) -> models.Q:
+    return (
+        flagged_by(MODERATION, conversation)
+        | flagged_by(PERSON, conversation)
+        | flagged_by(RULE, conversation)
+    )
+
+
+def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
+    """Of a conversation's messages, the names of the rules that have found something in each."""
+    found = RuleFinding.objects.filter(conversation=conversation).order_by("rule__name")
+    named: dict[UUID, list[str]] = {}
+    for pk, name in found.values_list("message", "rule__name"):
+        named.setdefault(pk, []).append(name)
+    return named
+
+
+def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
+    """The names of those that have found something there."""
+    found = RuleFinding.objects.filter(conversation__in=conversations, message__deleted_at=None)
+    named: dict[UUID, list[str]] = {}
+    for pk, name in (
+        found.order_by("rule__name").values_list("conversation", "rule__name").distinct()
+    ):
+        named.setdefault(pk, []).append(name)
+    return named

@@ -1,0 +1,120 @@
+"""What reviewers keep of what they look for: views, which are asked for again, and samples."""
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Decimal
+from random import SystemRandom
+from typing import Any, ClassVar, Self
+from uuid import UUID
+
+from django.db import models, transaction
+
+from chatapp.models.refusals import Refused
+from chatapp.models.users import User
+
+LONGEST_NAME = 60  # characters
+MOST_DRAWN = 10_000  # conversations
+AT_ONCE = 1000  # rows
+
+
+class ReviewView(models.Model):
+    """A filter under a name: its maker's, or all reviewers'."""
+
+    maker = models.ForeignKey(User, models.CASCADE, related_name="review_views")
+    name = models.CharField(max_length=LONGEST_NAME)
+    asked = models.JSONField()  # by field, as it was typed
+    is_shared = models.BooleanField("for all reviewers", default=False)
+
+    objects: ClassVar[Any] = models.Manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["maker", "name"], name="review_view_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def of(cls, reviewer: User) -> "models.QuerySet[ReviewView]":
+        there: models.QuerySet[ReviewView] = cls.objects.filter(
+            models.Q(maker=reviewer) | models.Q(is_shared=True)
+        )
+        return there.select_related("maker")
+
+
+class ReviewSample(models.Model):
+    """Conversations that were drawn at random from what a filter found, each as likely as any
+    other; they stay the same, whatever is found later."""
+
+    name = models.CharField(max_length=LONGEST_NAME, unique=True)
+    maker = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    asked = models.JSONField()  # by field, as it was typed
+    share = models.DecimalField(max_digits=4, decimal_places=1)  # per cent
+    size = models.PositiveIntegerField()  # when it was drawn
+    drawn_at = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar[Any] = models.Manager()
+
+    class Meta:
+        ordering = ["-drawn_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    @transaction.atomic
+    def draw(
+        cls,
+        name: str,
+        share: Decimal,
+        found: "models.QuerySet[Any]",
+        by: User,
+        asked: Mapping[str, str],
+    ) -> Self:
+        """Raises `Refused`. At least one, where something is found."""
+        keys = list(found.values_list("pk", flat=True))
+        size = int((len(keys) * share / 100).to_integral_value(ROUND_CEILING))
+        if not size:
+            raise Refused("Nothing was found to draw from.")
+        if size > MOST_DRAWN:
+            raise Refused(
+                f"That would be {size:,} conversations, and a sample has {MOST_DRAWN:,} at most. "
+                "Choose a smaller share, or narrow what is found."
+            )
+        drawn = cls.objects.create(name=name, maker=by, asked=dict(asked), share=share, size=size)
+        members = [
+            SampleMember(sample=drawn, conversation_id=key)
+            for key in SystemRandom().sample(keys, size)
+        ]
+        SampleMember.objects.bulk_create(members, batch_size=AT_ONCE)
+        return drawn  # type: ignore[no-any-return]
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many have a verdict, of how many that are here still."""
+        decided = models.Count("pk", filter=models.Q(conversation__review__verdict__gt=""))
+        there = self.members.exclude(conversation__trashed_at__isnull=False)
+        counts = there.aggregate(all=models.Count("pk"), decided=decided)
+        return counts["decided"], counts["all"]
+
+
+class SampleMember(models.Model):
+    sample = models.ForeignKey(ReviewSample, models.CASCADE, related_name="members", db_index=False)
+    conversation = models.ForeignKey("chatapp.Conversation", models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "conversation"], name="drawn_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id} of {self.sample_id}"
+
+
+def members_of(sample: int) -> "models.QuerySet[SampleMember, UUID]":
+    return SampleMember.objects.filter(sample=sample).values_list("conversation", flat=True)
+
+
+def forget_name(username: str) -> None:
+    """Of somebody who is erased: views that look for them go, samples forget whom they were of."""
+    ReviewView.objects.filter(asked__person__iexact=username).delete()
+    ReviewSample.objects.filter(asked__person__iexact=username).update(asked={})

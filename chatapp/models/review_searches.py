@@ -1,0 +1,55 @@
+"""What a reviewer looks for in all that they may read, and why.
+
+It is kept here for a while, so that neither the words nor the reason stand in an address.
+"""
+
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+from uuid import UUID, uuid4
+
+from django.db import models
+from django.utils import timezone
+
+from chatapp.indexing import terms
+from chatapp.models.full_text_everywhere import find_everywhere
+from chatapp.models.reviews import LONGEST_REASON
+from chatapp.models.users import User
+
+LONGEST_SEARCH = 200  # characters
+LASTS = timedelta(minutes=30)
+
+
+class ReviewSearch(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    reviewer = models.ForeignKey(User, models.CASCADE, related_name="+")
+    words = models.CharField(max_length=LONGEST_SEARCH)
+    reason = models.CharField(max_length=LONGEST_REASON)
+    ends_at = models.DateTimeField()
+
+    objects: ClassVar[Any] = models.Manager()
+    is_cut = False  # once it was looked for: there may be older ones
+
+    def __str__(self) -> str:
+        return f"Search {self.pk}"
+
+    @classmethod
+    def begin(cls, reviewer: User, words: str, reason: str) -> Self:
+        """Those that are over go."""
+        now = timezone.now()
+        cls.objects.filter(ends_at__lte=now).delete()
+        begun = cls(reviewer=reviewer, words=words, reason=reason, ends_at=now + LASTS)
+        begun.save(force_insert=True)
+        return begun
+
+    @classmethod
+    def living(cls, reviewer: User, pk: UUID) -> "ReviewSearch | None":
+        there = cls.objects.filter(pk=pk, reviewer=reviewer, ends_at__gt=timezone.now())
+        found: ReviewSearch | None = there.first()
+        return found
+
+    def found(self, person: int | None = None) -> list[UUID]:
+        """The conversations in which all of its words stand, whether a reviewer may read them or
+        not."""
+        everywhere = find_everywhere(terms(self.words), person)
+        self.is_cut = everywhere.is_cut
+        return everywhere.conversations

@@ -1,0 +1,77 @@
+"""A person erases their account, and all that they wrote, by themselves."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.erasure_report import Report
+from chatapp.models import User, audit
+from chatapp.models.legal_holds import Held
+
+LAST = "You are the last administrator: make somebody else one first, or nobody could administer."
+
+
+class ErasureForm(forms.Form):
+    name = forms.CharField(
+        label="Your name here, as you sign in",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+        help_text="So that nothing is erased by a slip.",
+        error_messages={"required": "Type your name, as you sign in."},
+    )
+
+    def __init__(self, *arguments: Any, person: User, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._person = person
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name.casefold() != self._person.get_username().casefold():
+            raise ValidationError("This is not your name. Type it as you sign in.")
+        return name
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+@login_required
+def erase_all(request: HttpRequest) -> HttpResponse:
+    """Says what goes, and lets it go: the answer tells what was deleted where."""
+    assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("erase-own"))
+    person = request.user
+    form = ErasureForm(request.POST or None, person=person)
+    if form.is_valid():
+        try:
+            report = _erase(person)
+        except LastAdministrator:
+            form.add_error(None, LAST)
+        except Held as held:
+            form.add_error(None, str(held))
+        else:
+            logout(request)
+            return render(request, "privacy/erased.html", {"report": report})
+    context = {
+        "form": form,
+        "belongings": Belongings.of([person.pk]),
+        "is_held": person.legal_holds.living().exists(),
+    }
+    return render(request, "privacy/erase.html", context)
+
+
+def _erase(person: User) -> Report:
+    """Raises `LastAdministrator` or `Held`."""
+    with transaction.atomic():
+        audit.record("person.deleted", actor=person, about=person)
+    [report] = erase([person], person)
+    return report

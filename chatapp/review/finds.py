@@ -1,0 +1,127 @@
+"""What a reviewer keeps of what the filter finds: as a view, or a random sample of it."""
+
+from decimal import Decimal
+
+from django import forms
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
+from chatapp.models.review_finds import LONGEST_NAME
+from chatapp.review.filters import FilterForm
+from chatapp.review.forms import SentForm
+
+NAMELESS = {"required": "Give it a name first."}
+SMALLEST = Decimal("0.1")
+
+
+class ViewForm(SentForm):
+    name = forms.CharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    is_shared = forms.BooleanField(required=False)
+
+
+class SampleForm(SentForm):
+    name = forms.CharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    share = forms.DecimalField(
+        min_value=SMALLEST,
+        max_value=100,
+        max_digits=4,
+        decimal_places=1,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value", "max_decimal_places", "max_digits"),
+            "Say how many per cent are drawn, from 0.1 to 100.",
+        ),
+    )
+
+
+@require_POST
+@reviewers_only
+def save_view(request: HttpRequest) -> HttpResponse:
+    """Under a name that a view of this reviewer has, it takes that one's place."""
+    assert isinstance(request.user, User)
+    form = ViewForm(request.POST)
+    asked = _kept(FilterForm(request.POST, reviewer=request.user))
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+    elif not asked:
+        messages.error(request, "Narrow the list first: a view keeps what it is narrowed by.")
+    else:
+        name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
+        with transaction.atomic():
+            view, _ = ReviewView.objects.update_or_create(
+                maker=request.user, name=name, defaults={"asked": asked, "is_shared": is_shared}
+            )
+            detail = {"asked": asked}
+            audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
+        messages.success(request, f"{view} is saved, and stands above the list.")
+    return _to_list(asked)
+
+
+@require_POST
+@reviewers_only
+def delete_view(request: HttpRequest, pk: int) -> HttpResponse:
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        view = get_object_or_404(ReviewView, pk=pk, maker=request.user)
+        audit.record("reviewview.deleted", actor=request.user, about=view)
+        view.delete()
+    messages.success(request, f"The view {view} was deleted.")
+    return redirect("review")
+
+
+@require_POST
+@reviewers_only
+def draw_sample(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = SampleForm(request.POST)
+    wanted = FilterForm(request.POST, reviewer=request.user)
+    asked = _kept(wanted)
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+        return _to_list(asked)
+    if not wanted.is_valid():
+        messages.error(request, "Nothing was drawn, since not all of the filter is understood.")
+        return _to_list(asked)
+    name, share = form.cleaned_data["name"], form.cleaned_data["share"]
+    if ReviewSample.objects.filter(name=name).exists():
+        messages.error(request, "There is a sample of this name. Choose another.")
+        return _to_list(asked)
+    try:
+        with transaction.atomic():
+            found = wanted.asked.conversations().order_by()
+            drawn = ReviewSample.draw(name, share, found, request.user, asked)
+            detail = {"asked": asked, "share": str(share), "size": drawn.size}
+            audit.record("reviewsample.drawn", actor=request.user, about=drawn, detail=detail)
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return _to_list(asked)
+    messages.success(request, f"{drawn} has {drawn.size:,} conversations.")
+    return _to_list({"sample": str(drawn.pk)})
+
+
+@require_POST
+@reviewers_only
+def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
+    """Its conversations keep their reviews."""
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        sample = get_object_or_404(ReviewSample, pk=pk)
+        audit.record("reviewsample.deleted", actor=request.user, about=sample)
+        sample.delete()
+    messages.success(request, f"The sample {sample} was deleted.")
+    return redirect("review")
+
+
+def _kept(form: FilterForm) -> dict[str, str]:
+    """Without a search in the texts: that is over soon, and was for a reason of its own."""
+    return {name: value for name, value in form.sent.items() if name != "search"}
+
+
+def _to_list(asked: dict[str, str]) -> HttpResponse:
+    return redirect(f"{reverse('review')}?{urlencode(asked)}")

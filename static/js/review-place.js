@@ -1,0 +1,31 @@
+// Whoever decided something about a conversation of the review finds the page where they left it.
+
+const KEY = "review-place";
+
+const aside = document.querySelector(".reviewing > aside");
+
+/** What finds the same control, or the same message, on the next page. */
+function nameOf(at) {
+  const message = at.closest(".review-message");
+  if (message) return `#${message.id}`;
+  if (at.dataset.key) return `[data-key="${at.dataset.key}"]`;
+  const section = at.closest("aside section")?.getAttribute("aria-labelledby");
+  return section && `[aria-labelledby="${section}"] [type=submit]`;
+}
+
+aside.addEventListener("submit", () => {
+  const place = { at: nameOf(document.activeElement), y: scrollY, besideY: aside.scrollTop };
+  sessionStorage.setItem(KEY, JSON.stringify({ path: location.pathname, ...place }));
+});
+
+function comeBack({ path, at, y, besideY }) {
+  // What is told of an act that was refused stands above all.
+  if (path !== location.pathname || document.querySelector("main > .messages")) return;
+  if (at) document.querySelector(at)?.focus({ preventScroll: true });
+  aside.scrollTop = besideY;
+  scrollTo({ top: y, behavior: "instant" });
+}
+
+const left = sessionStorage.getItem(KEY);
+sessionStorage.removeItem(KEY);
+if (left) comeBack(JSON.parse(left));

@@ -1,0 +1,68 @@
+// Scripts that are wanted now and then. What is done by hand comes with the pointer or the focus; what
+// is done before its script has come is done again once it has, and meanwhile nothing else comes of it.
+
+import { OURS } from "./foreign.js";
+import { isStreaming } from "./page.js";
+import { tell } from "./toast.js";
+
+const FAILED = "That did not work. Nothing was changed: try again in a moment.";
+
+const isChanged = ({ ctrlKey, metaKey, shiftKey }) => ctrlKey || metaKey || shiftKey;
+const opensMenu = `[popovertarget="message-menu"]${OURS}`;
+
+// What each script is near to, and upon which events it acts.
+const BY_HAND = [
+  {
+    fetched: () => import("./list-hands.js"),
+    near: `#lists, .conversation${OURS}, [data-answers]`,
+    acts: (event) => {
+      const on = (selector) => event.target.closest?.(selector);
+      if (event.type === "submit") return on("[data-answers]");
+      if (event.type === "keydown") return event.key === "F2" && on(`.conversation${OURS}`);
+      if (event.type === "dblclick" || isChanged(event)) return on(`.conversation-row${OURS}`);
+      return on(`.conversation > button${OURS}, [data-change]:not(#lists), [data-opens-instead]`);
+    },
+  },
+  {
+    fetched: () => import("./message-hands.js"),
+    near: `${opensMenu}, .siblings${OURS}, .feedback${OURS}, .token-line${OURS}`,
+    acts: ({ type, key, target }) =>
+      (type === "click" &&
+        target.closest?.(`${opensMenu}, .siblings${OURS} > button, .feedback${OURS} button`)) ||
+      (key?.startsWith("Arrow") && target.closest?.(`.token${OURS}`)),
+  },
+];
+
+// What is done may change what these mean: Escape ends a selection, or else stops a reply.
+const mayFollow = ({ type, key, target }, near) =>
+  key === "Escape" || (type === "click" && target.closest?.(near));
+
+for (const { fetched, near, acts } of BY_HAND) {
+  let coming = null;
+  let isThere = false;
+  let isAwaited = false; // by what was done already
+
+  const come = () => {
+    coming ??= fetched().then(() => (isThere = true), () => (coming = null));
+    return coming;
+  };
+
+  for (const type of ["pointerover", "focusin"]) {
+    document.addEventListener(type, ({ target }) => isThere || (target.closest?.(near) && come()));
+  }
+  for (const type of ["click", "dblclick", "keydown", "submit"]) {
+    window.addEventListener(type, async (event) => {
+      if (isThere || !(acts(event) || (isAwaited && mayFollow(event, near)))) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      isAwaited = true;
+      if (await come()) event.target.dispatchEvent(new event.constructor(type, event));
+      else tell(FAILED);
+      isAwaited = false;
+    }, true);
+  }
+}
+
+for (const type of ["chat:shown", "htmx:after:settle"]) {
+  document.addEventListener(type, () => isStreaming() && import("./silence.js").catch(() => {}));
+}

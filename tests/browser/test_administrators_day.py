@@ -1,0 +1,165 @@
+"""An administrator's first day: from the link in the terminal to a log that tells it all."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_people import NEW
+from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.live import Server, Site
+
+SECRET = "What does my colleague earn?"
+ANSWER = "I say nothing."
+DAY = (
+    "olga added the account olga",
+    "olga added the upstream Team gateway",
+    "olga said who may use Team gateway",
+    "olga changed the upstream Demo",
+    "olga set the policy of reviews: Reviewers may read flagged chats",
+    "olga set the policy of reviews: Reviewers may read every chat",
+    "olga added the group Writers",
+    "olga invited",
+    "ravi joined",
+    "olga added the limit 100,000 tokens a month for the group Writers",
+    "olga changed the rights of olga",
+)
+STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "admin")
+
+
+def test_from_the_set_up_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) -> None:
+    with site.empty_server() as server, FakeUpstream() as gateway:
+        gateway.models = ["swift", "slow"]
+        page = sit_down(url=server.url).context.new_page()
+        make_the_first_account(page, server)
+        connect(page, gateway)
+        page.get_by_role("link", name="Back to the chat").click()
+        own = Tab(page)
+        own.until_connected()
+        own.ask("Is anybody there?")
+        own.expect_ending("complete")
+
+        set_the_policy(page)
+        tab = accept(sit_down(url=server.url), invite(page))
+        set_a_limit(page)
+        gateway.script(role(), delta(ANSWER), finish(), usage(10, 20), done())
+        tab.ask(SECRET)
+        tab.expect_ending("complete")
+        conversation = tab.page.url.rstrip("/").rpartition("/")[2]
+        tab.page.close()
+        page.reload()
+        row = page.get_by_role("row", name="100,000 tokens a month")
+        expect(row).to_contain_text("30 tokens used")
+        expect(row.get_by_role("meter")).to_be_visible()
+        page.get_by_role("link", name="Usage", exact=True).click()
+        page.get_by_label("By", exact=True).select_option("person")
+        page.get_by_role("button", name="Show").click()
+        expect(page.get_by_role("row", name="ravi")).to_contain_text("20")
+
+        lay_the_review_down(page)
+        page.get_by_role("link", name="Audit", exact=True).click()
+        expect(page.get_by_role("listitem").filter(has_text="changed the rights")).to_be_visible()
+        told = " ".join(page.get_by_role("list", name="Newest events").all_inner_texts())
+        places = [told.rfind(sentence) for sentence in DAY]
+        assert -1 not in places, told
+        assert places == sorted(places, reverse=True)
+        invited = page.get_by_role("listitem").filter(has_text="olga invited")
+        invited.get_by_text("Details").click()
+        for given in ("Reviewer", "Writers"):
+            expect(invited.get_by_text(given, exact=True)).to_be_visible()
+        expect_nothing_to_read(page, server, conversation)
+
+
+def make_the_first_account(page: Page, server: Server) -> None:
+    page.goto(server.url + server.wait_for(r"(/setup/\w+/)")[1])
+    page.get_by_label("Username").focus()
+    page.keyboard.type("olga")
+    for field in page.locator("input[type=password]").all():
+        field.fill(NEW)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{server.url}/")
+
+
+def connect(page: Page, gateway: FakeUpstream) -> None:
+    page.get_by_role("link", name="Connect a gateway").click()
+    page.get_by_label("Name").fill("Team gateway")
+    page.get_by_label("Address").fill(gateway.base_url)
+    page.get_by_label("API key").fill("sk-of-the-team")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("It answers, and lists 2 models.")).to_be_visible()
+    page.get_by_role("button", name="Ask it").click()
+    expect(page.get_by_text("It can serve the app.")).to_be_visible()
+    page.get_by_label("These alone").check()
+    page.get_by_label("swift").check()
+    page.get_by_label("Everybody").check()
+    page.get_by_role("button", name="Switch it on").click()
+    expect(page.get_by_text("Team gateway is connected")).to_be_visible()
+
+
+def set_the_policy(page: Page) -> None:
+    page.get_by_role("button", name="Account:").click()
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="Policy", exact=True).click()
+    page.get_by_label("Reviewers may read flagged chats").check()
+    page.get_by_role("button", name="Set the policy").click()
+    page.get_by_label("Reviewers may read every chat").check()
+    page.get_by_role("button", name="Set the policy").click()
+    expect(page.get_by_role("row")).to_have_count(4)
+
+
+def invite(page: Page) -> str:
+    """A reviewer, into a group that is made first."""
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="Groups", exact=True).click()
+    page.get_by_label("Name").fill("Writers")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Writers")).to_be_visible()
+    page.get_by_role("link", name="Invitations").click()
+    page.get_by_label("Group").select_option(label="Writers")
+    page.get_by_label("As a reviewer").check()
+    page.get_by_role("button", name="Invite").click()
+    return page.get_by_label("Link").input_value()
+
+
+def accept(desk: Desk, link: str) -> Tab:
+    page = desk.context.new_page()
+    page.goto(link)
+    expect(page.get_by_text("as a reviewer")).to_be_visible()
+    page.get_by_label("Username").fill("ravi")
+    for field in page.locator("input[type=password]").all():
+        field.fill(NEW)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{desk.url}/")
+    tab = Tab(page)
+    tab.until_connected()
+    return tab
+
+
+def set_a_limit(page: Page) -> None:
+    page.get_by_role("link", name="Limits", exact=True).click()
+    page.get_by_role("link", name="New limit").click()
+    page.get_by_label("Amount").fill("100000")
+    page.get_by_label("For", exact=True).select_option(label="A group together")
+    page.get_by_label("Group").select_option(label="Writers")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("A limit is set: 100,000 tokens a month")
+
+
+def lay_the_review_down(page: Page) -> None:
+    """The first account reviews, as long as nobody else does."""
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="olga", exact=True).click()
+    page.get_by_label("Reviewer").uncheck()
+    page.get_by_role("button", name="Save the roles").click()
+    expect(page.get_by_role("status")).to_have_text("olga: Administrator.")
+    expect(page.get_by_role("link", name="Review", exact=True)).to_have_count(0)
+
+
+def expect_nothing_to_read(page: Page, server: Server, conversation: str) -> None:
+    """No room of an administrator's has a word of it, and what would have refuses."""
+    for path in STAFF:
+        page.goto(f"{server.url}/{path}/")
+        assert SECRET not in page.content()
+        assert ANSWER not in page.content()
+    for path in ("review/", f"review/{conversation}/", f"c/{conversation}/"):
+        answer = page.request.get(f"{server.url}/{path}")
+        assert answer.status in (403, 404)
+        assert SECRET not in answer.text()

@@ -1,0 +1,168 @@
+"""A member reads who read them, takes all of it along, and has it erased; a legal hold keeps
+another's."""
+
+import re
+from pathlib import Path
+from zipfile import ZipFile
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.test_accessible import expect_accessible
+from tests.browser.test_beside_the_text import png
+from tests.browser.test_people import signed_in
+from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
+from tests.live import PASSWORD, Person, Server, Site
+from tests.reviewer import address
+
+WORD = "canarybird"
+REASON = "A complaint by phone"
+REVIEWER = """
+from chatapp.models import User
+User.objects.filter(username={name!r}).update(is_staff=True, reviews=True)
+"""
+
+
+def test_from_a_members_words_to_their_erasure(
+    sit_down: SitDown, site: Site, alice: Person, bob: Person, upstream: FakeUpstream
+) -> None:
+    rita = site.person()
+    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+        server.run(REVIEWER.format(name=rita.username))
+        alices = sit_down(alice, url=server.url)
+        alices.expect_error("WebSocket|htmx:ws|404|410")
+        tab = alices.open()
+        conversation = chat(tab, upstream)
+        ritas_desk = sit_down(rita, url=server.url)
+        ritas_desk.expect_error("404")
+        ritas = ritas_desk.context.new_page()
+        read(ritas, server, alice)
+
+        own = read_who_read(alices, server, rita)
+        archive = take_along(own)
+        assert archive["conversations.jsonl"].count(WORD.encode()) >= 3
+        assert [name for name in archive if name.startswith("images/")]
+        assert REASON.encode() in b"".join(archive.values())
+        bobs = sit_down(bob, url=server.url).open()
+        bobs.ask("Remember me")
+        bobs.expect_ending("complete")
+        olives = signed_in(sit_down(url=server.url), server.url)
+        hold(olives, server, bob)
+        assert files_with_it(server) or "DATABASE_URL" in server.environment
+        report = erase_oneself(own, alice)
+        if "From the database's files now" in report:
+            assert files_with_it(server) == []
+        own.goto(f"{server.url}/")
+        expect(own.get_by_role("heading", name="Sign in")).to_be_visible()
+        expect_on_no_page(olives, ritas, server, conversation)
+        bobs.reload()
+        expect(bobs.page.get_by_text("Remember me").first).to_be_visible()
+        bobs.page.goto(f"{server.url}/privacy/")
+        kept = bobs.page.get_by_role("region", name="Kept because of a legal hold")
+        expect(kept).to_contain_text(re.compile("your account can.t be erased"))
+    assert files_with_it(server) == []
+
+
+def chat(tab: Tab, upstream: FakeUpstream) -> str:
+    """A text, an image and what is said of them; returns the conversation's id."""
+    image = choice({"images": [{"image_url": {"url": png(8, 8)}}]})
+    upstream.script(role(), delta(f"Here is the {WORD}."), image, finish(), usage(), done())
+    tab.ask(f"Draw my {WORD}")
+    tab.expect_ending("complete")
+    expect(tab.region("images").get_by_role("img")).to_be_visible()
+    tab.reply.get_by_role("button", name="Bad reply").click()
+    tab.reply.get_by_role("textbox", name="What was wrong?").fill(f"No {WORD} looks so")
+    tab.page.keyboard.press("Tab")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator("#announcer")).to_have_text("Saved.")
+    return tab.page.url.rstrip("/").rpartition("/")[2]
+
+
+def read(page: Page, server: Server, whose: Person) -> None:
+    """From the list, by keys, with a reason."""
+    page.goto(f"{server.url}/review/")
+    assert WORD not in page.content()
+    row = page.get_by_role("row", name=whose.username)
+    expect(row).to_contain_text("1 bad")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_label("Why do you open it?").fill(REASON)
+    page.keyboard.press("Enter")
+    thread = page.locator(".review")
+    for words in (f"Draw my {WORD}", f"Here is the {WORD}.", f"No {WORD} looks so"):
+        expect(thread.get_by_text(words)).to_be_visible()
+    expect(thread.get_by_role("img").first).to_have_js_property("naturalWidth", 8)
+
+
+def read_who_read(desk: Desk, server: Server, reader: Person) -> Page:
+    page = desk.context.new_page()
+    page.goto(f"{server.url}/")
+    page.get_by_role("button", name="Account:").click()
+    page.get_by_role("link", name="Privacy").click()
+    rows = page.get_by_role("row", name=f"{reader.username}, as a reviewer")
+    expect(rows.filter(has_text="looked at an image")).to_be_visible()
+    row = rows.filter(has_text="opened")
+    expect(row).to_contain_text(REASON)
+    expect(row).to_contain_text(re.compile(r"\d\d:\d\d:\d\d UTC"))
+    expect(row.get_by_role("link", name=WORD)).to_be_visible()
+    return page
+
+
+def take_along(page: Page) -> dict[str, bytes]:
+    everything = page.get_by_role("button", name="Download everything")
+    everything.click()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(everything).to_be_visible()
+    with page.expect_download() as download:
+        everything.click()
+    with ZipFile(download.value.path()) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def page_of(page: Page, server: Server, person: Person) -> None:
+    page.goto(f"{server.url}/people/?q={person.username}")
+    page.get_by_role("link", name=person.username, exact=True).click()
+    expect(page.get_by_role("heading", name=person.username, level=1)).to_be_visible()
+
+
+def hold(page: Page, server: Server, person: Person) -> None:
+    """What is under one can't be erased, which the page says before it is tried."""
+    page_of(page, server, person)
+    page.get_by_label("Reason").fill("The matter of Smith")
+    page.get_by_role("button", name="Set a legal hold").click()
+    expect(page.get_by_text("The legal hold is set")).to_be_visible()
+    page.get_by_role("link", name="Delete…").click()
+    expect(page.get_by_text("A legal hold keeps what is theirs")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete for good")).to_have_count(0)
+
+
+def erase_oneself(page: Page, person: Person) -> str:
+    """Returns the report."""
+    page.get_by_role("link", name="Erase my account").click()
+    expect(page.get_by_text("1 conversation with 2 messages and 1 image go")).to_be_visible()
+    expect_accessible(page)
+    page.get_by_label("Your name here").fill("somebody")
+    page.get_by_role("button", name="Erase everything").click()
+    expect(page.get_by_text("This is not your name.")).to_be_visible()
+    page.get_by_label("Your name here").fill(person.username)
+    page.get_by_role("button", name="Erase everything").click()
+    expect(page.get_by_role("heading", name="Your account is erased", level=1)).to_be_visible()
+    expect_accessible(page)
+    return page.locator("main").inner_text()
+
+
+def expect_on_no_page(staff: Page, reviewer: Page, server: Server, conversation: str) -> None:
+    for path in ("people/", "usage/", "audit/", "limits/"):
+        staff.goto(f"{server.url}/{path}")
+        assert WORD not in staff.content()
+    reviewer.goto(f"{server.url}/review/")
+    assert WORD not in reviewer.content()
+    answer = reviewer.goto(f"{server.url}{address(conversation)}")
+    assert answer
+    assert answer.status == 404
+
+
+def files_with_it(server: Server) -> list[Path]:
+    files = (path for path in server.data_dir.rglob("*") if path.is_file())
+    return [path for path in files if WORD.encode() in path.read_bytes()]

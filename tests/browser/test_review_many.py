@@ -1,0 +1,124 @@
+"""Many conversations of the review at once: ticked, decided about, kept as a view, drawn."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import SitDown
+from tests.browser.test_accessible import expect_accessible
+from tests.live import Person, Server, Site
+
+SCRIPT = """
+from uuid import uuid4
+from chatapp.models import Message, ReviewLabel, Upstream, User
+person = User.objects.get(username={name!r})
+upstream = Upstream.objects.first()
+for number in range(6):
+    one = person.conversations.create(title="One")
+    prompt, reply = one.ask(uuid4(), "Why?", None, upstream, "a-model", uuid4())
+    Message.objects.filter(pk=reply.pk).update(ending="complete")
+ReviewLabel.objects.get_or_create(name="Wrong fact")
+"""
+
+
+@pytest.fixture
+def rita(site: Site, server: Server) -> Person:
+    """Who reviews, and administers nothing."""
+    rita = site.person()
+    server.run(
+        "from chatapp.models import User\n"
+        f"User.objects.filter(username={rita.username!r}).update(is_staff=True, reviews=True)"
+    )
+    return rita
+
+
+@pytest.fixture
+def page(sit_down: SitDown, site: Site, server: Server, alice: Person) -> Page:
+    server.run(SCRIPT.format(name=alice.username))
+    page = sit_down(site.olive).open().page
+    page.goto(f"{server.url}/review/?person={alice.username}")
+    expect(rows(page)).to_have_count(6)
+    return page
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("region", name="Conversations").locator("tbody tr")
+
+
+def expect_ticked(page: Page, count: int) -> None:
+    words = f"{count} ticked" if count else "None ticked"
+    expect(page.locator("#ticked")).to_have_text(words)
+    expect(rows(page).get_by_role("checkbox", checked=True)).to_have_count(count)
+
+
+def press(page: Page, key: str) -> None:
+    """What leads to the list anew."""
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def test_they_are_ticked_and_decided_about_by_keys(
+    page: Page, sit_down: SitDown, rita: Person
+) -> None:
+    for key in "jxjjx":
+        page.keyboard.press(key)
+    expect_ticked(page, 2)
+    expect_accessible(page)
+    press(page, "2")
+    told = page.locator(".messages")
+    expect(told).to_have_text("2 done.")
+    expect(rows(page).filter(has_text="Minor matter")).to_have_count(2)
+    expect_ticked(page, 0)
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("Escape")
+    expect_ticked(page, 0)
+    boxes = rows(page).get_by_role("checkbox")
+    boxes.nth(1).check()
+    boxes.nth(4).click(modifiers=["Shift"])
+    expect_ticked(page, 4)
+    colleague = sit_down(rita).context.new_page()
+    colleague.goto(page.url)
+    colleague.get_by_role("region", name="Conversations").get_by_role("checkbox").nth(1).check()
+    colleague.get_by_role("button", name="Take on").click()
+    expect(colleague.locator(".messages")).to_have_text("1 done.")
+    page.keyboard.press("l")
+    expect(page.get_by_label("Label for those ticked")).to_be_focused()
+    page.keyboard.type("Wrong")
+    page.get_by_role("button", name="Add it").click()
+    expect(told).to_have_text("3 done. 1 left alone: somebody changed it meanwhile.")
+    expect(rows(page).filter(has_text="Wrong fact")).to_have_count(3)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_a_view_is_kept_and_a_sample_drawn(page: Page, alice: Person) -> None:
+    page.get_by_text("Save this view").click()
+    page.get_by_label("Name").first.fill("Hers")
+    page.get_by_role("button", name="Save the view").click()
+    view = page.get_by_role("navigation", name="Saved views").get_by_role("link", name="Hers")
+    expect(view).to_have_attribute("aria-current", "page")
+    page.get_by_text("Draw a random sample").click()
+    page.locator("#sample-name").fill(f"A third of {alice.username}")
+    page.locator("#sample-share").fill("33")
+    page.get_by_role("button", name="Draw the sample").click()
+    expect(rows(page)).to_have_count(2)
+    sample = page.locator(".sample")
+    expect(sample).to_contain_text("0 of 2 decided.")
+    expect_accessible(page)
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    press(page, "1")
+    expect(sample).to_contain_text("1 of 2 decided.")
+    view.click()
+    expect(rows(page)).to_have_count(6)
+
+
+def test_a_phone_has_room_for_it(sit_down: SitDown, site: Site, page: Page) -> None:
+    phone = sit_down(site.olive, phone={"width": 390, "height": 844}).context.new_page()
+    phone.goto(page.url)
+    phone.get_by_text("Draw a random sample").tap()
+    rows(phone).get_by_role("checkbox").first.tap()
+    expect_ticked(phone, 1)
+    width = phone.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    expect_accessible(phone)

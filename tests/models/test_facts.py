@@ -1,0 +1,333 @@
+"""What conversations are found by is what their messages say, whatever becomes of these."""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from uuid import UUID, uuid4
+
+import pytest
+from django.core.exceptions import ObjectDoesNotExist
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatapp.models import (
+    Conversation,
+    ConversationFact,
+    ConversationSums,
+    Deletion,
+    Feedback,
+    Message,
+    Refused,
+    Restoration,
+    Upstream,
+    Usage,
+    User,
+    facts,
+)
+from chatapp.upstream.wire.reply import Ending
+from tests.live import Site, execute, run
+from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS, DELETED_BY_AN_OLD_PROCESS
+from tests.models.test_ledger import stored as stored_by_an_old_process
+from tests.stored import end, reply_of, wait_until_somebody_waits
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MODELS = ("m", "Ω")
+
+
+def facts_of(conversation: Conversation) -> set[str]:
+    """As they are to be, of replies as they stand."""
+    found: set[str] = set()
+    for one in conversation.messages.filter(role="assistant").select_related("feedback"):
+        found |= {f"model {one.model}", f"upstream {one.upstream_id}"}
+        if one.ending not in ("streaming", "complete"):
+            found.add(f"ending {one.ending}")
+        calls = [call for round in one.earlier_rounds for call in round["tool_runs"]]
+        found |= {f"tool {call['name']}" for call in [*calls, *one.tool_runs]}
+        if hasattr(one, "feedback"):
+            found |= {"feedback", f"feedback {one.feedback.rating}"}
+    return found
+
+
+def expect_proven() -> None:
+    """The sums again, in another language than the database's; facts may be of what is gone."""
+    for one in Conversation.objects.all():
+        there = one.messages.filter(role="assistant", deleted_at=None).select_related("usage")
+        costs = [reply.usage.cost or 0 for reply in there if hasattr(reply, "usage")]
+        costs += [title.cost or 0 for title in Usage.objects.filter(pk=one.pk)]
+        day = one.updated_at.astimezone(UTC).date()
+        assert (one.sums.used_on, one.sums.replies, one.sums.cost) == (day, len(there), sum(costs))
+        assert one.sums.is_whole
+        kept = dict(one.facts.values_list("fact", "used_on"))
+        assert set(kept) >= facts_of(one)
+        assert set(kept.values()) <= {day}
+    known = set(Conversation.objects.values_list("pk", flat=True))
+    for table in (ConversationSums, ConversationFact):
+        assert set(table.objects.values_list("conversation_id", flat=True)) <= known
+    assert facts.differences() == []
+
+
+Step = tuple[str, int, str, Ending, int]
+steps = st.tuples(
+    st.sampled_from(
+        [
+            *(
+                "ask",
+                "ask",
+                "end",
+                "end",
+                "end",
+                "end with a choice",
+                "interrupt",
+                "delete",
+                "restore",
+            ),
+            *("rate", "title", "age", "complete", "purge", "erase", "call"),
+        ]
+    ),
+    st.integers(0, 1),
+    st.sampled_from(MODELS),
+    st.sampled_from(list(Ending)),
+    st.integers(0, 10**12),
+)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What a thread does in conversations that others use too, one transaction a step. What two do
+    at once may be refused to one."""
+
+    user: User
+    gateway: Upstream
+    conversations: Sequence[UUID]
+
+    def take(self, steps: Sequence[Step]) -> None:
+        try:
+            for step in steps:
+                with suppress(Refused, DatabaseError, ObjectDoesNotExist, IndexError):
+                    self.step(*step)
+        finally:
+            connection.close()
+
+    def step(self, step: str, which: int, model: str, ending: Ending, number: int) -> None:
+        pk = self.conversations[which]
+        replies = Message.objects.filter(conversation=pk, role="assistant")
+        if step == "ask":
+            conversation = Conversation.objects.get(pk=pk)
+            conversation.ask(uuid4(), "Why?", None, self.gateway, model, uuid4())
+        elif step in ("end", "end with a choice"):
+            self.end(replies.streaming().get(), ending, number, with_choice=step != "end")
+        elif step == "interrupt":
+            replies.interrupt()
+        elif step == "delete":
+            Deletion(replies.filter(deleted_at=None)[0].pk).store(self.user)
+        elif step == "restore":
+            Restoration(replies.exclude(deleted_at=None)[0].pk).store(self.user)
+        elif step == "purge":
+            replies.purge_deleted(timezone.now())
+        elif step == "erase":
+            Conversation.objects.get(pk=pk).erase()
+        elif step == "rate":
+            rating = Feedback.Rating.UP if number % 2 else Feedback.Rating.DOWN
+            Feedback.give(replies[0], rating, None)
+        elif step == "title":
+            title = Usage.nothing().of_title(pk, self.user.pk, self.gateway, model)
+            title.cost = number
+            Usage.book([title])
+        elif step == "age":
+            used = timezone.now() - timedelta(days=number % 3)
+            Conversation.objects.filter(pk=pk).update(updated_at=used)
+        elif step == "call":
+            replies.streaming().update(tool_runs=[{"name": f"{model} {number % 3}"}])
+        elif step == "complete":
+            ConversationSums.objects.filter(conversation=pk).update(is_whole=False)
+            facts.complete()
+
+    @staticmethod
+    def end(reply: Message, ending: Ending, cost: int, *, with_choice: bool) -> None:
+        usage = Usage.nothing()
+        choice = reply_of("Or so.")
+        choice.choice = 1
+        others = (reply.other_choice(choice, ending),) if with_choice else ()
+        with transaction.atomic():
+            end(reply, reply_of("So."), ending, usage, others)
+            Usage.objects.filter(pk=reply.pk).update(cost=cost)
+
+
+@given(st.lists(st.lists(steps, max_size=12), min_size=1, max_size=3))
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_sums_and_facts_are_the_messages_whatever_several_threads_do(
+    transactional_db: None, threads: list[list[Step]]
+) -> None:
+    for table in (Usage, Conversation, User, Upstream):
+        table._default_manager.all().delete()
+    alice = User.objects.create_user("alice")
+    gateway = Upstream.objects.create(name="East", base_url="http://gw/v1")
+    made = [alice.conversations.create(title="Sky").pk for _ in range(2)]
+
+    with ThreadPoolExecutor(3) as pool:
+        walk = Walk(alice, gateway, made)
+        list(pool.map(walk.take, threads))
+    expect_proven()
+
+
+@pytest.fixture
+def asked(alice: User) -> Conversation:
+    """A conversation with a whole reply and one that failed."""
+    gateway = Upstream.objects.create(name="East", base_url="http://gw/v1")
+    conversation = Conversation(user=alice, title="Sky")
+    for ending in (Ending.COMPLETE, Ending.FAILED):
+        _, reply = conversation.ask(uuid4(), "Why?", None, gateway, "m", uuid4())
+        Walk.end(reply, ending, 20, with_choice=False)
+    return conversation
+
+
+def test_what_is_so_of_a_reply_is_known_of_its_conversation(asked: Conversation) -> None:
+    upstream = Upstream.objects.get()
+    expected = {"model m", f"upstream {upstream.pk}", "ending failed"}
+    assert set(asked.facts.values_list("fact", flat=True)) == expected
+    assert (asked.sums.replies, asked.sums.cost) == (2, 40)
+    expect_proven()
+
+
+def test_what_is_deleted_is_in_no_sum_and_brought_back_it_is(
+    asked: Conversation, alice: User
+) -> None:
+    prompt = asked.messages.filter(role="user")[0]
+    Deletion(prompt.pk).store(alice)
+    assert ConversationSums.objects.values_list("replies", "cost").get() == (1, 20)
+    Restoration(prompt.pk).store(alice)
+    assert ConversationSums.objects.values_list("replies", "cost").get() == (2, 40)
+
+
+def test_a_tool_that_a_model_made_up_may_have_any_name(asked: Conversation) -> None:
+    reply = asked.messages.filter(role="assistant")[0]
+    names = "n" * 10_000, "it's %s ?", "\N{PILE OF POO}", "", 7, None
+    reply.tool_runs = [{"name": name} for name in names] + [{}]
+    reply.save()
+    kept = set(asked.facts.filter(fact__startswith="tool ").values_list("fact", flat=True))
+    assert kept >= {f"tool {'n' * 200}", "tool it's %s ?", "tool \N{PILE OF POO}"}
+    assert facts.differences() == []
+
+
+def test_a_person_goes_with_all_of_it(asked: Conversation, alice: User) -> None:
+    alice.delete()
+    assert not ConversationSums.objects.exists()
+    assert not ConversationFact.objects.exists()
+
+
+@pytest.mark.parametrize("step", ["title", "complete", "age"])
+def test_who_comes_while_a_conversation_goes_leaves_nothing_of_it(
+    asked: Conversation, alice: User, step: str
+) -> None:
+    late = Walk(alice, Upstream.objects.get(), [asked.pk])
+    if step == "complete":
+        ConversationSums.objects.update(is_whole=False)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Conversation.objects.filter(pk=asked.pk).delete()
+            done = pool.submit(late.take, [(step, 0, "m", Ending.COMPLETE, 1)])
+            wait_until_somebody_waits()
+        done.result()
+    expect_proven()
+    assert not ConversationSums.objects.exists()
+
+
+def told(*words: str) -> str:
+    out = StringIO()
+    call_command("usage", *words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("changed", ["sums", "facts", "day of facts", "strays"])
+def test_verify_finds_what_is_not_the_messages_and_rebuild_mends_it(
+    asked: Conversation, changed: str
+) -> None:
+    assert "The sums hold" in told("verify")
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC).date()
+    if changed == "sums":
+        ConversationSums.objects.update(cost=39)
+    elif changed == "facts":
+        ConversationFact.objects.filter(fact="model m").delete()
+    elif changed == "day of facts":
+        ConversationFact.objects.update(used_on=long_ago)
+    else:
+        ConversationFact.objects.create(
+            conversation_id=UUID(int=1), fact="model m", used_on=long_ago
+        )
+    with pytest.raises(CommandError, match="conversation "):
+        told("verify")
+    told("rebuild")
+    assert "The sums hold" in told("verify")
+    expect_proven()
+
+
+# Upgrades
+
+DIFFERENCES = """
+import django, json; django.setup()
+from chatapp.models import ConversationFact, ConversationSums, facts
+kept = ConversationSums.objects.order_by("pk").values_list("replies", "cost")
+of = ConversationFact.objects.values_list("fact", flat=True).order_by("conversation_id", "fact")
+print(json.dumps([facts.differences(), [list(one) for one in kept], list(of)]))
+"""
+PRICED = "UPDATE chatapp_usage SET cost = {}"
+
+
+def test_what_was_there_before_and_comes_from_old_processes_is_found(site: Site) -> None:
+    environment = site.nothing()
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
+    execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))
+    execute(environment, PRICED.format(7))
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    kept = json.loads(run(environment, "-c", DIFFERENCES).stdout)
+    assert kept == [[], [[2, 7]], ["model m", "upstream 1"]]
+    execute(environment, *stored_by_an_old_process(2, 3), BOOKED_BY_AN_OLD_PROCESS.format(3, 10))
+    execute(environment, PRICED.format(9))
+    both = [[], [[2, 9], [1, 9]], ["model m", "upstream 1", "model m", "upstream 2"]]
+    assert json.loads(run(environment, "-c", DIFFERENCES).stdout) == both
+    execute(environment, *DELETED_BY_AN_OLD_PROCESS)
+    assert json.loads(run(environment, "-c", DIFFERENCES).stdout)[:2] == [[], [[2, 9]]]
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
+    execute(environment, *stored_by_an_old_process(2, 3))
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    kept = json.loads(run(environment, "-c", DIFFERENCES).stdout)
+    assert kept == [[], [[2, 9], [1, 9]], both[2]]
+
+
+MADE_ANEW = """
+import django; django.setup()
+from django.apps import apps
+from django.core.management.sql import emit_post_migrate_signal, emit_pre_migrate_signal
+from django.db import connection, models
+from django.db.migrations import Migration
+from chatapp.models import Conversation, Message, Usage
+plan = [(Migration("later", "chatapp"), False)]
+emit_pre_migrate_signal(0, False, "default", apps=apps, plan=plan)
+with connection.schema_editor() as editor:
+    for table in (Message, Usage, Conversation):
+        field = models.IntegerField(default=0)
+        field.set_attributes_from_name("later")
+        editor.add_field(table, field)
+emit_post_migrate_signal(0, False, "default", apps=apps, plan=plan)
+"""
+
+
+def test_a_table_that_triggers_name_can_be_made_anew(site: Site) -> None:
+    """As Django does on SQLite to change one, with what a later version's migration will do."""
+    environment = site.nothing()
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    execute(environment, *stored_by_an_old_process(1, 1))
+    run(environment, "-c", MADE_ANEW)
+    assert json.loads(run(environment, "-c", DIFFERENCES).stdout)[:2] == [[], [[1, 0]]]

@@ -1,0 +1,241 @@
+"""Rules find what they look for in messages that are complete, and nobody waits for them."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from chatapp.accounts.erasing import erase
+from chatapp.models import (
+    Conversation,
+    Message,
+    ReviewRule,
+    RuleFinding,
+    UnjudgedMessage,
+    Upstream,
+    Usage,
+    User,
+    index_some,
+    reindex,
+    review_rules,
+)
+from chatapp.models.review_rules import Said, compiled, tried
+from chatapp.upstream.wire.reply import Ending
+from tests.stored import answered, asked, end, growing, reply_of, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Set = Callable[..., ReviewRule]
+
+
+@pytest.fixture
+def rule(transactional_db: None) -> Set:
+    def rule(
+        text: str = "", kind: str = "words", applies_to: str = "both", **of: Any
+    ) -> ReviewRule:
+        name = f"rule {ReviewRule.objects.count()}"
+        return ReviewRule.objects.create(
+            name=name, kind=kind, applies_to=applies_to, text=text, **of
+        )
+
+    return rule
+
+
+def see_to_it() -> None:
+    while index_some():
+        pass
+
+
+def found() -> list[tuple[str, str]]:
+    """The names of rules, and the roles of what they found."""
+    return sorted(RuleFinding.objects.values_list("rule__name", "message__role"))
+
+
+def said(text: str, role: str = "user", cost: int | None = None) -> Said:
+    return Said(role, text, cost)
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "is_found"),
+    [
+        ("secret", "A SECRET!", True),
+        ("secret", "secretary", False),
+        ("secret", "top-secret_", False),  # what is joined by a line below is one word
+        ("résumé", "my Resume.", True),
+        ("credit card", "a credit\n card", True),
+        ("credit card", "a creditcard", False),
+        ("a\nb\nc", "see b", True),
+        ("don't", "DON'T", True),
+        ("서버", "서버에서는", True),
+        ("東京", "大東京都", True),
+        ("हिन्दी", "मैं हिन्दी बोलता", True),
+        ("...", "...", False),
+        ("null", "a\0null\0b", True),
+    ],
+)
+def test_words_are_whole_ones_without_case_and_accents(
+    rule: Set, words: str, text: str, is_found: bool
+) -> None:
+    assert rule(words).finds(said(text)) is is_found
+
+
+def test_each_kind_looks_at_what_it_applies_to(rule: Set) -> None:
+    assert rule(r"\d{4}-É", "pattern").finds(said("x 1234-é"))
+    assert not rule("b", "pattern", "assistant").finds(said("b"))
+    assert rule("b", "pattern", "assistant").finds(said("b", "assistant"))
+    assert rule(kind="length", least=3).finds(said("abc"))
+    assert not rule(kind="length", least=4).finds(said("abc"))
+    costly = rule(kind="cost", applies_to="assistant", least=10)
+    assert costly.finds(said("", "assistant", 10))
+    assert not costly.finds(said("", "assistant", 9))
+    assert not costly.finds(said("", "assistant", None))
+
+
+def test_no_pattern_takes_long_for_a_text(rule: Set) -> None:
+    """These take an engine that goes back and forth for ever."""
+    for pattern in (r"(a+)+b", r"(a|a)*b", r"(?:a|b)*a(?:a|b){400}c"):
+        began_at = time.process_time()
+        assert not rule(pattern, "pattern").finds(said("a" * 10**7))
+        assert time.process_time() - began_at < 30
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1001}", r"\pL{100}", "\ud800"])
+def test_a_pattern_that_is_none_or_too_large_is_refused(pattern: str) -> None:
+    with pytest.raises(ValidationError):
+        compiled(pattern)
+
+
+def test_a_message_is_judged_when_it_is_complete_and_not_before(
+    rule: Set, alice: User, connected: Upstream
+) -> None:
+    rule("canary")
+    _, reply = asked(started_by(alice), connected, "Of the canary")
+    assert found() == []
+    see_to_it()
+    assert found() == [("rule 0", "user")]
+    Message.objects.checkpoint([growing(reply, reply_of("A canary is"))])
+    see_to_it()
+    assert len(found()) == 1
+    end(reply, reply_of("A canary is a bird"))
+    see_to_it()
+    assert found() == [("rule 0", "assistant"), ("rule 0", "user")]
+    assert not UnjudgedMessage.objects.exists()
+
+
+def test_what_was_cut_short_is_judged_again_as_it_was_saved_in_the_end(
+    rule: Set, alice: User, connected: Upstream
+) -> None:
+    rule("canary")
+    _, reply = asked(started_by(alice), connected, "A question")
+    Message.objects.checkpoint([growing(reply, reply_of("Half a canary"))])
+    Message.objects.interrupt_orphans()
+    see_to_it()
+    assert len(found()) == 1
+    end(Message.objects.get(pk=reply.pk), reply_of("Half a nightingale"), Ending.COMPLETE)
+    see_to_it()
+    assert found() == []
+
+
+def test_what_a_reply_cost_is_known_by_then(rule: Set, alice: User, connected: Upstream) -> None:
+    rule(kind="cost", applies_to="assistant", least=5)
+    _, reply = asked(started_by(alice), connected, "A question")
+    end(reply, reply_of("So."))
+    Usage.objects.filter(pk=reply.pk).update(cost=5)
+    see_to_it()
+    assert found() == [("rule 0", "assistant")]
+
+
+def test_a_rule_looks_at_nothing_from_before_it(
+    rule: Set, alice: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice)
+    answered(conversation, connected, "Of the canary")
+    one = rule("canary")
+    off = rule("canary", is_on=False)
+    see_to_it()
+    for _ in reindex():
+        pass
+    see_to_it()
+    assert found() == []
+    answered(conversation, connected, "Of a canary")
+    see_to_it()
+    assert {name for name, _ in found()} == {one.name}
+    one.change(text="nightingale")
+    off.change(is_on=True)
+    for _ in reindex():
+        pass
+    see_to_it()
+    assert {name for name, _ in found()} == {one.name}
+
+
+def test_a_crash_between_leaves_what_waits(
+    rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule("canary")
+    answered(started_by(alice), connected, "Of the canary")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(review_rules.ReviewRule, "finds", fail)
+        with pytest.raises(RuntimeError):
+            see_to_it()
+    assert UnjudgedMessage.objects.count() == 2
+    see_to_it()
+    assert len(found()) == 2
+
+
+def test_flags_go_with_what_they_are_of(
+    rule: Set, alice: User, bob: User, olive: User, connected: Upstream
+) -> None:
+    one, other = rule("canary"), rule("canary")
+    first, second = started_by(alice), started_by(alice)
+    third = started_by(bob)
+    for conversation in (first, second, third):
+        answered(conversation, connected, "Of the canary")
+    see_to_it()
+    assert RuleFinding.objects.count() == 12
+    other.delete()
+    assert RuleFinding.objects.count() == 6
+    first.messages.filter(role="assistant").delete()
+    assert RuleFinding.objects.count() == 5
+    second.erase()
+    assert RuleFinding.objects.count() == 3
+    [report] = erase([bob])
+    assert RuleFinding.objects.count() == 1
+    assert "chatapp.RuleFinding.conversation" in report.checked
+    assert not report.left
+    assert {finding.rule for finding in RuleFinding.objects.all()} == {one}
+
+
+def test_a_trial_says_which_it_would_flag_and_stores_nothing(
+    rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary, other = started_by(alice), started_by(alice)
+    answered(canary, connected, "Of the canary")
+    answered(other, connected, "Of nothing")
+    deleted, _ = answered(other, connected, "Of a canary")
+    Message.objects.filter(pk=deleted.pk).update(deleted_at=timezone.now())
+    Message.objects.filter(parent=deleted).update(deleted_at=timezone.now())
+    wanted = ReviewRule(kind="words", applies_to="both", text="canary")
+    everything = Conversation.objects.order_by("-updated_at", "-id")
+    trial = tried(wanted, everything)
+    assert (trial.conversations, trial.flagged, trial.is_cut) == (2, [canary.pk], False)
+    assert not RuleFinding.objects.exists()
+    monkeypatch.setattr(review_rules, "TRIED_SECONDS", -1.0)
+    assert tried(wanted, everything).is_cut
+    monkeypatch.setattr(review_rules, "TRIED_SECONDS", 60.0)
+    monkeypatch.setattr(review_rules, "TRIED_ON", 1)
+    assert tried(wanted, everything).conversations == 1
+
+
+def test_a_rule_of_tomorrow_is_none_today(rule: Set, alice: User, connected: Upstream) -> None:
+    rule("canary", begins_at=timezone.now() + timedelta(days=1))
+    answered(started_by(alice), connected, "Of the canary")
+    see_to_it()
+    assert found() == []

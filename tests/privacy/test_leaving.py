@@ -1,0 +1,69 @@
+"""Who wants it is erased by themselves: the same erasure that an administrator does."""
+
+import pytest
+from django.test import Client
+
+from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User
+from tests.conftest import confirmed, signed_in
+from tests.stored import answered, started_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ERASE = "/privacy/erase/"
+
+
+@pytest.fixture
+def alices(alices: Client) -> Client:
+    """Who gave her password just now."""
+    return confirmed(alices)
+
+
+def test_all_of_it_goes_and_the_answer_tells_what(
+    alice: User, alices: Client, connected: Upstream
+) -> None:
+    answered(started_by(alice), connected, "Of the canary")
+    page = alices.get(ERASE).text
+    assert "1 conversation with 2 messages" in " ".join(page.split())
+    answer = alices.post(ERASE, {"name": "Alice"})
+    text = " ".join(answer.text.split())
+    assert "Your account is erased" in text
+    assert "<dt>Messages</dt><dd>2</dd>" in text.replace("> <", "><")
+    assert not User.objects.filter(pk=alice.pk).exists()
+    assert not Conversation.objects.exists()
+    assert alices.get("/privacy/").status_code == 302
+    event = AuditEvent.objects.filter(action="person.deleted").latest("sequence")
+    assert event.target == str(alice.pk)
+
+
+@pytest.mark.parametrize("name", ["", "bob", "alice\0", "<b>alice</b>", "a" * 10**6])
+def test_another_name_erases_nothing(alice: User, alices: Client, name: str) -> None:
+    answer = alices.post(ERASE, {"name": name})
+    assert (answer.status_code, 'role="alert"' in answer.text) == (200, True)
+    assert "<b>alice" not in answer.text
+    assert User.objects.filter(pk=alice.pk, is_active=True).exists()
+
+
+def test_a_hold_keeps_it_and_says_so(alice: User, alices: Client, olive: User) -> None:
+    LegalHold.objects.create(user=alice, reason="A case", set_by=olive)
+    assert "A legal hold keeps what is yours" in alices.get(ERASE).text
+    answer = alices.post(ERASE, {"name": "alice"})
+    assert "hold" in answer.text
+    assert User.objects.filter(pk=alice.pk, is_active=True).exists()
+
+
+def test_the_last_administrator_stays(olive: User) -> None:
+    olives = confirmed(signed_in(olive))
+    User.objects.exclude(pk=olive.pk).filter(is_superuser=True).delete()
+    answer = olives.post(ERASE, {"name": olive.username})
+    assert "You are the last administrator" in answer.text
+    assert User.objects.filter(pk=olive.pk).exists()
+
+
+def test_who_was_signed_in_long_ago_is_asked_who_they_are(alice: User) -> None:
+    answer = signed_in(alice).get(ERASE)
+    assert (answer.status_code, "/accounts/reauthenticate/" in answer.headers["Location"]) == (
+        302,
+        True,
+    )
+    assert signed_in(alice).post(ERASE, {"name": "alice"}).status_code == 302
+    assert User.objects.filter(pk=alice.pk).exists()

@@ -158,7 +158,8 @@ class SocketProtocol(WebSocketProtocol):  # type: ignore[misc]
         self._sent = self._behind = 0
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
-        if hasattr(self, "server"):  # or its handshake was none, and Daphne never knew of it
+        # Daphne never knew of one whose handshake was none, and may have forgotten a refused one.
+        if hasattr(self, "server") and self in self.server.connections:
             super().onClose(wasClean, code, reason)
 
     # What the client sends

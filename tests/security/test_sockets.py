@@ -505,6 +505,23 @@ async def test_who_may_not_open_a_socket_is_refused_calmly(
     assert refused.value.response.status_code in (400, 403)
 
 
+async def test_thousands_are_refused_calmly(server: Server) -> None:
+    """Daphne forgets once a second who was refused, which may be before the connection ends."""
+    host, _, port = server.url.removeprefix("http://").partition(":")
+
+    async def answer() -> bytes:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(handshake(server.url, path="/ws/nowhere/"))
+        answer = await reader.read()
+        writer.close()
+        return answer.partition(b"\r\n")[0]
+
+    for _ in range(50):
+        answers = await asyncio.gather(*(answer() for _ in range(100)))
+        assert set(answers) == {b"HTTP/1.1 403 Access denied"}
+    assert "Traceback" not in server.log
+
+
 @pytest.mark.parametrize("session", ["", "x", "0" * 32, "é" * 10, "'--"])
 async def test_a_stranger_is_refused_calmly(server: Server, session: str) -> None:
     with pytest.raises(InvalidStatus) as refused:

@@ -115,10 +115,10 @@ class Wire:
         self._socket.close()
 
 
-def handshake(url: str, cookies: str = "") -> bytes:
-    """What a page of this address sends to open its WebSocket."""
+def handshake(url: str, cookies: str = "", path: str = "/ws/") -> bytes:
+    """What a page of this address sends to open a WebSocket."""
     return head(
-        b"GET /ws/ HTTP/1.1",
+        b"GET " + path.encode() + b" HTTP/1.1",
         b"Host: " + urlsplit(url).netloc.encode(),
         b"Upgrade: websocket",
         b"Connection: Upgrade",

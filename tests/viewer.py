@@ -147,8 +147,8 @@ class Viewer(Visitor):
             async with asyncio.timeout(WAIT_SECONDS), self._news:
                 await self._news.wait_for(lambda: self._staying.done() or condition())
         except TimeoutError:
-            told = f"not in time; closes {self.closes}, it shows {self.text[-200:]!r}"
-            raise AssertionError(told) from None
+            told = f"closes {self.closes}, problem {self.problem!r}, shows {self.text[-200:]!r}"
+            raise AssertionError(f"not in time: {told}") from None
         if self._staying.done():
             self._staying.result()  # raises what ended it
             assert condition(), "the tab is signed out"

@@ -52,7 +52,7 @@ class Actions:
         action = ACTIONS.get(name)
         if action is None:
             raise Refused("This page is out of date. Reload it.")
-        if not (action.is_always_taken or worker().database_answers):
+        if not (worker().database_answers or action.is_always_taken or action.is_done_later):
             raise OperationalError("it did not answer a second ago")
         if not action.is_turn:
             await action.take(self, await action.valid(fields))
@@ -142,6 +142,7 @@ class Action(Generic[F]):
     form: type[F]
     take: Callable[[Actions, F], Awaitable[None]]
     is_always_taken: bool = False  # without a database, and however often it is asked for
+    is_done_later: bool = False  # by itself, where the database does not answer
     is_turn: bool = False
 
     async def valid(self, fields: Fields) -> F:
@@ -167,5 +168,5 @@ ACTIONS: Mapping[str, Action[Any]] = {
     "allow": Action(DecisionForm, Actions.allow),
     "deny": Action(DecisionForm, Actions.deny),
     "step": Action(StepForm, Actions.step),
-    "watch": Action(WatchForm, Actions.watch),
+    "watch": Action(WatchForm, Actions.watch, is_done_later=True),
 }

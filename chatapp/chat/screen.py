@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from django.db import Error
+from django.db import Error, OperationalError
 
 from chatapp import frames, metrics, rendering
 from chatapp.access import sessions
@@ -21,16 +23,20 @@ from chatapp.worker import worker
 
 logger = logging.getLogger(__name__)
 
-WATCH_AGAIN_SECONDS = 1.0  # between drawings of the same for the same socket
+DRAW_AGAIN_SECONDS = 1.0  # between drawings of the same for the same socket
+NOT_SHOWN = "The database does not answer. What is new here is shown as soon as it does."
 
 
 class Screen:
-    """Of one tab. Who has it closes it, so that nothing is drawn for a tab that is gone."""
+    """Of one tab. Who has it closes it, so that nothing is drawn for a tab that is gone.
+
+    What can't be drawn since the database does not answer is drawn as soon as it does.
+    """
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._watched: tuple[Seen, float] | None = None  # what was drawn last, and when
-        self._watching_again: asyncio.TimerHandle | None = None
+        self._later: asyncio.TimerHandle | None = None  # for one drawing, which goes on in a task
         self._drawing: asyncio.Task[None] | None = None
         self._redrawing = asyncio.Lock()  # or what was looked at first could be shown last
 
@@ -45,6 +51,12 @@ class Screen:
                 await self._draw(seen)
             except NotHere as why:
                 await self._viewer.show(frames.emptied_frame(seen.conversation, str(why)))
+            except Error as error:
+                logger.error("The database failed on what a tab shows: %s", error)
+                if not self._shows(seen.conversation):
+                    worker().show(self._viewer, None)  # what it showed before is not there any more
+                self._draw_later(DRAW_AGAIN_SECONDS, self._draw_again(seen, was_told=True))
+                await self._viewer.show(frames.problem_frame(NOT_SHOWN))
 
     async def catch_up(self, conversation: UUID) -> None:
         """Draws the conversation as the database has it now, where the tab still shows it.
@@ -57,8 +69,11 @@ class Screen:
 
         try:
             view, thread, running = await self._drawn_with(conversation, look)
-        except (Refused, NotSignedIn, Error) as error:
+        except (Refused, NotSignedIn) as error:
             logger.info("A tab could not be brought up to date: %s", error)
+            return
+        except Error as error:
+            self._owe(conversation, error)
             return
         if self._shows(conversation):
             if self._viewer.shows_end:
@@ -80,8 +95,11 @@ class Screen:
         async with self._redrawing:
             try:
                 view, thread, running = await self._drawn_with(conversation, look)
-            except (Refused, NotSignedIn, Error) as error:
+            except (Refused, NotSignedIn) as error:
                 logger.info("A tab could not be drawn anew: %s", error)
+                return
+            except Error as error:
+                self._owe(conversation, error)
                 return
             if self._shows(conversation):
                 await self._show_thread(view, thread, running)
@@ -103,44 +121,70 @@ class Screen:
     def close(self) -> None:
         """Draws nothing more of what was to be drawn again."""
         self._watched = None
-        for later in (self._watching_again, self._drawing):
+        for later in (self._later, self._drawing):
             if later:
                 later.cancel()
-        self._watching_again = self._drawing = None
+        self._later = self._drawing = None
 
     def _was_just_drawn(self, seen: Seen) -> bool:
         """Whether this was asked for a moment ago; it is then drawn once more, in a moment."""
         now = time.monotonic()
         before, at = self._watched or (None, 0.0)
-        early = at + WATCH_AGAIN_SECONDS - now
+        early = at + DRAW_AGAIN_SECONDS - now
         if seen != before or early <= 0 or not self._shows(seen.conversation):
             self.close()
             self._watched = seen, now
             return False
-        if not self._watching_again:
-            loop = asyncio.get_running_loop()
-            self._watching_again = loop.call_later(early, self._watch_again, seen)
+        if not self._later:
+            self._draw_later(early, self._draw_again(seen))
         return True
 
-    def _watch_again(self, seen: Seen) -> None:
-        self.close()
-        self._watched = seen, time.monotonic()
-        self._drawing = asyncio.create_task(self._draw_again(seen))
+    def _owe(self, conversation: UUID, why: Error) -> None:
+        """Draws it all as soon as the database answers."""
+        logger.info("A tab is brought up to date when the database is back: %s", why)
+        if self._shows(conversation):
+            self._draw_later(DRAW_AGAIN_SECONDS, partial(self.redraw, conversation))
 
-    async def _draw_again(self, seen: Seen) -> None:
-        try:
-            await self._draw(seen, is_again=True)
-        except (Refused, NotSignedIn, Error) as error:
-            logger.info("A tab could not be brought up to date: %s", error)
+    def _draw_later(self, seconds: float, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._later:
+            self._later.cancel()
+        self._later = asyncio.get_running_loop().call_later(seconds, self._begin, draw)
 
-    async def _draw(self, seen: Seen, *, is_again: bool = False) -> None:
-        conversation, before = seen.conversation, self._viewer.head
+    def _begin(self, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._drawing:
+            self._drawing.cancel()
+        self._later, self._drawing = None, asyncio.create_task(draw())
+
+    def _draw_again(
+        self, seen: Seen, *, was_told: bool = False
+    ) -> Callable[[], Coroutine[Any, Any, None]]:
+        """What draws it where the tab has not moved on by then; takes back what it was told."""
+        shown = self._shown
+
+        async def draw() -> None:
+            if self._shown != shown:
+                return
+            self._watched = seen, time.monotonic()
+            try:
+                await self._draw(seen)
+            except (Refused, NotSignedIn) as error:
+                logger.info("A tab could not be brought up to date: %s", error)
+            except Error:
+                self._draw_later(DRAW_AGAIN_SECONDS, self._draw_again(seen, was_told=True))
+            else:
+                if was_told:
+                    await self._viewer.show(frames.problem_frame(""))
+
+        return draw
+
+    async def _draw(self, seen: Seen) -> None:
+        conversation, before, shown = seen.conversation, self._viewer.head, self._shown
 
         def look(found: Conversation) -> View:
             return _missing(found, seen if self._viewer.head == before else Seen(conversation))
 
         view, thread, running = await self._drawn_with(conversation, look)
-        if is_again and not self._shows(conversation):  # the tab has moved on, or is gone
+        if self._shown != shown:  # the tab has moved on, or is gone
             return
         self._viewer.head, self._viewer.shows_end = seen.head, not seen.later
         is_emptied = seen.head and not view.end
@@ -175,6 +219,8 @@ class Screen:
 
     async def _looked_at(self, conversation: UUID, look: Callable[[Conversation], View]) -> View:
         """What of a conversation is to be shown; raises `Refused` and `NotSignedIn`."""
+        if not worker().database_answers:
+            raise OperationalError("it did not answer a second ago")
 
         def find() -> View:
             person = sessions.person_of(self._viewer.session_key)
@@ -212,8 +258,12 @@ class Screen:
             if reply.streamed_by not in (None, worker().id):
                 remotes.watch(self._viewer, conversation, reply.pk, reply.streamed_by)
 
+    @property
+    def _shown(self) -> UUID | None:
+        return worker().viewers.shown_by(self._viewer)
+
     def _shows(self, conversation: UUID) -> bool:
-        return worker().viewers.shown_by(self._viewer) == conversation
+        return self._shown == conversation
 
 
 def _missing(conversation: Conversation, seen: Seen) -> View:

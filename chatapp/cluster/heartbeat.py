@@ -174,6 +174,7 @@ class Heartbeat(Beating):
         except OperationalError as error:
             if not is_locked(error):
                 raise
+            self._answered_at = time.monotonic()
             if not self._is_locked:
                 logger.error("The database is locked, replies go on: %s", error)
             self._is_locked = True

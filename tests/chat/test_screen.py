@@ -8,6 +8,7 @@ from pytest_django import Settings
 
 from chatapp import rendering
 from chatapp.chat import screen
+from chatapp.cluster.alone import NoHeartbeat
 from chatapp.models import Upstream, User
 from chatapp.worker import worker
 from tests.chat.browsing import Browsing
@@ -79,6 +80,45 @@ async def test_moving_to_another_conversation_keeps_the_reply_going(
     pause.release()
     await tab.until(f"delete target:#running-{conversation}")
     assert (await saved(reply)).content == "Half of it"
+
+
+async def test_a_tab_that_comes_while_the_database_is_away_is_drawn_when_it_is_back(
+    tab: Tab, alices: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.01)
+    pause, end = Pause(), Pause()
+    upstream.script(role(), delta("Half "), pause, delta("of it"), end, finish(), done())
+    reply = await tab.ask()
+    await tab.until("Half")
+    conversation = (await saved(reply)).conversation_id
+    with monkeypatch.context() as away:
+        away.setattr(NoHeartbeat, "database_answers", False)
+        second = Tab(alices, conversation=conversation, head=reply, ending="streaming")
+        await second.connect()
+        assert screen.NOT_SHOWN in await second.until("problem")
+        pause.release()
+        await tab.until("> of it<")
+    assert "Half of it" in await second.until(f"#reply-{reply}")
+    assert screen.NOT_SHOWN not in await second.until("problem")
+    end.release()
+    await second.until_ended()
+    await second.close()
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_what_changes_while_the_database_is_away_is_shown_when_it_is_back(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch, *, anew: bool
+) -> None:
+    monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.01)
+    reply = await tab.ask()
+    await tab.until_ended()
+    [viewer] = worker().viewers
+    before = len(tab.frames)
+    with monkeypatch.context() as away:
+        away.setattr(NoHeartbeat, "database_answers", False)
+        await viewer.catch_up((await saved(reply)).conversation_id, anew=anew)
+    assert "Packets in flight" in await tab.until(f"reply-{reply}")
+    assert len(tab.frames) == before + 1
 
 
 @pytest.fixture

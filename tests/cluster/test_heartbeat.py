@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,7 +13,7 @@ from django.db import OperationalError
 
 from chatapp.cluster import Heartbeat, Sighting, heartbeat
 from chatapp.models import Conversation, Message, Process, Upstream, User
-from chatapp.models.processes import ProcessQuerySet
+from chatapp.models.processes import EXPIRY_SECONDS, ProcessQuerySet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -148,6 +149,26 @@ async def test_a_database_that_is_away_is_told_once_and_beats_go_on(
             await asyncio.sleep(BEAT)
     told = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
     assert told == ["The database can't be reached, replies go on: away", "The database is back"]
+
+
+async def test_a_database_that_was_locked_for_as_long_as_a_beat_waits_did_answer(
+    beats: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+
+    def wait_for_lock(_: Process) -> bool:
+        nonlocal now
+        now += EXPIRY_SECONDS
+        monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 60.0)  # this one was the last
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(Process, "beat", wait_for_lock)
+    one = await beats()
+    async with asyncio.timeout(10):
+        while "The database is locked" not in caplog.text:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(BEAT)
+    assert one.heartbeat.database_answers
 
 
 async def test_when_it_stops_it_is_forgotten(beats: Callable[..., Any]) -> None:

@@ -287,7 +287,7 @@ async def test_whoever_comes_back_at_once_is_shown_what_they_left(
 async def test_a_tab_that_closes_is_drawn_no_more(
     tab: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "WATCH_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.2)
     reply = await tab.ask()
     await tab.until_ended()
     conversation = (await Message.objects.aget(pk=reply)).conversation_id

@@ -6,7 +6,8 @@ the reply ends where its hold does. What it has cost is charged when it is saved
 A title is paid for like a reply, but is none: of these alone so many a minute, or at once, may be.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
@@ -95,8 +96,16 @@ class Purse:
         return 1 if limit.measure == Measure.AT_ONCE else 0
 
     def within(self, allowance: Allowance, prompt: int) -> int:
-        """How many tokens of output the allowance has room for, with what is held of it already."""
-        room = allowance.left + self.shares[allowance.pk].held
+        """How many tokens of output the allowance has room for, with what is held of it already.
+
+        How many replies there may be was asked when this one was admitted, once.
+        """
+        share = self.shares[allowance.pk]
+        if not allowance.limit.is_of_tokens and (
+            share.held or allowance.limit.measure == Measure.A_MINUTE
+        ):
+            return UNBOUNDED
+        room = allowance.left + share.held
         room -= self.need(allowance.limit, prompt, 0)
         if room < 0:
             return -1
@@ -192,8 +201,29 @@ def remember_tools(upstream: int, tokens: int) -> None:
     known_tools[upstream] = tokens
 
 
+@contextmanager
+def together(purses: Iterable[Purse]) -> Iterator[None]:
+    """A transaction, in which these may come to hold more: where it fails, each holds what it held
+    before."""
+    before = [
+        (purse, purse.prompt, purse.output, purse.was_refused, purse.shares, held)
+        for purse in purses
+        for held in [{key: share.held for key, share in purse.shares.items()}]
+    ]
+    try:
+        with transaction.atomic():
+            yield
+    except BaseException:
+        for purse, prompt, output, was_refused, shares, held in before:
+            purse.prompt, purse.output, purse.was_refused = prompt, output, was_refused
+            purse.shares = shares
+            for key, share in shares.items():
+                share.held = held[key]
+        raise
+
+
 def grow(purses: Iterable[Purse]) -> None:
-    """Holds more for each that wants it, as far as there is more; in a transaction."""
+    """Holds more for each that wants it, as far as there is more; in what keeps them `together`."""
     wanting = list(purses)
     allowances = _locked_of(wanting)
     for purse in wanting:
@@ -206,18 +236,18 @@ def grow(purses: Iterable[Purse]) -> None:
     _keep(allowances, wanting)
 
 
-@transaction.atomic
 def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
     """Whether one more request may be sent for a reply, in whose earlier ones so much was used;
     holds what it may cost. Nothing is asked of the database where that is held already."""
     if not earlier.total_tokens and prompt <= purse.prompt:
         return True
-    allowances = _locked_of([purse])
-    _forget_what_is_gone(purse, allowances)
     purse.earlier = earlier
-    if purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
-        return False
-    _keep(allowances, [purse])
+    with together([purse]):
+        allowances = _locked_of([purse])
+        _forget_what_is_gone(purse, allowances)
+        if purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
+            return False
+        _keep(allowances, [purse])
     return True
 
 

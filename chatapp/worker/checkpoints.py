@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError
 
 from chatapp.cluster import Beating
 from chatapp.generation import Generation, stored
@@ -17,11 +17,12 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1
 
 
-@transaction.atomic
 def _save_and_grow(due: list[Generation]) -> None:
-    Message.objects.checkpoint([generation.message for generation in due])
-    if wanting := [one.purse for one in due if one.purse and one.purse.wants_more]:
-        purses.grow(wanting)
+    wanting = [one.purse for one in due if one.purse and one.purse.wants_more]
+    with purses.together(wanting):
+        Message.objects.checkpoint([generation.message for generation in due])
+        if wanting:
+            purses.grow(wanting)
 
 
 class Checkpoints:

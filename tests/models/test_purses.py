@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import transaction
+from django.db import OperationalError
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -22,6 +22,7 @@ from chatapp.models import (
     User,
     purses,
 )
+from chatapp.models.allowances import HELD
 from chatapp.models.limits import Measure, Period
 from chatapp.models.purses import LEAST_OUTPUT, OUTPUT, Purse, admit_again
 from chatapp.upstream.wire.estimates import UPPER
@@ -242,7 +243,7 @@ def test_a_retry_is_admitted_like_a_prompt(carol: User, model: ModelChoice) -> N
 
 
 def grow(purse: Purse) -> None:
-    with transaction.atomic():
+    with purses.together([purse]):
         purses.grow([purse])
 
 
@@ -307,6 +308,50 @@ def test_a_limit_that_is_removed_holds_nobody_back(carol: User, model: ModelChoi
     grow(purse)
     assert (purse.is_bounded, purse.is_over, purse.wants_more) == (False, False, False)
     finish(turn)
+
+
+def test_what_could_not_be_kept_is_not_held(
+    carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(2 * WHOLE)
+    purse = purse_of(ask(carol, model))
+    purse.tell(None)
+    purse.written = 1500
+    before = account()
+
+    def fail(*_: object) -> None:
+        raise OperationalError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(HELD, "run", fail)
+        with pytest.raises(OperationalError):
+            grow(purse)
+        with pytest.raises(OperationalError):
+            admit_again(purse, PROMPT + 100, used(50, 60))
+    assert (purse.prompt, purse.output, account()) == (PROMPT, OUTPUT, before)
+    other = purse_of(ask(carol, model))  # takes what is left
+    grow(purse)
+    assert purse.was_refused
+    assert account() == (0, 2 * WHOLE)
+    assert other.output == OUTPUT
+
+
+@pytest.mark.parametrize("measure", [Measure.AT_ONCE, Measure.A_MINUTE])
+def test_how_many_replies_there_may_be_ends_none_that_was_admitted(
+    carol: User, model: ModelChoice, measure: Measure
+) -> None:
+    limit(100_000)
+    limit(3, measure=measure)
+    turns = [ask(carol, model) for _ in range(3)]
+    Limit.objects.filter(measure=measure).update(cap=1)
+    purse = purse_of(turns[0])
+    purse.tell(None)
+    purse.written = 1500
+    grow(purse)
+    assert (purse.was_refused, purse.output) == (False, 2 * 1500 + OUTPUT)
+    assert admit_again(purse, PROMPT + 100, used(50, 60))
+    with pytest.raises(Refused):
+        ask(carol, model)
 
 
 def test_another_request_is_admitted_again(carol: User, model: ModelChoice) -> None:

@@ -41,7 +41,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         user: User = authenticator.user
-        if not (user.is_staff and Installation.this().staff_second_factor):
+        if not _must_have_one(user):
             return True
         others = Authenticator.objects.filter(user=user, type__in=FACTORS)
         return bool(others.exclude(pk=authenticator.pk).exists())
@@ -69,8 +69,12 @@ def _keys() -> Fernet | MultiFernet:
 
 def lacks_second_factor(user: Any) -> bool:
     """Whether this is one of the staff who must have one, and has none yet."""
-    must = isinstance(user, User) and user.is_staff and Installation.this().staff_second_factor
+    must = isinstance(user, User) and _must_have_one(user)
     return bool(must and not is_mfa_enabled(user, FACTORS))
+
+
+def _must_have_one(user: User) -> bool:
+    return (user.is_staff or user.reviews) and Installation.this().staff_second_factor
 
 
 def remove_second_factors(person: User) -> bool:

@@ -183,10 +183,14 @@ def test_what_is_added_and_ended_is_recorded(alice: User, alices: Client) -> Non
     assert ("factor.removed", alice.pk, "TOTP Authenticator") in told
 
 
-def test_a_reviewer_without_one_sees_no_image(alice: User, conversation_with_image: str) -> None:
+@pytest.mark.parametrize("is_staff", [True, False])
+def test_a_reviewer_without_one_sees_no_image_and_no_conversation(
+    alice: User, conversation_with_image: str, *, is_staff: bool
+) -> None:
     Installation.objects.create(pk=1, staff_second_factor=True)
-    rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
+    rita = User.objects.create_user("rita", password=PASSWORD, is_staff=is_staff, reviews=True)
     Opening.begin(rita, alice.conversations.get(), "A matter")
-    answer = signed_in(rita).get(conversation_with_image)
-    assert (answer.status_code, answer.headers["location"]) == (302, OWN)
+    for path in (conversation_with_image, "/review/"):
+        answer = signed_in(rita).get(path)
+        assert (answer.status_code, answer.headers["location"]) == (302, OWN)
     assert signed_in(alice).get(conversation_with_image).status_code == 200

@@ -83,7 +83,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
             is_first = is_setup_token(token)
             user = form.save() if is_first else None
             if user:
-                after = {"is_staff": True, "is_superuser": True}
+                after = {"is_staff": True, "is_superuser": True, "reviews": True}
                 detail = {"after": after, **origin_of(request)}
                 audit.record("person.added", actor=user, about=user, detail=detail)
         if user:

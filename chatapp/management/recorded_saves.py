@@ -9,7 +9,7 @@ from django.db import transaction
 
 from chatapp.models import User, audit
 
-ROLES = ("is_staff", "is_superuser")
+ROLES = ("is_staff", "is_superuser", "reviews")
 
 
 @contextmanager

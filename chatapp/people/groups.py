@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
-from chatapp.models import AccessRule, ToolServer, Upstream, User
+from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
 from chatapp.models.access_rules import LONGEST_MODEL
 from chatapp.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.people.log import record
@@ -113,13 +113,17 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
 @confirmed_only
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Group, pk=pk)
+    limits = Limit.objects.filter(group=found)
     if request.method == "POST":
         with transaction.atomic():
+            for limit in limits:
+                Allowance.objects.remove_of(limit)
+                record(request, "limit.deleted", limit, before=str(limit))
             record(request, "group.deleted", found)
             found.delete()
         messages.success(request, f"The group {found.name} was deleted.")
         return redirect("groups")
-    context = {"group": found, "count": found.user_set.count()}
+    context = {"group": found, "count": found.user_set.count(), "limits": limits}
     return render(request, "people/delete_group.html", context)
 
 

@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.models import Installation, User
+from chatapp.models import AuditEvent, Installation, User
 from tests.accounts.provider import CLIENT, SECRET, Provider, running
 from tests.conftest import signed_in
 
@@ -107,7 +107,8 @@ def test_its_groups_come_and_go_and_those_given_by_hand_stay(provider: Provider)
     come(provider, **CAROL, groups=["W", "H", "nothing here"])
     carol = User.objects.get(username="carol")
     assert set(carol.groups.all()) == {writers, by_hand}
-    carol.claimed_groups.filter(group=by_hand).delete()  # as if it had been given by hand
+    carol.groups.remove(by_hand)
+    by_hand.user_set.add(carol)
     come(provider, **CAROL, groups=["R"])
     assert set(carol.groups.all()) == {readers, by_hand}
     come(provider, **CAROL)  # which says nothing of groups
@@ -116,6 +117,9 @@ def test_its_groups_come_and_go_and_those_given_by_hand_stay(provider: Provider)
     assert set(carol.groups.all()) == {by_hand}
     come(provider, **CAROL, groups="W")
     assert set(carol.groups.all()) == {by_hand}
+    told = AuditEvent.objects.filter(action="person.changed", person=carol.pk).order_by("sequence")
+    changes = [(one.detail.said["before"], one.detail.said["after"]) for one in told]
+    assert changes == [([], ["H", "W"]), (["H", "W"], ["H", "R"]), (["H", "R"], ["H"])]
 
 
 def test_who_is_deactivated_stays_out(provider: Provider) -> None:

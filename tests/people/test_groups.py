@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.models import AccessRule, Message, ToolServer, Upstream, User
+from chatapp.models import AccessRule, AuditEvent, Message, ToolServer, Upstream, User
+from tests.allowed import limit
 from tests.conftest import signed_in
 from tests.fake_upstream import FakeUpstream
 from tests.page import parse
@@ -60,8 +61,11 @@ def test_a_group_is_made_filled_renamed_and_deleted(olives: Client, alice: User)
     olives.post(f"{path}member/", {"remove": "9" * 30})
     olives.post(f"{path}member/", {"remove": alice.pk})
     assert not group.user_set.exists()
+    limit(1000, group=group)
+    assert "1,000 tokens for good for the group" in olives.get(f"{path}delete/").text
     olives.post(f"{path}delete/")
     assert not Group.objects.exists()
+    assert AuditEvent.objects.filter(action="limit.deleted").count() == 1
 
 
 def test_what_is_given_is_shown_and_taken_back(

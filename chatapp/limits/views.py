@@ -7,10 +7,12 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.accounts.staff import administrators_only
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.limits import queries
 from chatapp.limits.forms import LimitForm, PriceForm
 from chatapp.models import Allowance, Limit, Price, User, audit
@@ -31,6 +33,7 @@ def limits(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 def new_limit(request: HttpRequest) -> HttpResponse:
     form = LimitForm(request.POST or None)
     if form.is_valid():
@@ -45,6 +48,7 @@ def new_limit(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 def limit(request: HttpRequest, pk: int) -> HttpResponse:
     """Changes one. What is spent of it stays, as far as it is still of the same."""
     found = get_object_or_404(Limit, pk=pk)
@@ -66,6 +70,8 @@ def limit(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
     """Replies that run under it go on without it."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         found = get_object_or_404(Limit, pk=pk)
         Allowance.objects.remove_of(found)
@@ -78,6 +84,7 @@ def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 def new_price(request: HttpRequest) -> HttpResponse:
     named = {name: request.GET.get(name, "") for name in ("upstream", "model")}
     form = PriceForm(request.POST or None, initial=named)
@@ -95,6 +102,8 @@ def new_price(request: HttpRequest) -> HttpResponse:
 @administrators_only
 def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
     """One that an administrator said; what was booked by it stays as it is."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
         _record(request, "price.changed", price, before=price.as_record())

@@ -13,6 +13,7 @@ from chatapp.models import Allowance, AuditEvent, Limit, Price, Upstream, User
 from chatapp.models.limits import Measure
 from chatapp.models.prices import DOLLAR
 from tests.allowed import limit, priced
+from tests.conftest import signed_in
 from tests.stored import MODEL, answered, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -282,3 +283,19 @@ def test_the_composer_says_when_most_is_used(alices: Client, alice: User) -> Non
 def test_a_limit_of_nothing_is_full(alices: Client) -> None:
     limit(0)
     assert "100% of the 0 tokens for good that everybody share is used." in said(alices, "/")
+
+
+def test_who_sets_a_limit_or_a_price_confirms_it_first(olive: User, connected: Upstream) -> None:
+    client = signed_in(olive)
+    assert "Nothing is limited" in said(client)
+    one, price = limit(500), priced(connected, 1, 2)
+    for path in (
+        "/limits/new/",
+        f"/limits/{one.pk}/",
+        f"/limits/{one.pk}/remove/",
+        "/limits/prices/new/",
+        f"/limits/prices/{price.pk}/remove/",
+    ):
+        answer = client.post(path, fields(amount="9"))
+        assert answer.headers["location"].startswith("/accounts/reauthenticate/?next="), path
+    assert (Limit.objects.get().cap, Price.objects.count()) == (500, 1)

@@ -66,7 +66,7 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
         message.pk = copies[message.pk]
         message.conversation = fork
         message.parent_id = copies[message.parent_id] if message.parent_id else None
-        message.sequence = message.streamed_by = None
+        message.sequence = message.streamed_by = message.indexed_at = None
     STORED.run(*messages)
     pk = Message._meta.pk
     pictured = [

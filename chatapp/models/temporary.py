@@ -69,8 +69,10 @@ def sweep(process: UUID, held: Collection[UUID]) -> list[Erased]:
 
 
 def keep(conversation: Conversation) -> None:
-    """Makes it an ordinary one, which is called by its first words."""
-    first = conversation.messages.filter(role="user", parent=None).first()
+    """Makes it an ordinary one, which is called by its first words; one that is, stays as it is."""
+    if not conversation.is_temporary:
+        return
+    first = conversation.messages.filter(role="user", parent=None, deleted_at=None).first()
     if first:
         conversation.title = Conversation.title_of(first.content)
     conversation.is_temporary = False

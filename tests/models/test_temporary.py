@@ -84,6 +84,22 @@ def test_an_ordinary_one_is_neither_held_nor_erased(carol: User, gateway: Upstre
     assert Conversation.objects.get() == ordinary
 
 
+def test_one_that_is_kept_already_keeps_its_title(fleeting: Conversation) -> None:
+    temporary.keep(fleeting)
+    fleeting.rename("Mine")
+    temporary.keep(Conversation.objects.get())
+    assert Conversation.objects.get().title == "Mine"
+
+
+def test_one_that_is_kept_is_not_called_by_what_was_deleted(
+    fleeting: Conversation, gateway: Upstream
+) -> None:
+    fleeting.messages.update(deleted_at=timezone.now())
+    answered(fleeting, gateway, "And why is it not?")
+    temporary.keep(fleeting)
+    assert Conversation.objects.get().title == "And why is it not?"
+
+
 def test_one_that_is_kept_is_called_by_its_first_words(fleeting: Conversation) -> None:
     here = process()
     temporary.hold(fleeting.pk, here)

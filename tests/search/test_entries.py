@@ -12,6 +12,7 @@ from django.utils import timezone
 from chatapp.accounts.erasing import erase
 from chatapp.models import (
     Conversation,
+    Fork,
     Message,
     SearchEntry,
     Upstream,
@@ -65,6 +66,16 @@ def test_what_was_cut_short_is_found_and_again_as_it_was_saved_in_the_end(
     index_all()
     assert not search("canary").found
     assert messages(search("nightingale")) == [reply]
+
+
+def test_a_fork_is_found_without_what_it_was_made_of(
+    search: Search, alice: User, connected: Upstream
+) -> None:
+    conversation = written(alice, connected, "Sky", "Of the canary")
+    fork = Fork(conversation.messages.latest("sequence").pk).store(alice)
+    index_all()
+    conversation.erase()
+    assert [one.conversation for one in search("canary").found] == [fork]
 
 
 def test_a_new_title_is_found_and_the_old_one_is_not(

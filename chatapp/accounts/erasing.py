@@ -28,7 +28,7 @@ from chatapp.models import (
     audit,
     full_text,
 )
-from chatapp.models.connections import impatient
+from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
 
@@ -88,7 +88,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
         _forget(person, by, report, is_known)
         reports.append(report)
     full_text.clear_deleted()
-    was_emptied = _clear_write_ahead_log()
+    was_emptied = empty_write_ahead_log(connection)
     for report in reports:
         report.tell(was_emptied)
     return reports
@@ -143,13 +143,3 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> No
     report.rows += Counter(person.delete()[1])
     report.look()
     audit.forget(pk, by, report.detail)
-
-
-def _clear_write_ahead_log() -> bool:
-    """SQLite's, which has old pages of the database for as long as nobody writes over them; whether
-    nobody was in its way."""
-    if connection.vendor != "sqlite":
-        return False
-    with impatient(connection), connection.cursor() as cursor:
-        was_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not was_busy

@@ -23,7 +23,7 @@ NOW = (
 )
 LATER = (
     "From the database's files once nobody reads it for a moment: the write-ahead log could not be "
-    "emptied just now, and is at its next checkpoint."
+    "emptied just now, which is tried again every hour."
 )
 VACUUM = (
     "From PostgreSQL's files with the next vacuum of these tables, which it does by itself; from "

@@ -42,3 +42,13 @@ def impatient(connection: BaseDatabaseWrapper) -> Iterator[None]:
             yield
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {usual}")
+
+
+def empty_write_ahead_log(connection: BaseDatabaseWrapper) -> bool:
+    """SQLite's, which has old pages of the database for as long as nobody writes over them; whether
+    nobody was in its way."""
+    if connection.vendor != "sqlite":
+        return False
+    with impatient(connection), connection.cursor() as cursor:
+        was_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not was_busy

@@ -1,6 +1,6 @@
 """What goes by itself after its days: what has been in the trash for too long, the messages that
-were deleted as long ago, and what is kept no longer by `Retention`. And the word on where the audit
-log ends.
+were deleted as long ago, and what is kept no longer by `Retention`; and what SQLite's write-ahead
+log still has of that, or of people who were erased. And the word on where the audit log ends.
 
 In short steps, each a transaction of its own, between which others have their turn; every hour, and
 when somebody asks for it.
@@ -11,14 +11,16 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
-from django.db import Error
+from django.db import Error, connection
 from django.utils import timezone
 
 from chatapp.generation import stored
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
+from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.retaining import Round
 from chatapp.models.shelves import TRASH_DAYS
 
@@ -65,6 +67,7 @@ def cleaning() -> Iterator[Counter[str]]:
         finally:
             round.record()
         gone += round.gone
+    empty_write_ahead_log(connection)
     tell_audit_head()
 
 
@@ -101,6 +104,7 @@ class Housekeeping:
                     await asyncio.sleep(PAUSE_SECONDS)
         finally:
             await stored(round.record)
+        await stored(partial(empty_write_ahead_log, connection))
         await stored(tell_audit_head)
 
     def _tell(self, round: Round) -> None:

@@ -1,8 +1,10 @@
 """A person is erased: no word of theirs stays, whatever they did, and nobody else loses one."""
 
 import asyncio
+import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,6 +23,7 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User
 from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import worker
+from chatapp.worker.housekeeping import clean_up
 from tests.conftest import PASSWORD
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.present import present
@@ -216,10 +219,30 @@ def test_who_is_just_saving_a_reply_is_waited_for(
     assert CANARY not in everything()
 
 
-def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
+def words_in_files() -> int:
+    """How often the word stands in SQLite's files."""
     if connection.vendor != "sqlite":
         pytest.skip("of SQLite's files")
     path = Path(connection.settings_dict["NAME"])
+    files = (path, path.with_name(path.name + "-wal"))
+    return sum(file.read_bytes().count(CANARY.encode()) for file in files)
+
+
+def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
+    assert words_in_files()
     erase([carol])
-    for file in (path, path.with_name(path.name + "-wal")):
-        assert CANARY.encode() not in file.read_bytes()
+    assert not words_in_files()
+
+
+def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
+    carol: User, olive: User
+) -> None:
+    assert words_in_files()
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM chatapp_message").fetchone()
+        [report] = erase([carol])
+        assert "could not be emptied just now" in report.gone
+        assert words_in_files()
+    clean_up()
+    assert not words_in_files()

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.accounts import links
+from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirming import confirm
 from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm
 from chatapp.models import Installation, Invitation, Refused, User, audit
@@ -99,7 +100,10 @@ def _invite(request: HttpRequest, address: str) -> None:
         return
     invitation = Invitation(address=address, expires_at=timezone.now() + SELF_SERVICE)
     token = invitation.make_token()
-    invitation.save()
+    with transaction.atomic():
+        invitation.save()
+        detail = {"by": "themselves", **origin_of(request)}
+        audit.record("person.invited", actor=None, about=invitation, detail=detail)
     link = request.build_absolute_uri(reverse("accept-invitation", args=[token]))
     links.send("invitation", address, "Your account", link=link, invitation=invitation)
 

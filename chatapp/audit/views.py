@@ -9,9 +9,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only
 from chatapp.audit.forms import FilterForm
 from chatapp.audit.queries import names_of, page_of
@@ -75,6 +77,8 @@ def check(request: HttpRequest) -> HttpResponse:
 @administrators_only
 def export(request: HttpRequest) -> HttpResponseBase:
     """All of it, as JSON lines, a few events at a time; the last one says who took it."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("audit"))
     assert isinstance(request.user, User)
     with transaction.atomic():
         event = audit.record("log.exported", actor=request.user)

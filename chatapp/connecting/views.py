@@ -33,11 +33,12 @@ def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     form = AddressForm(request.POST or None, instance=upstream)
     if request.method == "POST" and form.is_valid():
         after = {name: form.cleaned_data[name] for name in form.changed_data}
+        before = {name: form.initial[name] for name in after if pk and name in form.initial}
         if after.get("new_api_key"):
             after["new_api_key"] = "changed"
         with transaction.atomic():
             action = "upstream.added" if pk is None else "upstream.changed"
-            record(request, action, form.save(), after=after)
+            record(request, action, form.save(), before=before, after=after)
         return redirect("upstream-offer", upstream.pk)
     return render(request, "connecting/address.html", {"form": form, "upstream": upstream})
 
@@ -57,10 +58,12 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     upstream.offered_models, upstream.enabled = form.offered_models, True
     after = {"offered_models": upstream.offered_models, "enabled": True}
     given = [one.name for one in form.chosen] if form.chosen is not None else [EVERYBODY]
+    rule = AccessRule.objects.filter(upstream=upstream, model="").first()
+    was_given = [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
     with transaction.atomic():
         upstream.save(update_fields=list(after))
         AccessRule.objects.give(form.chosen, upstream=upstream, model="")
-        record(request, "access.changed", upstream, model="", after=given)
+        record(request, "access.changed", upstream, model="", before=was_given, after=given)
         if before != after:
             record(request, "upstream.changed", upstream, before=before, after=after)
         if not upstream.is_demo:

@@ -47,7 +47,9 @@ def _name(request: HttpRequest, person: User) -> HttpResponse | None:
     if not form.is_valid():
         return person_page(request, User.objects.get(pk=person.pk), name_form=form)
     form.save()
-    record(request, "person.changed", person, changed=form.changed_data)
+    before = {name: form.initial[name] for name in form.changed_data}
+    after = {name: form.cleaned_data[name] for name in form.changed_data}
+    record(request, "person.changed", person, before=before, after=after)
     messages.success(request, "Saved.")
     return None
 

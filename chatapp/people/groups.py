@@ -135,13 +135,15 @@ def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     what, context = _what(kind, pk, request.GET.get("model", "").strip())
     rule = AccessRule.objects.filter(**what).first()
     initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
+    before = [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
     form = GivenForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         after = [one.name for one in form.chosen] if form.chosen is not None else [EVERYBODY]
         with transaction.atomic():
             AccessRule.objects.give(form.chosen, **what)
             thing = what.get("tool_server") or what["upstream"]
-            record(request, "access.changed", thing, model=what.get("model", ""), after=after)
+            changed = {"model": what.get("model", ""), "before": before, "after": after}
+            record(request, "access.changed", thing, **changed)
         messages.success(request, f"Who may use {context['name']} was saved.")
         return redirect("groups")
     return render(request, "people/given.html", context | {"form": form})

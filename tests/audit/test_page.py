@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from chatapp.audit import views
 from chatapp.models import AuditDetail, AuditEvent, Invitation, User, audit
+from tests.conftest import PASSWORD
 from tests.page import parse
 from tests.tampering import tampered
 
@@ -189,6 +190,8 @@ async def test_the_export_has_every_event_and_is_one(
 ) -> None:
     browser = AsyncClient(headers={"host": "localhost"})
     await sync_to_async(browser.force_login)(olive)
+    assert (await browser.post("/audit/export/")).status_code == 302  # to confirm it is her
+    await browser.post("/accounts/reauthenticate/", {"password": PASSWORD})
     answer = await browser.post("/audit/export/")
     lines = [part.decode() async for part in answer.streaming_content]  # type: ignore[attr-defined]
     events = [json.loads(line) for line in lines]

@@ -88,7 +88,8 @@ async def test_it_is_for_groups_before_it_answers(
     made = await Upstream.objects.aget(name="Team")
     assert (rule.upstream, [one async for one in rule.groups.all()]) == (made, [writers])
     assert (made.enabled, made.offered_models) == (True, "")
-    assert (await event("access.changed"))["after"] == ["Writers"]
+    told = await event("access.changed")
+    assert (told["before"], told["after"]) == (["Everybody"], ["Writers"])
 
 
 async def test_models_that_were_given_names_keep_them(

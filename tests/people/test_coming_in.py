@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from chatapp.accounts.erasing import erase
-from chatapp.models import Installation, Invitation, User
+from chatapp.models import AuditEvent, Installation, Invitation, User
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.page import parse
 
@@ -248,6 +248,8 @@ def test_who_has_an_address_of_a_domain_is_sent_a_link(olives: Client, mails: No
     assert not mail.outbox
     answer = visitor.post("/accounts/signup/", {"email": "carol@Example.org"})
     assert "Look into your mail" in answer.text
+    event = AuditEvent.objects.get(action="person.invited")
+    assert (event.actor, event.detail.said["by"]) == (None, "themselves")
     visitor.post(sent_path(), fields("carol"))
     carol = User.objects.get(username="carol")
     assert (carol.email, carol.is_staff) == ("carol@example.org", False)

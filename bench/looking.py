@@ -44,7 +44,7 @@ def wishes() -> dict[str, list[Wish]]:
         "until": values["until a day"],
         "one day": [{**one, "until": one["since"]} for one in values["since"]],
         "flagged": values["flagged"],
-        "not flagged": [{"flagged": "no"}],
+        "not flagged": [{"flagged": "none"}],
         "claimed by": [{"claim": one} for one in ("mine", "other", "nobody")],
         "verdict": values["verdict"],
         "no verdict": [{"verdict": "none"}],
@@ -85,7 +85,7 @@ def _values(seeded: random.Random) -> dict[str, list[Wish]]:
         "feedback": [{"feedback": one} for one in ("up", "down", "either")],
         "cost": [{"cost": one} for one in COSTS],
         "replies": [{"replies": one} for one in REPLIES],
-        "flagged": [{"flagged": "yes"}],
+        "flagged": [{"flagged": "any"}],
         "verdict": [{"verdict": one} for one in ("fine", "minor", "serious", "unclear")],
         "label": [{"label": one.pk} for one in ReviewLabel.objects.all()],
     }

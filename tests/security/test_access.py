@@ -61,7 +61,7 @@ PRIVATE = (
 READERS = {"alice", "rita", "olive"}
 READINGS = (
     *("conversation.opened", "conversations.listed", "conversations.exported"),
-    *("conversations.searched", "image.opened"),
+    *("conversations.searched", "image.opened", "reviewrule.tried"),
 )
 """Of the log: what somebody has read who is not the owner."""
 KEYS = ("sk-keycanary", "toolsecretcanary")
@@ -384,11 +384,20 @@ def everything() -> str:
     return told
 
 
-async def is_recorded(name: str) -> bool:
-    """Whether an event says that this one of the cast has read what others wrote: an opening lasts
-    for a while."""
+async def recorded() -> int:
+    """The number of the log's last event."""
+    return (await AuditHead.objects.aget()).sequence
+
+
+async def is_recorded(name: str, house: House, path: str, since: int) -> bool:
+    """Whether an event after that one says that this one of the cast has read what others wrote; or
+    an earlier one that they opened the conversation which is on the page, since that lasts."""
     reader = await User.objects.aget(username=name)
-    return await AuditEvent.objects.filter(actor=reader.pk, action__in=READINGS).aexists()
+    readings = AuditEvent.objects.filter(actor=reader.pk, action__in=READINGS)
+    if await readings.filter(sequence__gt=since).aexists():
+        return True
+    opened = readings.filter(action="conversation.opened", target=str(house.conversation.pk))
+    return f"/review/{house.conversation.pk}/" in path and await opened.aexists()
 
 
 async def said(answer: HttpResponseBase) -> str:
@@ -421,13 +430,14 @@ async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name
     before = await sync_to_async(everything)()
     got, told = {}, []
     for route in TABLE:
+        since = await recorded()
         answer = await house.clients[name].get(house.path(route))
         got[route] = verdict(answer)
         page = await said(answer)
         assert not [key for key in KEYS if key in page], route
         if [word for word in PRIVATE if word in page] and name != "alice":
             assert name in READERS, route
-            told.append((route, await is_recorded(name)))
+            told.append((route, await is_recorded(name, house, house.path(route), since)))
     assert got == expected
     assert not [route for route, reads in told if not reads]
     assert bool(told) == (name in READERS - {"alice"})

@@ -34,6 +34,7 @@ from tests.security.test_access import (
     House,
     house,  # noqa: F401 - a fixture
     is_recorded,
+    recorded,
     said,
 )
 
@@ -162,6 +163,7 @@ async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
     client = house.clients[name]
     seen: set[str] = set()
     for method, path, fields in looks(house):
+        since = await recorded()
         found = set(WORD.findall(await told(client, method, path, fields)))
         seen |= found
         if name == "alice" or not found:
@@ -171,7 +173,7 @@ async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
         assert not names or name in STAFF, path
         if found - names:
             assert name in READERS, path
-            assert await is_recorded(name), path
+            assert await is_recorded(name, house, path, since), path
     written = {word for word in seen if words[word] is Message}
     assert bool(written) == (name in READERS), "it looks nowhere where words are"
 

@@ -48,9 +48,18 @@ def page_of(asked: Asked) -> tuple[list[AuditEvent], bool]:
 
 def names_of(events: Sequence[AuditEvent]) -> dict[int, str]:
     """As people are called today, by their numbers; who was erased has none."""
-    numbers = {one for event in events for one in (event.actor, event.person) if one is not None}
+    found = (one for event in events for one in (event.actor, event.person, asked_for(event)))
+    numbers = {one for one in found if one is not None}
     people = User.objects.filter(pk__in=numbers).only("pk", "username")
     return {person.pk: person.get_username() for person in people}
+
+
+def asked_for(event: AuditEvent) -> int | None:
+    """Whose conversations a reviewer looked for, as the event's detail has it."""
+    detail = getattr(event, "detail", None)
+    asked = detail.said.get("asked") if detail else None
+    person = asked.get("person") if isinstance(asked, dict) else None
+    return person if isinstance(person, int) else None
 
 
 def _people(named: str) -> list[int]:

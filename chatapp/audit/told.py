@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from django.utils.text import Truncator
 
+from chatapp.audit.queries import asked_for
 from chatapp.models import AuditEvent
 from chatapp.models.audit import ACTIONS
 
@@ -66,7 +67,7 @@ class Told:
             words=ACTIONS.get(event.action, event.action),
             target="" if is_own and event.action in OF_ONESELF else _target(event, names, said),
             about=event.target,
-            facts=_facts(said),
+            facts=_facts(_named(event, names, said)),
             changes=_changes(said),
             is_erased=bool(detail and detail.is_erased),
         )
@@ -93,6 +94,16 @@ def _target(event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]
     if called.lower() == thing:
         return f"({thing})"
     return f"{called} ({thing})" if called else thing
+
+
+def _named(
+    event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """With whose conversations were looked for as they are called today."""
+    if (person := asked_for(event)) is None:
+        return said
+    called = names.get(person, f"person {person}, erased")
+    return {**said, "asked": {**said["asked"], "person": called}}
 
 
 def _facts(said: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """What reviewers keep of what they look for: views, which are asked for again, and samples."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import ROUND_CEILING, Decimal
 from random import SystemRandom
 from typing import Any, ClassVar, Self
@@ -21,7 +21,7 @@ class ReviewView(models.Model):
 
     maker = models.ForeignKey(User, models.CASCADE, related_name="review_views")
     name = models.CharField(max_length=LONGEST_NAME)
-    asked = models.JSONField()  # by field, as it was typed
+    asked = models.JSONField()  # by field, as it was typed; a person by the username
     is_shared = models.BooleanField("for all reviewers", default=False)
 
     objects: ClassVar[Any] = models.Manager()
@@ -47,7 +47,7 @@ class ReviewSample(models.Model):
 
     name = models.CharField(max_length=LONGEST_NAME, unique=True)
     maker = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    asked = models.JSONField()  # by field, as it was typed
+    asked = models.JSONField()  # by field, as it was typed; a person by the username
     share = models.DecimalField(max_digits=4, decimal_places=1)  # per cent
     size = models.PositiveIntegerField()  # when it was drawn
     drawn_at = models.DateTimeField(auto_now_add=True)
@@ -115,6 +115,17 @@ def members_of(sample: int) -> "models.QuerySet[SampleMember, UUID]":
 
 
 def forget_name(username: str) -> None:
-    """Of somebody who is erased: views that look for them go, samples forget whom they were of."""
-    ReviewView.objects.filter(asked__person__iexact=username).delete()
-    ReviewSample.objects.filter(asked__person__iexact=username).update(asked={})
+    """Of somebody who is erased: views that look for them go, samples forget whom they were of.
+
+    While the account is there: versions before stored what was typed, which may be the address.
+    """
+    person = User.objects.filter(username=username).first()
+    names = {one.casefold() for one in (username, person.email if person else "") if one}
+    ReviewView.objects.filter(pk__in=_that_ask_for(names, ReviewView)).delete()
+    ReviewSample.objects.filter(pk__in=_that_ask_for(names, ReviewSample)).update(asked={})
+
+
+def _that_ask_for(names: Collection[str], kept: type[ReviewView | ReviewSample]) -> list[int]:
+    """By what was typed, also with a space before or after it."""
+    of_people = kept.objects.filter(asked__has_key="person").values_list("pk", "asked__person")
+    return [pk for pk, typed in of_people if str(typed).strip().casefold() in names]

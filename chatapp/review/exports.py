@@ -51,7 +51,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     names_nobody = "pseudonyms" in request.GET
     with transaction.atomic():
         detail = {
-            "asked": form.sent,
+            "asked": form.recorded,
             "format": kind,
             "people": "pseudonyms" if names_nobody else "names",
         }

@@ -195,6 +195,32 @@ class FilterForm(forms.Form):
         }
 
     @property
+    def kept(self) -> dict[str, str]:
+        """The same to be stored: a person by the username, by which `forget_name` finds it, however
+        it was typed; without a search in the texts, which is over soon and had its own reason."""
+        asked = {name: value for name, value in self.sent.items() if name != "search"}
+        if person := self._named:
+            asked["person"] = person.get_username()
+        return asked
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """The same for the audit log: a person by the number, so that nobody who is erased is named
+        there, and None where there is nobody."""
+        person = self._named
+        asked: dict[str, object] = {**self.sent}
+        if "person" in asked and not self._is_pseudonym:
+            asked["person"] = person.pk if person else None
+        return asked
+
+    @property
+    def _named(self) -> User | None:
+        """Who is asked for by what names them."""
+        self.is_valid()
+        found: User | None = self.cleaned_data.get("person")
+        return None if self._is_pseudonym else found
+
+    @property
     def common(self) -> Sequence[BoundField]:
         return [self[name] for name in COMMON]
 

@@ -46,9 +46,12 @@ def save_view(request: HttpRequest) -> HttpResponse:
     """Under a name that a view of this reviewer has, it takes that one's place."""
     assert isinstance(request.user, User)
     form = ViewForm(request.POST)
-    asked = _kept(FilterForm(request.POST, reviewer=request.user))
+    wanted = FilterForm(request.POST, reviewer=request.user)
+    asked = wanted.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
+    elif "person" in wanted.errors:
+        messages.error(request, "Nothing was saved, since nobody has this name.")
     elif not asked:
         messages.error(request, "Narrow the list first: a view keeps what it is narrowed by.")
     else:
@@ -57,7 +60,7 @@ def save_view(request: HttpRequest) -> HttpResponse:
             view, _ = ReviewView.objects.update_or_create(
                 maker=request.user, name=name, defaults={"asked": asked, "is_shared": is_shared}
             )
-            detail = {"asked": asked}
+            detail = {"asked": _recorded(wanted)}
             audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
         messages.success(request, f"{view} is saved, and stands above the list.")
     return _to_list(asked)
@@ -81,7 +84,7 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = SampleForm(request.POST)
     wanted = FilterForm(request.POST, reviewer=request.user)
-    asked = _kept(wanted)
+    asked = wanted.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
         return _to_list(asked)
@@ -96,7 +99,7 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             found = wanted.asked.conversations().order_by()
             drawn = ReviewSample.draw(name, share, found, request.user, asked)
-            detail = {"asked": asked, "share": str(share), "size": drawn.size}
+            detail = {"asked": _recorded(wanted), "share": str(share), "size": drawn.size}
             audit.record("reviewsample.drawn", actor=request.user, about=drawn, detail=detail)
     except Refused as refused:
         messages.error(request, str(refused))
@@ -118,9 +121,9 @@ def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("review")
 
 
-def _kept(form: FilterForm) -> dict[str, str]:
-    """Without a search in the texts: that is over soon, and was for a reason of its own."""
-    return {name: value for name, value in form.sent.items() if name != "search"}
+def _recorded(form: FilterForm) -> dict[str, object]:
+    """Of what is kept."""
+    return {name: value for name, value in form.recorded.items() if name in form.kept}
 
 
 def _to_list(asked: dict[str, str]) -> HttpResponse:

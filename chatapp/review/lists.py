@@ -22,7 +22,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         # Whose conversations and which of them somebody looks for tells of what people wrote.
         with transaction.atomic():
-            detail = {"asked": form.sent} if form.sent else {}
+            detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)
         keys, following = page_of(form.asked, form.place)
         rows = rows_of(keys, request.user)

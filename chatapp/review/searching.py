@@ -42,12 +42,14 @@ def search(request: HttpRequest) -> HttpResponse:
     """Leads to the list, by an address in which neither the words nor the reason stand."""
     assert isinstance(request.user, User)
     form = WordsForm(request.POST)
-    sent = FilterForm(request.POST, reviewer=request.user).sent
+    wanted = FilterForm(request.POST, reviewer=request.user)
+    sent, asked = wanted.sent, wanted.recorded
     sent.pop("search", None)
+    asked.pop("search", None)
     if form.is_valid():
         with transaction.atomic():
             begun = ReviewSearch.begin(request.user, **form.cleaned_data)
-            detail = {**form.cleaned_data, "asked": sent, "search": str(begun.pk)}
+            detail = {**form.cleaned_data, "asked": asked, "search": str(begun.pk)}
             audit.record("conversations.searched", actor=request.user, detail=detail)
         sent["search"] = str(begun.pk)
     else:

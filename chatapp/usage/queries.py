@@ -1,5 +1,10 @@
-"""What the pages read of usage: sums of days, and of months where it is a year."""
+"""What the pages read of usage: sums of days, and of months where it is a year.
 
+The period before is as long as the one that is shown, so that what is used alike compares alike: of
+a year, whose last month is not over, the year before as far as the same day.
+"""
+
+import calendar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -40,6 +45,7 @@ class Report:
     begins: date
     total: Figures
     before: Figures
+    before_until: date  # the last day of those
     timeline: list[Figures]
     rows: list[Figures]
 
@@ -51,16 +57,15 @@ class Report:
 def report(asked: Asked) -> Report:
     today = Usage.day_of(now())
     before, begins = _beginnings(asked, today)
-    kept: QuerySet[Any] = (MonthlyUsage if asked.days == YEAR else DailyUsage).objects.all()
-    if asked.person is not None:
-        kept = kept.filter(person=asked.person)
-    shown = kept.filter(day__gte=begins, day__lte=today)
+    until = _year_before(today) if asked.days == YEAR else begins - timedelta(days=1)
+    shown = _kept(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)
     timeline = _timeline(shown, asked, begins, today)
     rows = timeline if asked.by == "day" else _rows(shown, asked)
     return Report(
         begins,
         _total(timeline, shown),
-        _before(kept.filter(day__gte=before, day__lt=begins)),
+        _before(asked, before, until),
+        until,
         timeline,
         rows,
     )
@@ -75,13 +80,36 @@ def _beginnings(asked: Asked, today: date) -> tuple[date, date]:
     return begins - timedelta(days=asked.days), begins
 
 
+def _year_before(day: date) -> date:
+    last = calendar.monthrange(day.year - 1, day.month)[1]
+    return date(day.year - 1, day.month, min(day.day, last))
+
+
+def _kept(
+    table: type[DailyUsage | MonthlyUsage], asked: Asked, since: date, until: date
+) -> "QuerySet[Any]":
+    kept: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
+    return kept if asked.person is None else kept.filter(person=asked.person)
+
+
 def _total(timeline: list[Figures], kept: "QuerySet[Any]") -> Figures:
     """Many of the people are those of another day, too."""
     return replace(reduce(Figures.plus, timeline), **kept.aggregate(people=_PEOPLE))
 
 
-def _before(kept: "QuerySet[Any]") -> Figures:
-    return _figures("", kept.aggregate(people=_PEOPLE, **_SUMS))
+def _before(asked: Asked, since: date, until: date) -> Figures:
+    """Of a year, whole months, and the days of its last one."""
+    if asked.days != YEAR:
+        kept = _kept(DailyUsage, asked, since, until)
+        return _figures("", kept.aggregate(people=_PEOPLE, **_SUMS))
+    month = until.replace(day=1)
+    months = _kept(MonthlyUsage, asked, since, month - timedelta(days=1))
+    days = _kept(DailyUsage, asked, month, until)
+    people = (
+        months.exclude(person=0).values("person").union(days.exclude(person=0).values("person"))
+    )
+    both = [_figures("", {**kept.aggregate(**_SUMS), "people": 0}) for kept in (months, days)]
+    return replace(both[0].plus(both[1]), people=people.count())
 
 
 def _timeline(kept: "QuerySet[Any]", asked: Asked, begins: date, today: date) -> list[Figures]:

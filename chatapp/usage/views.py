@@ -3,13 +3,14 @@
 import csv
 
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import Limit, User
+from chatapp.models import Limit, User, audit
 from chatapp.models.daily_usage import SUMS
 from chatapp.usage.figures import Figures, bars, change
 from chatapp.usage.forms import AskedForm
@@ -22,7 +23,13 @@ MOST_ROWS = 200  # that the page shows; the file has all
 @require_GET
 @administrators_only
 def usage(request: HttpRequest) -> HttpResponse:
-    return _answer(request, AskedForm(request.GET), "usage/usage.html")
+    form = AskedForm(request.GET)
+    if "csv" in request.GET:
+        assert isinstance(request.user, User)
+        asked = {"by": form.asked.by, "days": form.asked.days}
+        with transaction.atomic():
+            audit.record("usage.exported", actor=request.user, detail={"asked": asked})
+    return _answer(request, form, "usage/usage.html")
 
 
 @require_GET

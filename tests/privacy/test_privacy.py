@@ -13,7 +13,17 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from chatapp.access.sessions import NotSignedIn
-from chatapp.models import AuditEvent, Conversation, Feedback, ReplyImage, Upstream, User
+from chatapp.accounts.erasing import erase
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    Feedback,
+    ReplyImage,
+    Upstream,
+    User,
+    audit,
+)
 from tests.conftest import confirmed, signed_in
 from tests.page import parse
 from tests.reviewer import opened
@@ -60,6 +70,29 @@ def test_who_was_read_is_told_by_whom_and_what(
     assert rows(alices)[1].endswith(f"opened a conversation that is not there any more: “{REASON}”")
     User.objects.get(username="olive").delete()
     assert "Somebody who has no account any more" in rows(alices)[0]
+
+
+def test_why_is_told_when_who_read_is_erased(
+    alices: Client, olive: User, conversation: Conversation, connections_close: None
+) -> None:
+    rita = User.objects.create_user("rita", is_staff=True, reviews=True)
+    ritas = signed_in(rita)
+    read(ritas, conversation)
+    review = {"verdict": "minor", "version": "0"}
+    ritas.post(f"/review/{conversation.pk}/verdict/", review)
+    [before] = rows(alices)
+    erase([rita], rita)
+    [opening] = rows(alices)
+    nobody = "Somebody who has no account any more"
+    assert opening == before.replace("rita", nobody)
+    assert opening.endswith(f"{nobody}, as a reviewer opened Roses {MARKUP}: “{REASON}”")
+    left = "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert "rita" not in left
+    assert "127.0.0.1" not in left
+    audit.verify()
+    page = signed_in(olive).get(f"/review/{conversation.pk}/").text
+    assert "none → Minor matter" in page
+    assert "rita" not in page
 
 
 def test_ones_own_looks_are_none(olive: User, olives: Client, connected: Upstream) -> None:

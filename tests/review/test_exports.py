@@ -115,7 +115,7 @@ async def test_it_takes_what_the_filter_finds_and_is_recorded_first(
     answer = await rita.get(EXPORT, {"format": "jsonl", "person": "bob", "pseudonyms": "on"})
     event = await AuditEvent.objects.select_related("detail").aget(action="conversations.exported")
     assert {name: event.detail.said[name] for name in ("asked", "format", "people")} == {
-        "asked": {"person": "bob"},
+        "asked": {"person": bob.pk},
         "format": "jsonl",
         "people": "pseudonyms",
     }

@@ -128,3 +128,37 @@ def test_no_name_of_who_was_erased_is_kept(
     erase([alice])
     assert not ReviewView.objects.exists()
     assert ReviewSample.objects.get().asked == {}
+
+
+@pytest.mark.parametrize("typed", ["ALICE", " alice ", "Swallow@x.test"])
+def test_a_person_is_kept_by_the_username(
+    ritas: Client, begin: Begin, alice: User, typed: str
+) -> None:
+    User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
+    begin()
+    told(ritas, SAVE, name="Hers", person=typed)
+    told(ritas, DRAW, name="Hers", share="100", person=typed)
+    assert ReviewView.objects.get().asked == {"person": "alice"}
+    assert ReviewSample.objects.get().asked == {"person": "alice"}
+
+
+@pytest.mark.parametrize("typed", ["Swallow@x.test", " Alice"])
+def test_what_was_kept_as_it_was_typed_goes_too(
+    ritas: Client, alice: User, olive: User, typed: str
+) -> None:
+    rita = User.objects.get(username="rita")
+    User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
+    for number, person in enumerate((typed, "bob")):
+        asked = {"person": person, "model": "one"}
+        ReviewView.objects.create(maker=rita, name=str(number), asked=asked)
+        ReviewSample.objects.create(maker=rita, name=str(number), asked=asked, share=1, size=1)
+    ReviewView.objects.create(maker=rita, name="Of nobody", asked={"model": "one"})
+    erase([User.objects.get(pk=alice.pk)])
+    assert sorted(ReviewView.objects.values_list("name", flat=True)) == ["1", "Of nobody"]
+    assert ReviewSample.objects.get(name="0").asked == {}
+    assert ReviewSample.objects.get(name="1").asked == {"person": "bob", "model": "one"}
+
+
+def test_nobodys_name_is_kept(ritas: Client) -> None:
+    assert "nobody has this name" in told(ritas, SAVE, name="Hers", person="alice")
+    assert not ReviewView.objects.exists()

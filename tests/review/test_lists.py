@@ -11,7 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatapp.accounts.erasing import erase
 from chatapp.models import (
+    AuditDetail,
     AuditEvent,
     Conversation,
     Feedback,
@@ -23,6 +25,7 @@ from chatapp.models import (
     Usage,
     User,
 )
+from chatapp.models.pseudonyms import IN_REVIEWS, pseudonym
 from chatapp.review import queries
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
@@ -268,7 +271,39 @@ def test_pages_follow_each_other_without_a_gap(
 def test_that_somebody_looked_is_recorded_with_what_they_asked(ritas: Client, alice: User) -> None:
     ritas.get(LIST, {"person": "alice", "model": ""})
     event = AuditEvent.objects.get(action="conversations.listed")
-    assert event.detail.said["asked"] == {"person": "alice"}
+    assert event.detail.said["asked"] == {"person": alice.pk}
+
+
+def test_the_log_names_who_was_looked_for_while_they_have_an_account(
+    ritas: Client, alice: User, olives: Client, begin: Begin
+) -> None:
+    begin()
+    User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
+    for typed in ("ALICE", " alice", "Swallow@x.test"):
+        assert len(found(ritas, person=typed)) == 1
+    ritas.get("/review/export/", {"format": "csv", "person": "alice"})
+    sought = {"words": "canary", "reason": "A matter", "person": "alice"}
+    ritas.post("/review/search/", sought)
+    ritas.post("/review/search/", sought | {"person": "Swallow"})
+    ritas.post("/review/views/save/", {"name": "One", "person": "alice"})
+    ritas.post("/review/samples/draw/", {"name": "One", "share": "100", "person": "alice"})
+    page = olives.get("/audit/", {"actor": "rita"}).text
+    assert page.count("{&#34;person&#34;: &#34;alice&#34;}") == 7
+    pk = alice.pk
+    erase([alice])
+    page = olives.get("/audit/", {"actor": "rita"}).text
+    assert page.count(f"{{&#34;person&#34;: &#34;person {pk}, erased&#34;}}") == 7
+    left = "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
+    assert "alice" not in left
+    assert "swallow" not in left
+
+
+def test_a_pseudonym_stands_in_the_log_as_it_is(ritas: Client, alice: User, begin: Begin) -> None:
+    ReviewPolicy.objects.create(hides_names=True)
+    begin()
+    name = pseudonym(alice, IN_REVIEWS)
+    assert len(found(ritas, person=name)) == 1
+    assert AuditEvent.objects.latest("sequence").detail.said["asked"] == {"person": name}
 
 
 def test_a_page_takes_as_many_queries_whatever_is_on_it(ritas: Client, begin: Begin) -> None:

@@ -10,7 +10,8 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatapp.models import Usage, User
+from chatapp.models import AuditEvent, Usage, User
+from chatapp.usage.queries import Asked, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,7 +109,7 @@ def test_the_table_begins_with_the_newest_day_and_leaves_empty_ones_out(
         (7, date(2026, 3, 14), date(2026, 3, 13)),
         (30, date(2026, 2, 19), date(2026, 2, 18)),
         (90, date(2025, 12, 21), date(2025, 12, 20)),
-        (365, date(2025, 4, 1), date(2025, 3, 31)),
+        (365, date(2025, 4, 1), date(2025, 3, 20)),
     ],
 )
 def test_a_period_ends_today_and_is_compared_with_the_one_before(
@@ -127,6 +128,47 @@ def test_a_period_ends_today_and_is_compared_with_the_one_before(
         f"{NOW:{shown}}": 120,
     }
     assert "+50 %" in said(olives, f"/usage/?days={days}")
+
+
+@pytest.mark.parametrize(
+    ("today", "until"),
+    [
+        (date(2026, 3, 1), date(2025, 3, 1)),
+        (date(2026, 3, 31), date(2025, 3, 31)),
+        (date(2028, 2, 29), date(2027, 2, 28)),
+        (date(2027, 1, 1), date(2026, 1, 1)),
+        (date(2026, 12, 31), date(2025, 12, 31)),
+    ],
+)
+def test_a_year_of_constant_use_is_as_the_one_before(
+    olives: Client,
+    alice: User,
+    bob: User,
+    monkeypatch: pytest.MonkeyPatch,
+    today: date,
+    until: date,
+) -> None:
+    """Who used it both in whole months and in the last one is one person."""
+    moment = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
+    monkeypatch.setattr("chatapp.usage.queries.now", lambda: moment)
+    first = (today.replace(day=1) - timedelta(days=334)).replace(day=1)
+    begins = first.replace(year=first.year - 1)
+    for day in (today, today.replace(day=1), first, until, until.replace(day=1), begins):
+        book(alice, 50, day)
+        book(bob, 50, day)
+    for outside in (until + timedelta(days=1), begins - timedelta(days=1)):
+        if outside < first:
+            book(None, 7000, outside)
+    found = report(Asked(365, "day", "tokens"))
+    assert found.total["prompt_tokens"] == found.before["prompt_tokens"] == 300
+    assert found.total.people == found.before.people == 2
+    assert found.before_until == until
+    own = report(Asked(365, "day", "tokens", alice.pk))
+    assert (own.before["prompt_tokens"], own.before.people) == (150, 1)
+    page = said(olives, "/usage/?days=365")
+    assert f"a year earlier, up to {until}." in page
+    assert page.count("as before") >= 3
+    assert "a year earlier" not in said(olives)
 
 
 def test_what_is_estimated_or_unknown_is_told_and_drawn(olives: Client, alice: User) -> None:
@@ -165,6 +207,8 @@ def test_a_foreign_name_is_text_in_the_page_and_in_a_spreadsheet(
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     answer = olives.get("/usage/?by=model&csv").content.decode()
+    told = AuditEvent.objects.get(action="usage.exported").detail.said
+    assert told["asked"] == {"by": "model", "days": 30}
     names = [row[0] for row in csv.reader(answer.splitlines(keepends=True))][1:]
     assert sorted(names) == sorted(
         ["<script>alert(1)</script>", "'=1+1", "'@SUM(A1)", "'+1", "'-1", 'a"b,c\nd']

@@ -61,6 +61,7 @@ ACTIONS: Mapping[str, str] = {
     "image.opened": "looked at an image of the conversation",
     "conversations.exported": "exported conversations",
     "conversations.searched": "searched the texts of conversations",
+    "usage.exported": "took along the table of usage",
     "archive.made": "took along all that is kept of",
     "backup.made": "made a backup",
     "backup.restored": "restored a backup",

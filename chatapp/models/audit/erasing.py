@@ -9,25 +9,29 @@ from chatapp.models.audit.recording import append
 from chatapp.models.users import User
 
 AT_ONCE = 1000
+NAMES_ACTOR = '"actor":'  # in a detail, where no text has a quotation mark that is not escaped
 
 
 def forget(person: int, by: User | None, detail: Mapping[str, object] | None = None) -> None:
     """In the transaction in which the person goes; the event says that it was done, and by whom,
-    and what `detail` says of it, which names nobody."""
+    and what `detail` says of it, which names nobody.
+
+    What they did to what is somebody else's keeps its detail, unless that is of a version that
+    named them in it: whoever was read still learns why.
+    """
     theirs = AuditEvent.objects.filter(Q(actor=person) | Q(person=person))
-    filled = AuditDetail.objects.filter(event__in=theirs).exclude(content="")
+    is_named = Q(event__person=person) | Q(event__person=None) | Q(content__contains=NAMES_ACTOR)
+    filled = AuditDetail.objects.filter(is_named, event__in=theirs).exclude(content="")
     pks: Sequence[int] = list(filled.values_list("pk", flat=True))
     for start in range(0, len(pks), AT_ONCE):
         AuditDetail.objects.filter(pk__in=pks[start : start + AT_ONCE]).update(content="", salt="")
-    is_own = by is not None and by.pk == person
-    names = {"actor": by.get_username()} if by and not is_own else {}
     append(
         "person.erased",
         actor=by.pk if by else None,
         target_type="user",
         target=str(person),
         person=person,
-        detail={**(detail or {}), **names},
+        detail=detail or {},
     )
 
 

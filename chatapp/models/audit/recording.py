@@ -32,19 +32,24 @@ def record(
     it may meet somebody who has those and waits for the log. `actor` is None for what is done at
     the server's terminal, or by nobody who is known. What `detail` says of a change stands in its
     `before` and `after`; a secret is never among it. All of it is cut to a length that does.
+
+    Of what is somebody else's the detail does not name who did it, so that it can stay when they
+    are erased: the event has their number.
     """
     if action not in ACTIONS:
         raise ValueError(f"{action} is no action of the log: see chatapp.models.audit.actions")
     if not connection.in_atomic_block:
         raise TransactionManagementError("An event is recorded in the transaction of what it is of")
-    named = {"actor": _name(actor), "about": _name(about), **(detail or {})}
+    person = _whose(about)
+    is_others = actor is not None and person not in (None, actor.pk)
+    named = {"actor": "" if is_others else _name(actor), "about": _name(about), **(detail or {})}
     known = {name: value for name, value in named.items() if value not in (None, "")}
     return append(
         action,
         actor=actor.pk if actor else None,
         target_type=about._meta.model_name or "" if about else "",
         target=str(about.pk) if about else "",
-        person=_whose(about),
+        person=person,
         detail=known,
     )
 

@@ -5,6 +5,7 @@ projects stand above the list that is no other.
 """
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.decorators import login_required
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_GET
 from chatapp.access.sessions import is_switched_off
 from chatapp.chat.days import Headings
 from chatapp.chat.queries import moment_of, number_of, uuid_of
-from chatapp.models import Project, User, lists
+from chatapp.models import User, lists
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.lists import PAGE, Page, Place
 from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
@@ -55,7 +56,7 @@ SHELVES = {
 @require_GET
 @never_cache
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list, or that of a `shelf` or a `project`.
+    """The sidebar's list, or that of a `shelf`, or of a `project` on its own page.
 
     With `before`, `after` and `id`, the page below or above that row; with `at` and `id` as many
     `rows` from that one on as the page had, else as many from the top.
@@ -71,9 +72,14 @@ def conversations(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def _list(request: HttpRequest) -> HttpResponse:
-    is_page = request.GET.keys() & {"before", "after"} or "project" in request.GET
-    template = "_conversation_page" if is_page else "_conversation_lists"
-    return render(request, f"chat/{template}.html", context_of(request, is_whole=not is_page))
+    assert isinstance(request.user, User)
+    if request.GET.keys() & {"before", "after"}:
+        page = context_of(request, is_whole=False)
+        return render(request, "chat/_conversation_page.html", page)
+    if "project" in request.GET:
+        in_project = filed(request, uuid_of(request.GET["project"]))
+        return render(request, "chat/_project_chats.html", {"filed": in_project})
+    return render(request, "chat/_conversation_lists.html", context_of(request))
 
 
 def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
@@ -95,14 +101,17 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
     }
 
 
-def filed(request: HttpRequest, project: Project) -> dict[str, object]:
-    """A project's own list, on its page."""
-    found = project.conversations.filed(project.pk)
+def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
+    """A project's own list, on its page; empty where it is nobody's or somebody else's."""
+    assert isinstance(request.user, User)
+    own: ConversationQuerySet = request.user.conversations.all()
+    found = own.filed(project) if project else own.none()
+    page = _page_from(request, found.filter(is_pinned__in=[False]))
     return {
-        "in_project": str(project.pk),
+        "in_project": str(project or ""),
         "shelf": LIST,
         "pinned": lists.page_from_top(found.filter(is_pinned__in=[True]), MOST_PINNED).rows,
-        **_by_day(request, lists.page_from_top(found.filter(is_pinned__in=[False]))),
+        **_by_day(request, page, has_today=True),
     }
 
 
@@ -132,6 +141,12 @@ def _page(request: HttpRequest, shelf: Shelf, project: str) -> Page:
         return lists.next_page(user, place) if is_list else lists.page_below(found, place)
     if place := _place(request, "after"):
         return lists.previous_page(user, place) if is_list else lists.page_above(found, place)
+    return _page_from(request, found)
+
+
+def _page_from(request: HttpRequest, found: ConversationQuerySet) -> Page:
+    """As many rows as a page had, from its first one on."""
+    rows = _rows(request.GET.get("rows", ""))
     if place := _place(request, "at"):
         return lists.page_with(found, place, rows)
     return lists.page_from_top(found, rows)

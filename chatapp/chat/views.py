@@ -86,7 +86,7 @@ def chat_page(
         "prompt_id": uuid4(),
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
         "first_steps": [] if conversation or project else first_steps(request.user, upstreams),
-        "filed": sidebar.filed(request, project) if project else None,
+        "filed": sidebar.filed(request, project.pk) if project else None,
         "near": nearest(meters_of(request.user)),
         "policy": ReviewPolicy.of(conversation),
     }

@@ -1,23 +1,32 @@
 // The sidebar's lists: they mark the conversation that is shown, and are drawn anew where the server
 // says that rows stand elsewhere, and when this tab is looked at again: from the row that was their
 // first on, and with as many, so that they keep their place. Which list is shown (that of the day's
-// work, the archive, the trash) says data-shelf.
+// work, the archive, the trash) says data-shelf. The list of a project, on its page, goes along.
 
 import { show } from "./sidebar.js";
 
 const lists = () => document.getElementById("lists");
 export const shelf = () => document.getElementById("conversation-lists").dataset.shelf;
 
+// The shelf that a row stands on, and the project on whose page it does.
+export const shelfOf = (row) => (row?.closest("#project-chats") ? "" : shelf()) || "list";
+export const projectOf = (row) => row.closest("[data-project-page]")?.dataset.projectPage ?? "";
+
 export function refresh(wanted = shelf()) {
   if (document.querySelector(".renaming")) return; // once that is done
-  const values = { shelf: wanted, ...(wanted === shelf() ? place() : {}) };
-  lists().setAttribute("hx-vals", JSON.stringify(values));
-  htmx.trigger(lists(), "refresh");
+  ask(lists(), { shelf: wanted, ...(wanted === shelf() ? place(lists()) : {}) });
+  const filed = document.getElementById("project-chats");
+  if (filed) ask(filed, { project: projectOf(filed), ...place(filed) });
 }
 
-function place() {
-  const rows = document.querySelectorAll("#conversation-list > .conversation");
-  const isTop = !document.querySelector("#conversation-list > .newer");
+function ask(list, values) {
+  list.setAttribute("hx-vals", JSON.stringify(values));
+  htmx.trigger(list, "refresh");
+}
+
+function place(list) {
+  const rows = list.querySelectorAll(".endless > .conversation");
+  const isTop = !list.querySelector(".endless > .newer");
   const { used: at, id } = rows[0]?.dataset ?? {};
   return { rows: rows.length, ...(isTop ? {} : { at, id }) };
 }

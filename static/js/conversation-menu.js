@@ -2,7 +2,7 @@
 
 import { choose } from "./keeping.js";
 import { closeMenu } from "./menus.js";
-import { shelf } from "./conversation-list.js";
+import { projectOf, shelfOf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
 import { rename } from "./renaming.js";
 import { startSelecting } from "./selecting.js";
@@ -13,12 +13,12 @@ document.addEventListener("click", ({ target }) => {
   const options = target.closest?.(`.conversation > button${OURS}`);
   if (!options) return;
   row = options.closest("li");
-  choose([row.dataset.id], row.closest("[data-project-page]")?.dataset.projectPage);
+  choose(new Map([[row.dataset.id, projectOf(row)]]));
 }, true);
 
 document.addEventListener("beforetoggle", ({ target, newState }) => {
   if (target.id !== "conversation-menu" || newState !== "open") return;
-  const place = row.closest("#lists") ? shelf() || "list" : "list";
+  const place = shelfOf(row);
   for (const item of target.children) item.hidden = !item.dataset.in.split(" ").includes(place);
   const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
   if (place === "list") {

@@ -1,6 +1,7 @@
 // A conversation that is dragged onto a project goes into it, and with it those that are selected;
 // onto the list it comes out again. The menu's "Move to…" does the same.
 
+import { projectOf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
 import { change, choose } from "./keeping.js";
 import { selection } from "./selecting.js";
@@ -10,9 +11,9 @@ let dragged = null; // where they come from: a project, or "" for the list
 document.addEventListener("dragstart", ({ target, dataTransfer }) => {
   const row = target.closest?.(`.conversation${OURS}`);
   if (!row || !row.querySelector("a")) return;
-  dragged = row.closest("[data-project-page]")?.dataset.projectPage ?? "";
-  const ids = selection();
-  choose(ids.includes(row.dataset.id) ? ids : [row.dataset.id], dragged);
+  dragged = projectOf(row);
+  const many = selection();
+  choose(many.has(row.dataset.id) ? many : new Map([[row.dataset.id, dragged]]));
   dataTransfer.effectAllowed = "copyMove";
 });
 

@@ -9,26 +9,32 @@ const UNDONE_BY = {
   archive: "unarchive", unarchive: "archive", trash: "restore", pin: "unpin", unpin: "pin",
 };
 
-let chosen = []; // ids
-let from = ""; // the project that they are in
+let chosen = new Map(); // ids → the project that each is in, "" for none
 
-export function choose(ids, project = "") {
-  chosen = ids;
-  from = project;
+export function choose(places) {
+  chosen = places;
 }
 
-export async function change(action, fields = {}, ids = chosen) {
-  const before = from;
-  const answer = await post(document.getElementById("lists").dataset.change, { action, ...fields }, ids);
+export async function change(action, fields = {}, places = chosen) {
+  const url = document.getElementById("lists").dataset.change;
+  const answer = await post(url, { action, ...fields }, places.keys());
   if (!answer.ok) return tell(answer.text);
-  tell(answer.text, undoOf(action, ids, before));
+  tell(answer.text, undoOf(action, fields, places));
   document.dispatchEvent(new Event("chat:kept"));
   refresh();
 }
 
-function undoOf(action, ids, before) {
-  if (action === "move") return () => change("move", before ? { project: before } : {}, ids);
-  return UNDONE_BY[action] ? () => change(UNDONE_BY[action], {}, ids) : null;
+function undoOf(action, { project: here = "" }, places) {
+  if (action === "move") return () => moveBack(places, here);
+  return UNDONE_BY[action] ? () => change(UNDONE_BY[action], {}, places) : null;
+}
+
+// Each to where it was: a selection may be of several lists.
+async function moveBack(places, here) {
+  for (const project of new Set(places.values())) {
+    const ids = [...places.keys()].filter((id) => places.get(id) === project);
+    await change("move", project ? { project } : {}, new Map(ids.map((id) => [id, here])));
+  }
 }
 
 // {ok, text}: what was done, or why nothing was.
@@ -45,7 +51,7 @@ export async function post(url, fields, ids = []) {
 }
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  if (target.closest?.("#lists")) focusUndo();
+  if (target.closest?.("#lists, #project-chats")) focusUndo();
 });
 
 document.addEventListener("click", ({ target }) => {
@@ -61,9 +67,9 @@ document.addEventListener("beforetoggle", ({ target, newState }) => {
 
 function fillMove(list) {
   const projects = [...document.querySelectorAll("#project-list [data-project]")];
-  const places = projects.map((one) => [one.dataset.project, one.textContent]);
-  if (from) places.unshift(["", "No project"]);
-  list.replaceChildren(...places.filter(([pk]) => pk !== from).map(([pk, name]) => placeOf(pk, name)));
+  const every = [["", "No project"], ...projects.map((one) => [one.dataset.project, one.textContent])];
+  const places = every.filter(([pk]) => [...chosen.values()].some((from) => from !== pk));
+  list.replaceChildren(...places.map(([pk, name]) => placeOf(pk, name)));
   list.hidden = !places.length;
   list.nextElementSibling.hidden = !list.hidden;
 }

@@ -26,5 +26,5 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   for (const [mark, at] of gone) {
     if (at > asked.get(ctx)) document.getElementById(mark)?.remove();
   }
-  if (ctx.sourceElement?.id === "lists" && broughtAt > asked.get(ctx)) refresh();
+  if (ctx.sourceElement?.matches("#lists, #project-chats") && broughtAt > asked.get(ctx)) refresh();
 });

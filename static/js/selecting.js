@@ -1,39 +1,38 @@
 // Many conversations at once: Ctrl or Cmd with a click selects a row, Shift with one all rows through
 // to it, and "Select" of a menu lets each tap do so. While any can be, the rows are check boxes.
 
-import { shelf } from "./conversation-list.js";
+import { projectOf, shelfOf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
 import { choose } from "./keeping.js";
 
-const selected = new Set(); // ids
+const selected = new Map(); // ids → the project on whose page they are
 let isSelecting = false;
 let last = ""; // the id of the row that was selected last, from which Shift selects
 
 const rows = () => [...document.querySelectorAll(`.conversation${OURS}`)];
 const bar = () => document.getElementById("selection");
-export const selection = () => [...selected];
+export const selection = () => new Map(selected);
 
 export function startSelecting(row) {
   isSelecting = true;
-  add(row.dataset.id);
+  add(row);
   draw();
   row.querySelector(".conversation-row").focus();
 }
 
-function add(id) {
-  selected.add(id);
-  last = id;
+const select = (row) => selected.set(row.dataset.id, projectOf(row));
+const toggle = (row) => selected.delete(row.dataset.id) || add(row);
+
+function add(row) {
+  select(row);
+  last = row.dataset.id;
 }
 
-function toggle(id) {
-  if (!selected.delete(id)) add(id);
-}
-
-function addThrough(id) {
+function addThrough(row) {
   const ids = rows().map(({ dataset }) => dataset.id);
-  const [from, to] = [ids.indexOf(last), ids.indexOf(id)].sort((a, b) => a - b);
-  if (from < 0) add(id);
-  else for (const one of ids.slice(from, to + 1)) selected.add(one);
+  const [from, to] = [ids.indexOf(last), ids.indexOf(row.dataset.id)].sort((a, b) => a - b);
+  if (from < 0) add(row);
+  else rows().slice(from, to + 1).forEach(select);
 }
 
 export function deselect() {
@@ -50,8 +49,8 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   event.stopPropagation();
   isSelecting = true;
-  if (event.shiftKey) addThrough(row.dataset.id);
-  else toggle(row.dataset.id);
+  if (event.shiftKey) addThrough(row);
+  else toggle(row);
   draw();
 }, true);
 
@@ -74,8 +73,9 @@ function draw() {
   document.body.toggleAttribute("data-selecting", isSelecting);
   bar().hidden = !isSelecting;
   document.getElementById("selection-count").textContent = `${selected.size} selected`;
+  const place = shelfOf(rows().find(({ dataset }) => dataset.id === last));
   for (const button of bar().querySelectorAll("[data-in]")) {
-    button.hidden = !button.dataset.in.split(" ").includes(shelf() || "list");
+    button.hidden = !button.dataset.in.split(" ").includes(place);
     button.disabled = !selected.size;
   }
 }
@@ -94,6 +94,6 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("submit", ({ target }) => {
   if (target !== bar()) return;
   target.querySelectorAll("[name=ids]").forEach((input) => input.remove());
-  const inputs = [...selected].map((value) => ({ type: "hidden", name: "ids", value }));
+  const inputs = [...selected.keys()].map((value) => ({ type: "hidden", name: "ids", value }));
   target.append(...inputs.map((one) => Object.assign(document.createElement("input"), one)));
 });

@@ -1,5 +1,6 @@
 // The sidebar folds (remembered in a cookie, so that the next page comes as this one was left), and
-// lies over the page on a phone, as a dialog does.
+// lies over the page on a phone, as a dialog does. An open one has what is done with rows above its
+// foot; else that stands below the page, for the rows of a project's.
 
 const app = document.getElementById("app");
 const sidebar = document.getElementById("sidebar");
@@ -14,11 +15,17 @@ const toggles = () => document.querySelectorAll("[data-sidebar-toggle]");
 function set(open) {
   app.dataset.sidebar = open ? "open" : "closed";
   const covers = open && PHONE.matches;
+  placeHands(open ? sidebar : app, open ? document.querySelector(".sidebar-foot") : null);
   sidebar.inert = !open;
   sidebar.role = covers ? "dialog" : "complementary";
   sidebar.ariaModal = covers ? "true" : null;
   document.getElementById("main").inert = covers;
   toggles().forEach((toggle) => toggle.setAttribute("aria-expanded", open));
+}
+
+function placeHands(parent, before) {
+  const hands = document.getElementById("list-hands");
+  if (hands.parentElement !== parent) parent.insertBefore(hands, before);
 }
 
 function toggle() {

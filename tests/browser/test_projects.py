@@ -144,7 +144,7 @@ def test_a_menu_moves_a_chat_there_and_back(tab: Tab) -> None:
     dialog = tab.page.get_by_role("dialog", name="Move to a project")
     expect(dialog.get_by_role("button", name="No project")).to_have_count(0)
     dialog.get_by_role("button", name="Work").click()
-    expect(row(tab, "Chat 1")).to_have_count(0)
+    expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_have_count(0)
     projects(tab).click()
     expect(tab.page.locator("#project-chats .conversation")).to_have_text("Chat 1")
     menu(tab, "Chat 1", "Move to…")
@@ -172,14 +172,14 @@ def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
     make(tab, "Work")
     menu(tab, "Chat 1", "Move to…")
     tab.page.get_by_role("dialog").get_by_role("button", name="Work").click()
-    expect(row(tab, "Chat 1")).to_have_count(0)
+    expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_have_count(0)
     tab.page.get_by_role("button", name="Settings of the project").click()
     tab.page.get_by_role("button", name="Delete the project…").click()
     tab.page.get_by_role("dialog", name="Delete the project?").get_by_role(
         "button", name="Delete"
     ).click()
     expect(projects(tab)).to_have_count(0)
-    expect(row(tab, "Chat 1")).to_be_visible()
+    expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_be_visible()
     expect(tab.page.locator("#title")).to_have_text("New chat")
     tab.ask("Still here?")
     tab.expect_ending("complete")
@@ -198,3 +198,192 @@ def test_a_name_that_is_none_is_refused_in_its_dialog(
     make(tab, "Mine")
     theirs = sit_down(bob).open()
     expect(projects(theirs)).to_have_count(0)
+
+
+# ---- what is done with the chats of a project, on its page
+
+
+def chats(tab: Tab) -> Locator:
+    return tab.page.locator("#project-chats .conversation")
+
+
+def move(tab: Tab, place: str) -> None:
+    dialog = tab.page.get_by_role("dialog", name="Move to a project")
+    dialog.get_by_role("button", name=place).click()
+
+
+def toast(tab: Tab) -> Locator:
+    return tab.page.locator("#toast p")
+
+
+def undo(tab: Tab) -> None:
+    tab.page.get_by_role("button", name="Undo").click()
+
+
+def expect_one_row_each(tab: Tab) -> None:
+    tab.page.wait_for_function(
+        """() => {
+          const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+          return ids.length === new Set(ids).size;
+        }"""
+    )
+
+
+@pytest.fixture
+def filled(tab: Tab) -> Tab:
+    """Chat 0 and Chat 2 are in the project whose page is shown; Chat 1 is in none."""
+    make(tab, "Work")
+    for title in ("Chat 0", "Chat 2"):
+        row(tab, title).locator("a").click(modifiers=["Control"])
+    tab.page.get_by_role("toolbar").get_by_role("button", name="Move to…").click()
+    move(tab, "Work")
+    expect(tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    tab.reload()
+    expect(chats(tab)).to_have_count(2)
+    return tab
+
+
+@pytest.mark.parametrize("action", ["Delete", "Archive"])
+def test_what_is_put_away_on_a_project_s_page_goes_and_comes_back(filled: Tab, action: str) -> None:
+    menu(filled, "Chat 0", action)
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    undo(filled)
+    expect(chats(filled)).to_have_count(2)
+    menu(filled, "Chat 0", action)
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    menu(filled, "Chat 2", action)
+    expect(filled.page.get_by_text("Nothing is in this project yet.")).to_be_visible()
+    undo(filled)
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    expect(filled.page.get_by_text("Nothing is in this project yet.")).to_have_count(0)
+    expect_one_row_each(filled)
+
+
+def test_what_is_pinned_in_a_project_stands_above_and_is_unpinned(filled: Tab) -> None:
+    last = filled.page.locator("#project-chats .endless .conversation").last.inner_text()
+    menu(filled, last, "Pin")
+    expect(chats(filled).first).to_have_text(last)
+    expect(chats(filled)).to_have_count(2)
+    filled.page.get_by_role("button", name=f"Options for {last}").click()
+    expect(filled.page.get_by_role("menuitem", name="Pin", exact=True)).to_be_hidden()
+    filled.page.get_by_role("menuitem", name="Unpin").click()
+    expect(chats(filled).last).to_have_text(last)
+    undo(filled)
+    expect(chats(filled).first).to_have_text(last)
+    expect_one_row_each(filled)
+
+
+def test_what_is_moved_stands_in_one_list(filled: Tab) -> None:
+    menu(filled, "Chat 0", "Move to…")
+    move(filled, "No project")
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    expect(filled.sidebar.get_by_role("link")).to_have_count(2)
+    expect_one_row_each(filled)
+    menu(filled, "Chat 1", "Move to…")
+    move(filled, "Work")
+    expect(chats(filled)).to_have_count(2)
+    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 0"])
+    undo(filled)
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    expect_one_row_each(filled)
+
+
+def test_a_list_of_a_project_follows_what_is_done_in_another_tab(desk: Desk, filled: Tab) -> None:
+    beside = desk.open(filled.page.url.removeprefix(desk.url))
+    menu(beside, "Chat 0", "Delete")
+    for one in (beside, filled):
+        expect(chats(one)).to_have_text(["Chat 2"])
+
+
+def test_many_that_were_moved_go_back_to_where_each_was(filled: Tab) -> None:
+    for one in chats(filled).all():
+        one.locator("a").click(modifiers=["Control"])
+    toolbar = filled.page.get_by_role("toolbar")
+    toolbar.get_by_role("button", name="Move to…").click()
+    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    expect(dialog.get_by_role("listitem")).to_have_text(["No project"])
+    move(filled, "No project")
+    expect(chats(filled)).to_have_count(0)
+    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
+    undo(filled)
+    expect(chats(filled)).to_have_count(2)
+    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    undo(filled)
+    expect(chats(filled)).to_have_count(0)
+    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
+
+
+def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
+    for title in ("Chat 0", "Chat 1"):
+        row(filled, title).locator("a").click(modifiers=["Control"])
+    toolbar = filled.page.get_by_role("toolbar")
+    toolbar.get_by_role("button", name="Move to…").click()
+    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    expect(dialog.get_by_role("listitem")).to_have_text(["No project", "Work"])
+    move(filled, "Work")
+    expect(chats(filled)).to_have_count(3)
+    undo(filled)
+    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    expect(chats(filled)).to_have_count(2)
+    expect_one_row_each(filled)
+
+
+def test_many_are_dragged_out_of_a_project_and_go_back(filled: Tab) -> None:
+    for one in chats(filled).all():
+        one.locator("a").click(modifiers=["Control"])
+    filled.page.locator("#project-chats").get_by_role("checkbox").first.drag_to(filled.sidebar)
+    expect(filled.sidebar.get_by_role("link")).to_have_count(3)
+    undo(filled)
+    expect(chats(filled)).to_have_count(2)
+
+
+def expect_done_by_menu_and_selection(tab: Tab) -> None:
+    """On a project's page, beside or below which the sidebar is closed."""
+    expect(tab.page.locator("#sidebar")).to_be_hidden()
+    tab.page.get_by_role("button", name="Options for Chat 0").click()
+    expect(tab.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    tab.page.get_by_role("menuitem", name="Pin", exact=True).click()
+    expect(chats(tab).first).to_have_text("Chat 0")
+    menu(tab, "Chat 0", "Select")
+    tab.page.locator("#project-chats").get_by_role("checkbox", name="Chat 2").click()
+    expect(tab.page.locator("#selection-count")).to_have_text("2 selected")
+    bar = tab.page.locator("#selection")
+    expect(bar).to_be_in_viewport(ratio=1)
+    held, page = bar.bounding_box(), tab.page.locator("#main").bounding_box()
+    assert held
+    assert page
+    assert page["y"] + page["height"] <= held["y"]  # it covers no row
+    expect(tab.page.locator("#toast [data-undo]")).to_be_in_viewport(ratio=1)
+    bar.get_by_role("button", name="Delete").click()
+    expect(bar).to_be_hidden()
+    expect(chats(tab)).to_have_count(0)
+    undo(tab)
+    expect(chats(tab)).to_have_count(2)
+
+
+def test_beside_a_folded_sidebar_a_project_s_chats_are_changed(filled: Tab) -> None:
+    filled.page.get_by_role("button", name="Hide the sidebar").click()
+    expect_done_by_menu_and_selection(filled)
+
+
+def test_on_a_phone_a_project_s_chats_are_changed(
+    sit_down: SitDown, filled: Tab, alice: Person
+) -> None:
+    path = "/projects/" + filled.page.url.partition("/projects/")[2]
+    tab = sit_down(alice, phone={"width": 390, "height": 844}).open(path)
+    expect_done_by_menu_and_selection(tab)
+
+
+def test_the_bar_of_what_is_selected_is_in_the_sidebar_while_that_is_open(filled: Tab) -> None:
+    row(filled, "Chat 2").locator("a").click(modifiers=["Control"])
+    bar = filled.page.locator("#selection")
+    expect(filled.page.locator("#sidebar #selection")).to_be_visible()
+    held, foot = bar.bounding_box(), filled.page.locator(".sidebar-foot").bounding_box()
+    assert held
+    assert foot
+    assert held["y"] + held["height"] == foot["y"]
+    filled.page.get_by_role("button", name="Hide the sidebar").click()
+    expect(bar).to_be_in_viewport(ratio=1)
+    filled.page.get_by_role("button", name="Conversations").click()
+    expect(filled.page.locator("#sidebar #selection")).to_be_visible()
+    assert bar.bounding_box() == held

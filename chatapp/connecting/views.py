@@ -19,8 +19,6 @@ from chatapp.models import AccessRule, Upstream
 from chatapp.people.log import record
 from chatapp.worker import worker
 
-EVERYBODY = "Everybody"
-
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
@@ -57,12 +55,12 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
     before = {"offered_models": upstream.offered_models, "enabled": upstream.enabled}
     upstream.offered_models, upstream.enabled = form.offered_models, True
     after = {"offered_models": upstream.offered_models, "enabled": True}
-    given = [one.name for one in form.chosen] if form.chosen is not None else [EVERYBODY]
-    rule = AccessRule.objects.filter(upstream=upstream, model="").first()
-    was_given = [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
+    whole: dict[str, Any] = {"upstream": upstream, "model": ""}
+    was_given = AccessRule.objects.given_to(**whole)
     with transaction.atomic():
         upstream.save(update_fields=list(after))
-        AccessRule.objects.give(form.chosen, upstream=upstream, model="")
+        AccessRule.objects.give(form.chosen, **whole)
+        given = AccessRule.objects.given_to(**whole)
         record(request, "access.changed", upstream, model="", before=was_given, after=given)
         if before != after:
             record(request, "upstream.changed", upstream, before=before, after=after)

@@ -20,6 +20,7 @@ from chatapp.models.statements import Query
 from chatapp.models.users import User
 
 LONGEST_MODEL = 200
+EVERYBODY = "Everybody"
 NOT_YOURS = "This model is not open to you. Choose another, or ask an administrator for it."
 
 
@@ -32,6 +33,11 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
                 return
             rule, _ = self.get_or_create(**what)
             rule.groups.set(groups)
+
+    def given_to(self, **what: Any) -> list[str]:
+        """The names of the groups that have this; `EVERYBODY` where it was not given."""
+        rule = self.filter(**what).first()
+        return [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
 
 
 class AccessRule(models.Model):

@@ -206,9 +206,7 @@ def together(purses: Iterable[Purse]) -> Iterator[None]:
     """A transaction, in which these may come to hold more: where it fails, each holds what it held
     before."""
     before = [
-        (purse, purse.prompt, purse.output, purse.was_refused, purse.shares, held)
-        for purse in purses
-        for held in [{key: share.held for key, share in purse.shares.items()}]
+        (one, one.prompt, one.output, one.was_refused, one.shares, _held(one)) for one in purses
     ]
     try:
         with transaction.atomic():
@@ -220,6 +218,10 @@ def together(purses: Iterable[Purse]) -> Iterator[None]:
             for key, share in shares.items():
                 share.held = held[key]
         raise
+
+
+def _held(purse: Purse) -> dict[int, int]:
+    return {key: share.held for key, share in purse.shares.items()}
 
 
 def grow(purses: Iterable[Purse]) -> None:

@@ -17,13 +17,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
-from chatapp.models.access_rules import LONGEST_MODEL
+from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
 from chatapp.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.people.log import record
 from chatapp.worker import worker
 
 SHOWN = 200  # of a group's people
-EVERYBODY = "Everybody"
 ABOUT_UPSTREAM = "All models of this upstream, but for those that have a rule of their own."
 ABOUT_MODEL = "One model of the upstream {}. Its own rule counts, whatever the upstream's is."
 ABOUT_TOOLS = "The tools of this server, which models may call for those who may use it."
@@ -135,13 +134,13 @@ def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     what, context = _what(kind, pk, request.GET.get("model", "").strip())
     rule = AccessRule.objects.filter(**what).first()
     initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
-    before = [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
+    before = AccessRule.objects.given_to(**what)
     form = GivenForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        after = [one.name for one in form.chosen] if form.chosen is not None else [EVERYBODY]
         with transaction.atomic():
             AccessRule.objects.give(form.chosen, **what)
             thing = what.get("tool_server") or what["upstream"]
+            after = AccessRule.objects.given_to(**what)
             changed = {"model": what.get("model", ""), "before": before, "after": after}
             record(request, "access.changed", thing, **changed)
         messages.success(request, f"Who may use {context['name']} was saved.")

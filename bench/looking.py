@@ -1,148 +1,159 @@
-"""`python -m bench.looking TRIES [PLAN…]`: how long the review's list takes, filter by filter.
+"""`python -m bench.looking TRIES [PLAN…]`: how long the review takes, filter by filter.
 
-Asks as the page does, for the first page, one in the middle and the last, and for what stands in a
-page's rows. Prints JSON: of each filter its tries in milliseconds. The plans of the filters that
-are named follow on stderr.
+Asks as the list does, for the first page, one in the middle and the last, and for what stands in a
+page's rows; then as its other pages do. Prints JSON: of each filter how many conversations it finds
+at most, and its tries in milliseconds. The plans of the filters that are named follow on stderr.
 """
 
 import gc
 import json
-import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import cycle, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import django
 
-from bench.reviewed import DAYS, ENDINGS, MODELS, TOOLS, UPSTREAMS
+from bench.looked_for import FIND_NOTHING, Wish, Wishes, policies, wishes
 
-COSTS = (1_000_000, 20_000_000, 100_000_000, 400_000_000, 1_000_000_000, 5_000_000_000, 10**12)
-REPLIES = (1, 2, 5, 10, 20, 30, 45, 100)
-PAIRS = (
-    *[("person", one) for one in ("model", "cost", "tool", "replies")],
-    *[("model", one) for one in ("ending", "feedback", "tool", "upstream", "cost", "replies")],
-    *[("model", one) for one in ("flagged", "verdict", "until a day")],
-    *[("tool", one) for one in ("ending", "feedback", "cost")],
-    ("upstream", "ending"),
-    *[("cost", one) for one in ("replies", "verdict", "feedback")],
-    ("feedback", "label"),
-)
-Wish = dict[str, Any]
-
-
-def wishes() -> dict[str, list[Wish]]:
-    """Of each filter, and of pairs, the values that are tried."""
-    seeded = random.Random(7)
-    values = _values(seeded)
-    found: dict[str, list[Wish]] = {
-        "nothing": [{}],
-        "person": values["person"],
-        "since": values["since"],
-        "until": values["until a day"],
-        "one day": [{**one, "until": one["since"]} for one in values["since"]],
-        "flagged": values["flagged"],
-        "not flagged": [{"flagged": "none"}],
-        "claimed by": [{"claim": one} for one in ("mine", "other", "nobody")],
-        "verdict": values["verdict"],
-        "no verdict": [{"verdict": "none"}],
-        "label": values["label"],
-        "feedback": values["feedback"],
-        "no feedback": [{"feedback": "none"}],
-        "upstream": values["upstream"],
-    }
-    for name in ("model", "tool", "ending", "cost", "replies"):
-        found |= {f"{name} {one[name]}": [one] for one in values[name]}
-    for first, second in PAIRS:
-        some, others = values[first], values[second]
-        joint = "" if second == "until a day" else "and "
-        pairs = [one | other for one in some for other in seeded.sample(others, 1)]
-        pairs += [seeded.choice(some) | seeded.choice(others) for _ in range(8)]
-        found[f"{first} {joint}{second}"] = pairs
-    return found
-
-
-def _values(seeded: random.Random) -> dict[str, list[Wish]]:
-    """What filters are asked for, by their names."""
-    from django.utils import timezone
-
-    from chatapp.models import ReviewLabel, Upstream, User
-
-    today = timezone.now().date()
-    people = list(User.objects.filter(username__startswith="asker").order_by("pk"))
-    persons = (people[0], *seeded.sample(people, 6), people[-1])
-    days = [today - timedelta(seeded.randrange(DAYS)) for _ in range(8)]
-    return {
-        "person": [{"person": one} for one in persons],
-        "since": [{"since": one} for one in days],
-        "until a day": [{"until": one} for one in days],
-        "model": [{"model": one} for one in MODELS],
-        "upstream": [{"upstream": Upstream.objects.get(name=one).pk} for one in UPSTREAMS],
-        "tool": [{"tool": one} for one in (*TOOLS, "none such")],
-        "ending": [{"ending": one} for one in ENDINGS],
-        "feedback": [{"feedback": one} for one in ("up", "down", "either")],
-        "cost": [{"cost": one} for one in COSTS],
-        "replies": [{"replies": one} for one in REPLIES],
-        "flagged": [{"flagged": "any"}],
-        "verdict": [{"verdict": one} for one in ("fine", "minor", "serious", "unclear")],
-        "label": [{"label": one.pk} for one in ReviewLabel.objects.all()],
-    }
-
-
-def measured(values: Sequence[Wish], tries: int) -> list[float]:
-    """Each value's first page, its middle and its last one, in turns; so many at least."""
+if TYPE_CHECKING:
     from chatapp.models import User
+    from chatapp.review.queries import Place
+
+STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
+PAGES = 20  # of each kind
+Found = Mapping[str, tuple[int | None, list[float]]]
+
+
+def reviewer() -> "User":
+    from chatapp.models import User
+
+    return User.objects.get(username="reviewer")
+
+
+def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
+    """Each value's first page, its middle and its last one, in turns; so many at least."""
     from chatapp.review.queries import Asked
 
-    reviewer = User.objects.get(username="reviewer")
-    asked = [Asked(reviewer, **one) for one in values]
-    pages = [(one, place) for one in asked for place in places_of(one)]
+    asked = [Asked(reviewer(), **one) for one in values]
+    found = [list(one.conversations().values_list("updated_at", "pk")) for one in asked]
+    each = zip(values, found, strict=True)
+    pages = [(one, place) for one, its_own in each for place in places_of(its_own)]
     taken = list(islice(cycle(pages), max(tries, len(pages))))
-    return [took(one, place) for one, place in taken]
+    return max(map(len, found)), [took(show, one, place) for one, place in taken]
 
 
-def places_of(asked: Any) -> Iterator[Any]:
+def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["Place | None"]:
     from chatapp.review.queries import PAGE, Place
 
     yield None
-    found = list(asked.conversations().values_list("updated_at", "pk"))
     for number in {len(found) // 2, len(found) - PAGE // 2}:
         if 0 < number < len(found):
             yield Place(*found[number])
 
 
-def took(asked: Any, place: Any) -> float:
+def took(do: Callable[..., object], *given: object) -> float:
     """Milliseconds."""
-    from chatapp.review.queries import page_of
-    from chatapp.review.rows import rows_of
-
     began_at = time.perf_counter()
-    keys, _ = page_of(asked, place)
-    rows_of(keys, asked.reviewer)
+    do(*given)
     return (time.perf_counter() - began_at) * 1000
 
 
-def neighbours() -> list[float]:
-    from chatapp.models import Conversation
-    from chatapp.review.queries import neighbours_of
+def show(wish: Wish, place: "Place | None") -> None:
+    from chatapp.review.queries import Asked, page_of
+    from chatapp.review.rows import rows_of
 
-    taken = []
-    for one in Conversation.objects.order_by("?")[:20]:
-        began_at = time.perf_counter()
-        neighbours_of(one)
-        taken.append((time.perf_counter() - began_at) * 1000)
-    return taken
+    asked = Asked(reviewer(), **wish)
+    keys, _ = page_of(asked, place)
+    rows_of(keys, asked.reviewer)
+
+
+def under_policies(every: Wishes, tries: int) -> Found:
+    found = {}
+    for policy, (fields, some) in policies(every).items():
+        with begun_under(fields):
+            for name, values in some.items():
+                found[f"{policy}: {name}"] = measured(values, tries)
+    return found
+
+
+@contextmanager
+def begun_under(fields: Wish) -> Iterator[None]:
+    from chatapp.models import ReviewPolicy
+    from chatapp.models.review_policies import ALWAYS
+
+    policy = ReviewPolicy.objects.create(begins_at=ALWAYS, **fields)
+    try:
+        yield
+    finally:
+        policy.delete()
+
+
+def steps(every: Wishes) -> Found:
+    """From conversations to those before and after them, of what a filter finds."""
+    from chatapp.review.queries import Asked, neighbours_of
+
+    found = {}
+    for name in STEPPED:
+        asked = [Asked(reviewer(), **one) for one in every[name]]
+        tries = [
+            took(neighbours_of, conversation, one)
+            for one in asked
+            for conversation in one.conversations().order_by("?")[: max(4, PAGES // len(asked))]
+        ]
+        found[f"before and after, {name}"] = None, tries
+    return found
+
+
+def pages(every: Wishes) -> Found:
+    """As a browser asks for them, but for the network."""
+    from django.test import Client
+    from django.urls import reverse
+
+    from chatapp.models import Opening
+    from chatapp.review.coming import query_of
+    from chatapp.review.filters import FilterForm
+    from chatapp.review.queries import reviewable
+
+    def client_of(person: "User") -> Client:
+        client = Client(headers={"host": "localhost"})
+        client.force_login(person)
+        return client
+
+    def ask(client: Client, address: str) -> None:
+        answer = client.get(address)
+        assert answer.status_code == 200, answer
+
+    browser, some = client_of(reviewer()), list(reviewable().order_by("?")[:PAGES])
+    came = query_of(FilterForm({"model": "seldom"}, reviewer=reviewer()))
+    addresses = [reverse("review-conversation", args=[one.pk]) + came for one in some]
+    ask(browser, reverse("review"))  # so that nothing is done for the first time
+    found = {
+        "the page of the list": [took(ask, browser, reverse("review")) for _ in some],
+        "the page of a conversation": [took(ask, browser, one) for one in addresses],
+    }
+    for one in some:
+        Opening.begin(reviewer(), one, "measured")
+    people = [one["person"] for one in every["person"]]
+    return {
+        name: (None, tries)
+        for name, tries in {
+            **found,
+            "the page of an opened conversation": [took(ask, browser, one) for one in addresses],
+            "a person's page of privacy": [
+                took(ask, client_of(one), reverse("privacy")) for one in people * 3
+            ],
+        }.items()
+    }
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
-    from chatapp.models import User
     from chatapp.review.queries import PAGE, Asked
 
-    reviewer = User.objects.get(username="reviewer")
     for one in values:
-        found = Asked(reviewer, **one).conversations().values("pk", "updated_at")[: PAGE + 1]
+        found = Asked(reviewer(), **one).conversations().values("pk", "updated_at")[: PAGE + 1]
         yield f"{one}\n{found.explain(analyze=True, buffers=True)}\n"
 
 
@@ -156,8 +167,16 @@ def main(tries: int, planned: Sequence[str]) -> None:
         cursor.execute("SELECT 1")  # the connection is there
     gc.collect()
     gc.freeze()  # as a server does, which has nothing old to look through
-    found = {name: measured(values, tries) for name, values in every.items()}
-    print(json.dumps(found | {"the ones before and after": neighbours()}))
+    found = {
+        **{name: measured(values, tries) for name, values in every.items()},
+        **under_policies(every, tries),
+        **steps(every),
+        **pages(every),
+    }
+    empty = {name for name, (count, _) in found.items() if count == 0}
+    if empty != FIND_NOTHING:
+        sys.exit(f"Where something is to be found, and where nothing: {empty ^ FIND_NOTHING}")
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

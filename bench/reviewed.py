@@ -2,11 +2,13 @@
 
 `python -m bench.reviewed CONVERSATIONS` gives two hundred people so many over two years, with ten
 times as many messages. Models and upstreams come and go, some are rare; so are endings, tools,
-flags, feedback and what costs much.
+flags, feedback, words and what costs much. Reviewers have looked often, and have groups, rules and
+a sample.
 """
 
 import sys
 import time
+from datetime import timedelta
 
 import django
 
@@ -53,6 +55,12 @@ TOOLS = {
     "seldom_tool": (0.002, 0.0, 1.0),
     "rare_tool": (0.0001, 0.0, 1.0),
 }
+CATEGORIES = {"harassment": (0.5, 0.0, 1.0), "violence": (0.05, 0.0, 1.0), "rare": (0.01, 0.0, 1.0)}
+RULES = {"often": (0.9, 0.0, 1.0), "seldom": (0.1, 0.0, 1.0), "rare": (0.002, 0.0, 1.0)}
+GROUPS = {"all": PEOPLE, "some": 20, "few": 2}  # people of each
+SAMPLED = 5_000  # conversations
+WORDS, MOST_WORDS = 6, 50_000  # of an entry, and that there are; the first is the most common
+LISTED = 100_000  # times
 LABELS = ("billing", "praise", "privacy", "safety")
 
 # A turn is a prompt and its reply. `age` is the conversation's, `luck` decides, row by row, by what
@@ -82,14 +90,16 @@ SELECT made.id AS conversation, made.user_id, turn, gen_random_uuid() AS prompt,
   CASE WHEN random() < 0.9 THEN made.model ELSE pick('model', age, random()) END AS model,
   made.upstream, pick('ending', age, random()) AS ending,
   CASE WHEN random() < 0.1 THEN pick('tool', age, random()) END AS tool,
-  random() < 0.005 AS is_flagged,
+  CASE WHEN random() < 0.005 THEN pick('category', age, random()) END AS category,
+  CASE WHEN random() < 0.01 THEN pick('rule', age, random()) END AS rule,
   CASE WHEN random() < 0.01 THEN now() END AS deleted_at,
   row_number() OVER (ORDER BY number, turn) AS number
 FROM made, generate_series(1, turns) AS turn;
 INSERT INTO chatapp_message
   (id, conversation_id, parent_id, role, is_continuation, created_at, deleted_at, indexed_at,
    sequence, reasoning, content, refusal, ending, finish_reason, upstream_id, model, response_id,
-   choice, slot, earlier_rounds, tool_runs, is_flagged, service_tier, system_fingerprint)
+   choice, slot, earlier_rounds, tool_runs, is_flagged, moderation,
+   service_tier, system_fingerprint)
 SELECT CASE WHEN is_reply THEN reply ELSE prompt END, conversation,
   CASE WHEN is_reply THEN prompt END, CASE WHEN is_reply THEN 'assistant' ELSE 'user' END, false,
   at, deleted_at, at, 2 * number + is_reply::int, '',
@@ -100,8 +110,11 @@ SELECT CASE WHEN is_reply THEN reply ELSE prompt END, conversation,
   CASE WHEN is_reply AND tool IS NOT NULL THEN jsonb_build_array(jsonb_build_object(
     'reasoning', '', 'content', '', 'refusal', '', 'tool_runs', jsonb_build_array(
       jsonb_build_object('id', 'call', 'name', tool, 'arguments', repeat('a', 60),
-                         'output', repeat('words ', 60))))) ELSE '[]' END,
-  '[]', is_reply AND is_flagged, '', ''
+                         'state', 'done', 'result', repeat('words ', 60))))) ELSE '[]' END,
+  '[]', is_reply AND category IS NOT NULL,
+  CASE WHEN is_reply AND category IS NOT NULL THEN jsonb_build_object('input', jsonb_build_object(
+    'results', jsonb_build_array(jsonb_build_object('categories', jsonb_build_array(category)))))
+  END, '', ''
 FROM turns, (VALUES (false), (true)) AS both_of(is_reply);
 INSERT INTO chatapp_usage
   (message_id, user_id, upstream_id, upstream_name, model, kind, booked_at, day, ending, provenance,
@@ -113,6 +126,38 @@ FROM turns;
 INSERT INTO chatapp_feedback (message_id, rating, note, given_at)
 SELECT reply, CASE WHEN random() < 0.7 THEN 'up' ELSE 'down' END, '', at
 FROM turns WHERE random() < 0.01;
+INSERT INTO chatapp_rulefinding (found_at, rule_id, conversation_id, message_id)
+SELECT at, (SELECT id FROM chatapp_reviewrule WHERE name = rule), conversation, reply
+FROM turns WHERE rule IS NOT NULL;
+"""
+ENTRIES = """
+INSERT INTO chatapp_searchentry (id, user_id, conversation_id, message_id, words)
+SELECT 2 * row_number() OVER (ORDER BY at) + is_reply::int, user_id, conversation,
+  CASE WHEN is_reply THEN reply ELSE prompt END,
+  array_to_tsvector(ARRAY(
+    SELECT DISTINCT lpad(user_id::text, 6, '0') || '_word'
+      || translate(floor(exp(random() * ln({most})))::int::text, '0123456789', 'abcdefghij')
+    FROM generate_series(1, {words})
+  ))
+FROM turns, (VALUES (false), (true)) AS both_of(is_reply);
+"""
+# By numbers below those that the log has given: its head knows nothing of them.
+LOOKS = """
+INSERT INTO chatapp_auditevent
+  (sequence, at, action, actor, target_type, target, person, detail_hash, key, previous, mac)
+SELECT number - 2 * {listed}, now() - (1 - number::float / {listed}) * interval '{days} days',
+  'conversations.listed', (SELECT min(id) FROM chatapp_user WHERE reviews), '', '', NULL, '', '',
+  '', ''
+FROM generate_series(1, {listed}) AS number;
+INSERT INTO chatapp_auditevent
+  (sequence, at, action, actor, target_type, target, person, detail_hash, key, previous, mac)
+SELECT number - 10 * {listed}, used, 'conversation.opened',
+  (SELECT min(id) FROM chatapp_user WHERE reviews), 'conversation', id::text, user_id, '', '', '',
+  ''
+FROM made WHERE random() < 0.1;
+INSERT INTO chatapp_auditdetail (event_id, salt, content)
+SELECT sequence, '', '{{"reason": "Somebody asked for it."}}' FROM chatapp_auditevent
+WHERE action = 'conversation.opened';
 """
 REVIEWS = """
 INSERT INTO chatapp_review
@@ -126,6 +171,8 @@ UPDATE chatapp_review SET claimed_until = NULL WHERE claimed_by_id IS NULL;
 INSERT INTO chatapp_review_labels (review_id, reviewlabel_id)
 SELECT conversation_id, (SELECT min(id) FROM chatapp_reviewlabel) + floor(random() * {labels})::int
 FROM chatapp_review WHERE random() < 0.5;
+INSERT INTO chatapp_samplemember (sample_id, conversation_id)
+SELECT (SELECT id FROM chatapp_reviewsample), id FROM made ORDER BY random() LIMIT {sampled};
 DROP TABLE made, turns;
 DROP FUNCTION pick;
 DROP TABLE shares;
@@ -141,21 +188,16 @@ $$;
 """
 INDEXES = """
 SELECT indexname, indexdef FROM pg_indexes
-WHERE tablename = 'chatapp_message' AND indexname NOT LIKE '%pkey'
+WHERE tablename IN ('chatapp_message', 'chatapp_searchentry') AND indexname NOT LIKE '%pkey'
 """
 
 
 def fill(count: int) -> None:
     from django.db import connection
 
-    from chatapp.models import ReviewLabel, Upstream, User, facts
+    from chatapp.models import facts
 
-    User.objects.create(username="reviewer", is_staff=True, reviews=True)
-    User.objects.create(username="another reviewer", is_staff=True, reviews=True)
-    User.objects.bulk_create(User(username=f"asker{number}") for number in range(PEOPLE))
-    for name in UPSTREAMS:
-        Upstream.objects.create(name=name, base_url="http://127.0.0.1/v1")
-    ReviewLabel.objects.bulk_create(ReviewLabel(name=name) for name in LABELS)
+    _people_and_what_they_have()
     with connection.cursor() as cursor:
         # Triggers have their time in the figures; here they would take most of it.
         cursor.execute("SET session_replication_role = replica")
@@ -169,7 +211,9 @@ def fill(count: int) -> None:
             cursor.execute(f'DROP INDEX "{name}"')
         cursor.execute(CONVERSATIONS.format(people=PEOPLE, days=DAYS, count=count))
         cursor.execute(TURNS)
-        cursor.execute(REVIEWS.format(labels=len(LABELS)))
+        cursor.execute(ENTRIES.format(most=MOST_WORDS, words=WORDS))
+        cursor.execute(LOOKS.format(listed=LISTED, days=DAYS))
+        cursor.execute(REVIEWS.format(labels=len(LABELS), sampled=SAMPLED))
         for _, definition in indexes:
             cursor.execute(definition)
         cursor.execute("SET session_replication_role = origin")
@@ -178,9 +222,34 @@ def fill(count: int) -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
+def _people_and_what_they_have() -> None:
+    from django.contrib.auth.models import Group
+    from django.utils import timezone
+
+    from chatapp.models import ReviewLabel, ReviewRule, ReviewSample, Upstream, User
+
+    User.objects.create(username="reviewer", is_staff=True, reviews=True)
+    User.objects.create(username="another reviewer", is_staff=True, reviews=True)
+    joined = timezone.now() - timedelta(DAYS)
+    people = User.objects.bulk_create(
+        User(username=f"asker{number}", date_joined=joined) for number in range(PEOPLE)
+    )
+    for name, count in GROUPS.items():
+        Group.objects.create(name=name).user_set.set(people[-count:])
+    for name in UPSTREAMS:
+        Upstream.objects.create(name=name, base_url="http://127.0.0.1/v1")
+    ReviewLabel.objects.bulk_create(ReviewLabel(name=name) for name in LABELS)
+    words = {"kind": ReviewRule.Kind.WORDS, "applies_to": ReviewRule.Of.BOTH, "text": "none such"}
+    ReviewRule.objects.bulk_create(ReviewRule(name=name, **words) for name in RULES)
+    ReviewSample.objects.create(name="sample", asked={}, share=5, size=SAMPLED)
+
+
 def _shares() -> list[tuple[str, str, float, float, float]]:
     always = {name: (share, 0.0, 1.0) for name, share in ENDINGS.items()}
-    tables = {"model": MODELS, "upstream": UPSTREAMS, "tool": TOOLS, "ending": always}
+    tables = {
+        **{"model": MODELS, "upstream": UPSTREAMS, "tool": TOOLS, "ending": always},
+        **{"category": CATEGORIES, "rule": RULES},
+    }
     return [(kind, name, *one) for kind, table in tables.items() for name, one in table.items()]
 
 

@@ -56,6 +56,11 @@ class Element:
     def text(self) -> str:
         return self.node.text
 
+    @property
+    def html(self) -> str:
+        assert isinstance(self.node, turbohtml.Element)
+        return self.node.html
+
     def find(self, tag: str = "", **attributes: str) -> "Element":
         """The one element below with this tag and these attributes (`data_reply` is data-reply)."""
         found = self.find_all(tag, **attributes)

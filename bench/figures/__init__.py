@@ -9,6 +9,7 @@ from bench.figures import (
     conversations,
     cpu,
     journal,
+    limits,
     memory,
     page,
     prompts,
@@ -19,6 +20,7 @@ from bench.figures import (
     start,
     streams,
     traffic,
+    usage,
 )
 from bench.table import Figure
 
@@ -34,12 +36,14 @@ FIGURES: dict[str, Figure] = {
     **{f"rate.{name}": measure for name, measure in rate.PARTS.items()},
     "proxies": proxies.measure,
     **{f"cpu.{name}": measure for name, measure in cpu.PARTS.items()},
+    "limits": limits.measure,
     "memory": memory.measure,
     "traffic": traffic.measure,
     **{f"journal.{name}": measure for name, measure in journal.PARTS.items()},
     **{f"search.{name}": measure for name, measure in search.PARTS.items()},
     "audit": audit.measure,
     "review": review.measure,
+    "usage": usage.measure,
     "bombs": bombs.measure,
     "growth": bombs.measure_growth,
     **{f"cluster.{name}": measure for name, measure in cluster.PARTS.items()},

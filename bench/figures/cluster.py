@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -25,7 +26,20 @@ from tests.deployment.stack import Stack
 from tests.fake_upstream import FakeUpstream
 
 LOSS_SECONDS, INTERRUPTED_SECONDS = 0.1, 10.0
-FAR_CLOSE_MS = 100.0
+FAR_CLOSE_MS, REVOKED_MS = 100.0, 1000.0
+REVOKING = """
+import time
+from django.contrib.sessions.models import Session
+from chatapp.models import User
+person = User.objects.get(username={name!r})
+session = Session.objects.get(pk={session!r})
+print(time.monotonic())
+{act}
+"""
+REVOCATIONS = {
+    "a person deactivated": "person.is_active = False; person.save()",
+    "a session deleted": "session.delete()",
+}
 PACE = 50.0
 PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
 
@@ -151,6 +165,41 @@ def _close(tab: Tab) -> float:
     return now
 
 
+async def revoked(quick: bool) -> list[Row]:
+    """How soon the upstream of a reply is closed once who asked for it may not go on, by a program
+    beside the servers, while tabs of theirs show it at two of them."""
+    rows = []
+    with cluster(2, **PATIENCE) as here:
+        for name, act in REVOCATIONS.items():
+            times = [await _time_to_revoke(here, act) for _ in range(5 if quick else 20)]
+            rows.append(
+                Row(
+                    f"{name} to upstream closed, {len(times)} times",
+                    f"median {median(times):.1f}, worst {max(times):.1f} ms",
+                    f"worst ≤ {REVOKED_MS:g} ms",
+                    max(times) <= REVOKED_MS,
+                )
+            )
+    return rows
+
+
+async def _time_to_revoke(shared: Cluster, act: str) -> float:
+    """Milliseconds from the moment before it is stored to the close that the upstream sees."""
+    here = replace(shared, person=shared.site.person())
+    async with here.browser(0) as owner, here.browser(1) as elsewhere:
+        tab = await owner.open_tab()
+        order = Order(random.randrange(10**9), tokens=5000)
+        tab.ask(order)
+        await tab.reply_began()
+        await _watching(elsewhere, tab)
+        await asyncio.sleep(random.uniform(0.1, 0.4))
+        script = REVOKING.format(name=here.person.username, session=here.person.session, act=act)
+        revoked_at = float(await asyncio.to_thread(here.stack.servers[1].run, script))
+        request = await elsewhere.request_of(order, closed=True)
+        assert request.closed_at
+        return (request.closed_at - revoked_at) * 1000
+
+
 async def remote(quick: bool) -> list[Row]:
     """CPU a token of a reply's own process and of one that watches, with and without watching."""
     replies, seconds = (20, 3.0) if quick else (100, 10.0)
@@ -197,5 +246,6 @@ PARTS: dict[str, Figure] = {
     "reconnects": reconnects,
     "kills": kills,
     "far": far,
+    "revoked": revoked,
     "remote": remote,
 }

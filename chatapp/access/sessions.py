@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from chatapp.close_codes import CloseCode
-from chatapp.models import Device, User
+from chatapp.models import User
 from chatapp.models.statements import Query
 
 Data = Mapping[str, Any]  # what is in a session
@@ -114,14 +114,6 @@ def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
         if user not in active or not _is_signed_in(active[user], data.get(key, {}))
     }
     return Look(frozenset({*people, *sessions.values()} - active.keys()), frozenset(ended))
-
-
-def without_any(people: Collection[int]) -> set[int]:
-    """Those of them who are signed in nowhere any more."""
-    devices = Device.objects.filter(user__in=people)
-    held = dict(devices.values_list("session_key", "user"))
-    ended = look((), held).ended
-    return set(people) - {user for key, user in held.items() if key not in ended}
 
 
 def _is_signed_in(user: User, data: Data) -> bool:

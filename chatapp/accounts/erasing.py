@@ -31,6 +31,7 @@ from chatapp.models import (
 from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
+from chatapp.worker import has_to_delete
 
 SESSIONS_AT_ONCE = 500
 
@@ -91,6 +92,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
     was_emptied = empty_write_ahead_log(connection)
     for report in reports:
         report.tell(was_emptied)
+    has_to_delete()
     return reports
 
 

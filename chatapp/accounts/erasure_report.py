@@ -26,8 +26,10 @@ LATER = (
     "emptied just now, which is tried again every hour."
 )
 VACUUM = (
-    "From PostgreSQL's files with the next vacuum of these tables, which it does by itself; from "
-    "its write-ahead log as that ages out."
+    "From PostgreSQL's tables and the search's indexes with the next housekeeping, which a running "
+    "server begins at once, and again every hour until it is done: it writes these indexes anew "
+    "and vacuums the tables. What then lies in free space of their files is overwritten as that is "
+    "used again, and at once by VACUUM FULL; the write-ahead log ages out."
 )
 BACKUPS = (
     "Backups keep what they have until they are thrown away; who restores one with this server's "

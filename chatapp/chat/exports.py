@@ -6,6 +6,7 @@ conversation nor many of them are in memory as a whole.
 
 import json
 from collections.abc import AsyncIterator
+from datetime import datetime
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -20,8 +21,10 @@ from chatapp.access.sessions import person_of
 from chatapp.chat.keeping import refused
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
+from chatapp.models.rounds import ToolRun
 
 AT_ONCE = 100  # messages
+NOTHING: tuple[object, ...] = ("", None, [], False)
 
 
 @require_POST
@@ -49,13 +52,18 @@ def export(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-async def lines_of(conversations: list[Conversation], session_key: str) -> AsyncIterator[str]:
-    """Raises `NotSignedIn` once the session has ended, so that what is cut short is not whole."""
+async def lines_of(
+    conversations: list[Conversation], session_key: str, *, with_deleted: bool = False
+) -> AsyncIterator[str]:
+    """Raises `NotSignedIn` once the session has ended, so that what is cut short is not whole.
+
+    `with_deleted`: also the messages that were deleted, and are kept still.
+    """
     for conversation in conversations:
         await database_sync_to_async(person_of)(session_key)
         about = json.dumps(_about(conversation), ensure_ascii=False)
         yield f'{about[:-1]}, "messages": ['
-        pks, separator = await database_sync_to_async(_ids)(conversation), ""
+        pks, separator = await database_sync_to_async(_ids)(conversation, with_deleted), ""
         for start in range(0, len(pks), AT_ONCE):
             for message in await database_sync_to_async(_some)(pks[start : start + AT_ONCE]):
                 yield separator + json.dumps(_said(message), ensure_ascii=False)
@@ -63,13 +71,16 @@ async def lines_of(conversations: list[Conversation], session_key: str) -> Async
         yield "]}\n"
 
 
-def _ids(conversation: Conversation) -> list[UUID]:
-    return list(conversation.messages.filter(deleted_at=None).values_list("pk", flat=True))
+def _ids(conversation: Conversation, with_deleted: bool) -> list[UUID]:
+    all_of_it = conversation.messages.all()
+    kept = all_of_it if with_deleted else all_of_it.filter(deleted_at=None)
+    return list(kept.values_list("pk", flat=True))
 
 
 def _some(pks: list[UUID]) -> list[Message]:
-    some = Message.objects.filter(pk__in=pks).defer("logprobs")
-    return list(some.select_related("feedback"))
+    some = Message.objects.filter(pk__in=pks)
+    related = some.select_related("feedback", "upstream")
+    return list(related.defer("logprobs", "upstream__api_key"))
 
 
 def _about(conversation: Conversation) -> dict[str, object]:
@@ -78,7 +89,10 @@ def _about(conversation: Conversation) -> dict[str, object]:
         "title": conversation.title,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
-        "trashed_at": conversation.trashed_at.isoformat() if conversation.trashed_at else None,
+        "archived_at": _moment(conversation.archived_at),
+        "trashed_at": _moment(conversation.trashed_at),
+        "is_pinned": conversation.is_pinned,
+        "is_temporary": conversation.is_temporary,
         "project": conversation.project.name if conversation.project else None,
     }
 
@@ -90,13 +104,39 @@ def _said(message: Message) -> dict[str, object]:
         "parent": str(message.parent_id) if message.parent_id else None,
         "role": message.role,
         "created_at": message.created_at.isoformat(),
+        "deleted_at": _moment(message.deleted_at),
+        "is_continuation": message.is_continuation,
         "content": message.content if message.is_prompt else message.said,
         "reasoning": "\n\n".join(one.reasoning for one in message.rounds if one.reasoning),
+        "tool_calls": [_called(run) for one in message.rounds for run in one.tool_runs],
+        "extras": message.extras_record,
+        "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
+        "choice": message.choice,
         "ending": message.ending,
+        "finish_reason": message.finish_reason,
+        "moderation": message.moderation,
+        "time_to_first_token": message.time_to_first_token,
+        "reasoning_duration": message.reasoning_duration,
+        "duration": message.duration,
         "feedback": _opinion(feedback) if feedback else "",
     }
-    return {name: value for name, value in said.items() if value != ""}
+    return {name: value for name, value in said.items() if value not in NOTHING}
+
+
+def _called(run: ToolRun) -> dict[str, object]:
+    """A call of a tool, and what came of it."""
+    return {
+        "id": run.id,
+        "name": run.name,
+        "arguments": run.arguments,
+        "state": run.state,
+        "result": run.result,
+    }
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
 
 
 def _opinion(feedback: Feedback) -> dict[str, str]:

@@ -98,8 +98,12 @@ class ProjectForm(forms.Form):
     instructions = forms.CharField(required=False, max_length=LONGEST_INSTRUCTIONS)
     preset = ModelField(required=False)
 
-    def save(self, project: Project) -> None:
-        clean = self.cleaned_data
+    def __init__(self, data: Mapping[str, object], project: Project) -> None:
+        super().__init__(data)
+        self.project = project
+
+    def save(self) -> None:
+        project, clean = self.project, self.cleaned_data
         preset: ModelChoice | None = clean["preset"]
         project.name, project.instructions = clean["name"], clean["instructions"]
         project.upstream_id = preset.upstream if preset else None
@@ -107,7 +111,10 @@ class ProjectForm(forms.Form):
         project.save()
 
     def clean_preset(self) -> ModelChoice | None:
+        """One that can be asked, or the one that it has, though that can't be asked just now."""
         preset: ModelChoice | None = self.cleaned_data["preset"]
+        if preset == self.project.preset:
+            return preset
         if preset and not Upstream.objects.filter(pk=preset.upstream, enabled=True).exists():
             raise forms.ValidationError(NOT_OFFERED)
         return preset

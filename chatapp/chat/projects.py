@@ -52,10 +52,10 @@ def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _saved(request: HttpRequest, project: Project) -> HttpResponse:
-    form = ProjectForm(request.POST)
+    form = ProjectForm(request.POST, project)
     if not form.is_valid():
         return refused(form)
-    form.save(project)
+    form.save()
     worker().list_changed(project.user_id)
     return _to(request, reverse("project", args=[project.pk]))
 

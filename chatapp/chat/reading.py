@@ -46,10 +46,10 @@ def later(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def outline(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A page of the prompts of the branch that was read last, each a way to it; the last page
-    where none is named."""
+    """A page of the prompts of a branch, each a way to it; the last page where none is named. The
+    branch is that of `parent`, as a page says what the next prompt follows, or the standing one."""
     conversation = own(request, pk)
-    prompts = conversation.standing().prompts()
+    prompts = conversation.prompts(uuid_of(request.GET.get("parent", "")))
     last = max(1, -(-len(prompts) // PAGE))
     page = min(number_of(request.GET.get("page", "")) or last, last)
     shown = prompts[(page - 1) * PAGE : page * PAGE]

@@ -17,7 +17,7 @@ from chatapp.access import sessions
 from chatapp.access.sessions import NotSignedIn
 from chatapp.chat.forms import Seen, Step
 from chatapp.generation import Generation
-from chatapp.models import Conversation, NotHere, Refused, View
+from chatapp.models import Conversation, NotHere, Refused, ReviewPolicy, View
 from chatapp.viewers import Viewer
 from chatapp.worker import worker
 
@@ -48,9 +48,7 @@ class Screen:
             self._viewer.head, self._viewer.shows_end = None, True
         elif not self._was_just_drawn(seen):
             try:
-                await self._draw(seen)
-            except NotHere as why:
-                await self._viewer.show(frames.emptied_frame(seen.conversation, str(why)))
+                await self._draw_or_empty(seen)
             except Error as error:
                 logger.error("The database failed on what a tab shows: %s", error)
                 if not self._shows(seen.conversation):
@@ -176,6 +174,13 @@ class Screen:
                     await self._viewer.show(frames.problem_frame(""))
 
         return draw
+
+    async def _draw_or_empty(self, seen: Seen) -> None:
+        try:
+            await self._draw(seen)
+        except NotHere as why:
+            policy = await database_sync_to_async(ReviewPolicy.now)()
+            await self._viewer.show(frames.emptied_frame(seen.conversation, str(why), policy))
 
     async def _draw(self, seen: Seen) -> None:
         conversation, before, shown = seen.conversation, self._viewer.head, self._shown

@@ -92,7 +92,7 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
         "shelf": shelf,
         "in_project": project,
         "pinned": lists.pinned(request.user) if is_list else [],
-        "projects": lists.projects(request.user) if is_list else [],
+        "projects": lists.projects(request.user) if is_whole else [],
         **_by_day(
             request,
             _page(request, shelf, project),

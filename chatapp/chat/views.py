@@ -100,15 +100,25 @@ def chat_page(
 def _shown(
     request: HttpRequest, conversation: Conversation | None
 ) -> tuple[UUID | None, View | None]:
-    """The message that was asked for, where it is here, and what is shown around it; or else the
-    newest messages of the branch that was read last."""
+    """The message that was asked for, where it is here, and what is shown around it, or the end of
+    its branch; or else the newest messages of the branch that was read last.
+
+    A branch that is opened so is the one that was read last from then on, though this is a GET: it
+    is the person's own conversation, and to show it once more changes nothing.
+    """
     if conversation is None:
         return None, None
-    with suppress(NotHere):
-        if at := uuid_of(request.GET.get("at", "")):
-            return at, conversation.view_around(at)
-        if reply := uuid_of(request.GET.get("reply", "")):
-            return None, conversation.view_around(reply)
+    ways = {
+        "around": conversation.opened_around,  # where who comes back was
+        "at": conversation.opened_around,
+        "reply": conversation.opened_around,
+        "through": conversation.opened_at_end,
+    }
+    for name, look in ways.items():
+        if message := uuid_of(request.GET.get(name, "")):
+            with suppress(NotHere):
+                view = look(message)
+                return message if name == "at" else None, view
     return None, conversation.view()
 
 

@@ -32,6 +32,7 @@ from chatapp.cluster.messages import (
     ListChanged,
     Message,
     PeopleChanged,
+    PolicyChanged,
     Renew,
     Running,
     Snapshot,
@@ -123,7 +124,9 @@ class Cluster:
         match message:
             case Watch(reply, conversation):
                 return [SnapshotAsked(sender, reply, conversation)]
-            case Stop() | Decide() | PeopleChanged() | ConversationChanged() | ListChanged():
+            case Stop() | Decide():
+                return [message]
+            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
                 return [message]
             case TurnBegan(conversation):
                 return self._stale(conversation)

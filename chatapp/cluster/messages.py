@@ -121,12 +121,16 @@ class ListChanged(_Kind, frozen=True):
     user: int
 
 
+class PolicyChanged(_Kind, frozen=True):
+    """What reviewers may read of a conversation that is begun now is another than before."""
+
+
 class Echo(_Kind, frozen=True):
     """What a worker posts to itself, to know whether the layer carries anything."""
 
 
 Command = Stop | Decide
-Change = PeopleChanged | ConversationChanged | ListChanged
+Change = PeopleChanged | ConversationChanged | ListChanged | PolicyChanged
 Message = (
     Watch
     | Renew
@@ -143,6 +147,7 @@ Message = (
     | PeopleChanged
     | ConversationChanged
     | ListChanged
+    | PolicyChanged
     | Echo
 )
 

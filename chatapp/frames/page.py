@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 from chatapp.frames.environment import draw
 from chatapp.frames.swaps import replace, swap
-from chatapp.models import Conversation, Deleted, Message
+from chatapp.models import Conversation, Deleted, Message, ReviewPolicy
 from chatapp.models.meters import Meter
 
 
@@ -21,13 +21,28 @@ def limit_note_frame(near: Meter | None) -> str:
     return draw("chat/_limit_note.html", {"near": near, "oob": True})
 
 
-def emptied_frame(gone: UUID, why: str) -> str:
+def policy_frame(policy: ReviewPolicy, conversation: Conversation) -> str:
+    """Says at the composer what reviewers may read of the conversation that the page shows."""
+    return replace("#policy-note", _policy_note(policy, conversation))
+
+
+def new_policy_frame(policy: ReviewPolicy) -> str:
+    """The same of one that is begun now, where the page shows none yet."""
+    return replace("#policy-note[data-conversation='']", _policy_note(policy, None))
+
+
+def _policy_note(policy: ReviewPolicy, conversation: Conversation | None) -> str:
+    return draw("chat/_policy_note.html", {"policy": policy, "conversation": conversation})
+
+
+def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
     """The start of a new chat in place of a conversation that is gone, where the page shows it."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
     return (
         swap("innerHTML", "#messages")
         + replace("#title", draw("chat/_title.html", {"conversation": None}))
         + draw("chat/_composer_state.html", state | {"gone": gone})
+        + replace("#policy-note", _policy_note(policy, None))
         + problem_frame(why)
     )
 

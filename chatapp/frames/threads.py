@@ -1,7 +1,9 @@
 """Threads as HTML: the messages of a page, and the frames that show them."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.utils.safestring import SafeString, mark_safe
@@ -76,10 +78,10 @@ def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -
 
 
 def review_html(
-    messages: Iterable[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
+    messages: Sequence[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
 ) -> SafeString:
-    """Every message with its usage, upstream and ids, and the rules that flagged it by its id, for
-    a reviewer to read."""
+    """Every message with its place among the branches, its usage, upstream and ids, and the rules
+    that flagged it by its id, for a reviewer to read."""
     views = [
         (
             message,
@@ -90,10 +92,29 @@ def review_html(
             message.extras,
             flagged_categories(message.moderation),
             rules.get(message.pk, ()),
+            branch,
         )
-        for message in messages
+        for message, branch in zip(messages, _branches_of(messages), strict=True)
     ]
     return draw("review/thread.html", {"views": views})
+
+
+class _Branch(NamedTuple):
+    number: int  # of those that follow the same message, from 1
+    total: int  # of them
+    goes_back: bool  # it does not follow the message above it
+
+
+def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
+    """Of each, in this order."""
+    counts = Counter(message.parent_id for message in messages)
+    numbers: Counter[UUID | None] = Counter()
+    above = None
+    for message in messages:
+        parent = message.parent_id
+        numbers[parent] += 1
+        yield _Branch(numbers[parent], counts[parent], parent is not None and parent != above)
+        above = message.pk
 
 
 def turn_frame(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:

@@ -45,8 +45,10 @@ class Generation:
         showing: Showing,
         journal: Segment,
         unended: set[UUID],
+        session_key: str,
     ) -> None:
-        """`unended` holds the ids of all that were asked for at once and have not ended yet."""
+        """`unended` holds the ids of all that were asked for at once and have not ended yet;
+        `session_key` is of the session on which they were."""
         self.prompt, self.message = turn.prompt, turn.reply
         self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
@@ -54,6 +56,7 @@ class Generation:
         self._flushes = Flushes(self.live, self.audience, pace)
         self._journal = journal
         self._unended = unended
+        self.session_key = session_key
         spending = Spending(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
         self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal, spending)
         self._writing: asyncio.Task[None] | None = None

@@ -1,5 +1,6 @@
 """Pages of limits and prices for administrators, and everybody's own."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -40,7 +41,7 @@ def new_limit(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             limit = form.kept()
             limit.save()
-            _record(request, "limit.added", limit, after=str(limit))
+            _record(request, "limit.added", limit, after=limit.as_record())
         messages.success(request, f"A limit is set: {limit}.")
         return redirect("limits")
     return _form_page(request, form, "New limit", "Set the limit")
@@ -52,7 +53,7 @@ def new_limit(request: HttpRequest) -> HttpResponse:
 def limit(request: HttpRequest, pk: int) -> HttpResponse:
     """Changes one. What is spent of it stays, as far as it is still of the same."""
     found = get_object_or_404(Limit, pk=pk)
-    before, counted = str(found), found.counts
+    before, counted = found.as_record(), found.counts
     form = LimitForm(request.POST or None, limit=found)
     if form.is_valid():
         with transaction.atomic():
@@ -60,7 +61,8 @@ def limit(request: HttpRequest, pk: int) -> HttpResponse:
             changed.save()
             if changed.counts != counted:
                 Allowance.objects.remove_of(changed)
-            _record(request, "limit.changed", changed, before=before, after=str(changed))
+            detail = _differing(before, changed.as_record())
+            _record(request, "limit.changed", changed, **detail)
         messages.success(request, f"The limit is changed: {changed}.")
         return redirect("limits")
     return _form_page(request, form, "Change a limit", "Save", removes=found)
@@ -75,7 +77,7 @@ def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
     with transaction.atomic():
         found = get_object_or_404(Limit, pk=pk)
         Allowance.objects.remove_of(found)
-        _record(request, "limit.deleted", found, before=str(found))
+        _record(request, "limit.deleted", found, before=found.as_record())
         told = str(found)
         found.delete()
     messages.success(request, f"The limit is removed: {told}.")
@@ -91,8 +93,9 @@ def new_price(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         with transaction.atomic():
             price = form.kept()
+            held = Price.holding(price.upstream_id, price.model, price.holds_from)
             price.save()
-            _record(request, "price.changed", price, after=price.as_record())
+            _record(request, "price.changed", price, before=_set_in(held), after=_set_in(price))
         messages.success(request, f"The price is set: {price}.")
         return redirect("limits")
     return _form_page(request, form, "New price", "Set the price")
@@ -106,7 +109,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
-        _record(request, "price.changed", price, before=price.as_record())
+        _record(request, "price.changed", price, before=_set_in(price))
         told = str(price)
         price.delete()
     messages.success(request, f"The price is removed: {told}.")
@@ -132,6 +135,23 @@ def _form_page(
 ) -> HttpResponse:
     context = {"form": form, "title": title, "button": button, "removes": removes}
     return render(request, "limits/form.html", context)
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What was changed, as it was and as it is."""
+    names = [name for name in after if before[name] != after[name]]
+    return {
+        "before": {name: before[name] for name in names},
+        "after": {name: after[name] for name in names},
+    }
+
+
+def _set_in(price: Price | None) -> dict[str, Any] | None:
+    """All that one says, and of what."""
+    if price is None:
+        return None
+    context = {"context_tokens": price.context_tokens} if price.context_tokens else {}
+    return {"upstream": price.upstream.name, "model": price.model} | price.as_record() | context
 
 
 def _record(request: HttpRequest, action: str, about: Limit | Price, **detail: Any) -> None:

@@ -26,6 +26,8 @@ class ConversationSums(models.Model):
     used_on = models.DateField()  # by UTC
     replies = models.BigIntegerField()
     cost = models.BigIntegerField()
+    # Of prompts and answers that were not deleted; None where they were not counted yet.
+    characters = models.BigIntegerField(null=True)
     # Whether what was there before there were sums is among them.
     is_whole = models.BooleanField(default=False, db_default=False)
 
@@ -35,6 +37,7 @@ class ConversationSums(models.Model):
             # The last of each is compared in the index itself, however few there are to be found.
             models.Index(fields=["used_on", "replies"], name="conversations_by_replies"),
             models.Index(fields=["used_on", "cost"], name="conversations_by_cost"),
+            models.Index(fields=["used_on", "characters"], name="conversations_by_length"),
             models.Index(
                 fields=["conversation"], condition=models.Q(is_whole=False), name="sums_not_whole"
             ),
@@ -88,6 +91,16 @@ def of_ending(ending: str) -> str:
 def of_feedback(rating: str = "") -> str:
     """Without a rating: of either."""
     return f"feedback {rating}".strip()
+
+
+def of_flag(source: str = "") -> str:
+    """Without a source: of any."""
+    return f"flagged {source}".strip()
+
+
+def of_category(name: str) -> str:
+    """As which moderation flagged a message."""
+    return f"category {name[:LONGEST_NAME]}"
 
 
 def day_of(moment: datetime) -> date:

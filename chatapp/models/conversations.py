@@ -298,6 +298,22 @@ class Conversation(models.Model):
         """This message with what stands around it; raises `NotHere`."""
         return self._branch_of(at, _STREAMING.all(self.pk)).around(at)
 
+    def opened_around(self, at: uuid.UUID) -> View:
+        """The same for its owner, who reads its branch from now on; raises `NotHere`."""
+        return self._opened(self.view_around(at))
+
+    def opened_at_end(self, of: uuid.UUID) -> View:
+        """The newest messages of this one's branch, likewise."""
+        return self._opened(self._branch_of(of, _STREAMING.all(self.pk)).newest())
+
+    def prompts(self, of: "uuid.UUID | None") -> list[uuid.UUID]:
+        """What was typed on the branch of this message; on the standing one where it is not here,
+        the oldest first."""
+        try:
+            return (self._branch_of(of) if of else self.standing()).prompts()
+        except NotHere:
+            return self.standing().prompts()
+
     def earlier(self, than: uuid.UUID) -> View:
         """The messages before this one; raises `NotHere`."""
         return self._branch_of(than).before(than)
@@ -313,6 +329,13 @@ class Conversation(models.Model):
     def go_on_from(self, message: "uuid.UUID | None") -> None:
         """Its owner reads the branch through this message now; the newest one without it."""
         self._read(self._branch(message) if message else View(self, []))
+
+    def _opened(self, view: View) -> View:
+        # Who was led to one of several replies that stand side by side has not chosen it.
+        is_choice = view.end is not None and view.end.parent_id == self.active_leaf
+        if view.leaf != self.active_leaf and not is_choice:
+            self._read(view)
+        return view
 
     def _read(self, view: View) -> None:
         self.active_leaf = view.leaf

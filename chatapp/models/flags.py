@@ -3,44 +3,59 @@
 What was deleted flags nothing any more.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
 from django.db import models
 
 from chatapp.models.feedback import Feedback
 from chatapp.models.messages import Message
+from chatapp.models.moderated import HasCategory
 from chatapp.models.review_rules import RuleFinding
 
 MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"
 ONE_RULE = "rule-"  # with its number
 
 
-def flagged_by(source: str, conversation: str = "pk") -> models.Q:
+def flagged_by(
+    source: str, conversation: str = "pk", among: Collection[UUID] | None = None
+) -> models.Q:
     """Of what names a conversation by this path: whether it is flagged by this source, by any of
-    them, or by none."""
+    them, or by none. Where it is asked `among` some, no more than their flags are read."""
     if source == ANY:
-        return _any(conversation)
+        return _any(conversation, among)
     if source == NONE:
-        return ~_any(conversation)
+        return ~_any(conversation, among)
     of = models.OuterRef(conversation)
     if source == MODERATION:
         flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
+        if among is not None:
+            flagged = flagged.filter(conversation__in=among)
         return models.Q(models.Exists(flagged.filter(conversation=of)))
     if source == PERSON:
         down = Feedback.objects.filter(rating=Feedback.Rating.DOWN, message__deleted_at=None)
+        if among is not None:
+            down = down.filter(message__conversation__in=among)
         return models.Q(models.Exists(down.filter(message__conversation=of)))
     found = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
     if source.startswith(ONE_RULE):
         found = found.filter(rule=int(source.removeprefix(ONE_RULE)))
+    if among is not None:
+        found = found.filter(conversation__in=among)
     return models.Q(models.Exists(found))
 
 
-def _any(conversation: str) -> models.Q:
+def moderated_as(category: str) -> models.Q:
+    """Of a conversation: whether moderation flagged this category in one of its messages."""
+    flagged = Message.objects.filter(HasCategory(category), is_flagged=True, deleted_at=None)
+    return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef("pk"))))
+
+
+def _any(conversation: str, among: Collection[UUID] | None) -> models.Q:
     return (
-        flagged_by(MODERATION, conversation)
-        | flagged_by(PERSON, conversation)
-        | flagged_by(RULE, conversation)
+        flagged_by(MODERATION, conversation, among)
+        | flagged_by(PERSON, conversation, among)
+        | flagged_by(RULE, conversation, among)
     )
 
 

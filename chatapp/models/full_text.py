@@ -41,6 +41,7 @@ POSTGRESQL = (
     "CREATE INDEX IF NOT EXISTS chatapp_searchentry_words ON chatapp_searchentry "
     "USING gin (words) WITH (gin_pending_list_limit = 256)",
 )
+POSTGRESQL_INDEXES = ("chatapp_searchentry_title_words", "chatapp_searchentry_words")
 POSTGRESQL_HAS_IT = (
     "SELECT to_regclass('chatapp_searchentry_words') IS NOT NULL "
     "AND to_regclass('chatapp_searchentry_title_words') IS NOT NULL"
@@ -166,11 +167,13 @@ def find(
     ids: tuple[int, int],
     projects: Sequence[UUID] | None = None,
     *,
+    conversation: UUID | None = None,
     in_titles: bool = False,
 ) -> list[Hit]:
     """The newest of a person's entries that have all of the terms, and whose id is in the range.
 
-    With `projects`, only of conversations in one of these; `in_titles`, of titles alone. What is in
+    With `projects`, only of conversations in one of these; of this `conversation` alone where one
+    is named; `in_titles`, of titles alone. What is in
     the trash, deleted or temporary is not found.
     """
     if projects is not None and not projects:
@@ -178,7 +181,11 @@ def find(
     more = (
         f"AND conversation.project_id IN ({', '.join(['%s'] * len(projects))})" if projects else ""
     )
-    last = [user, *ids, *(one.hex for one in projects or ()), most]
+    last = [user, *ids, *(one.hex for one in projects or ())]
+    if conversation:
+        more += " AND entry.conversation_id = %s"
+        last.append(conversation.hex)
+    last.append(most)
     if connection.vendor == "sqlite":
         return _hits(SQLITE_FINDS.format(more=more), [fts5(user, terms), *ids, *last])
     kind = "AND message_id IS NULL" if in_titles else ""
@@ -237,7 +244,7 @@ def tsquery(user: int, terms: Iterable[Term]) -> str:
 def clear_deleted() -> None:
     """Writes SQLite's index anew without what was deleted, whose words it keeps until then.
 
-    Step by step, so that nobody waits long; PostgreSQL's are gone after its next vacuum.
+    Step by step, so that nobody waits long; PostgreSQL's are gone after `vacuuming`.
     """
     if connection.vendor != "sqlite":
         return

@@ -130,6 +130,20 @@ class Limit(models.Model):
         words = Measure(self.measure).label
         return f"{value:,} {words.replace('replies', 'reply', 1) if value == 1 else words}"
 
+    def as_record(self) -> dict[str, str | bool | None]:
+        """All that is set, each field in words."""
+        return {
+            "measure": self.get_measure_display(),
+            "cap": self.amount(self.cap),
+            "period": self.get_period_display(),
+            "user": str(self.user) if self.user else None,
+            "group": str(self.group) if self.group else None,
+            "upstream": self.upstream.name if self.upstream else None,
+            "model": self.model,
+            "is_each": self.is_each,
+            "whom_to_ask": self.whom_to_ask,
+        }
+
     def begins(self, now: datetime) -> datetime:
         """The beginning of the period in which that moment is."""
         return self._around(now)[0]

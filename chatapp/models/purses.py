@@ -21,7 +21,7 @@ from chatapp.models.messages import Message
 from chatapp.models.meters import Meter, nearest_of
 from chatapp.models.prices import MILLION, Price
 from chatapp.models.refusals import Refused
-from chatapp.models.statements import new
+from chatapp.models.statements import new, run_together
 from chatapp.models.usage import Usage
 
 OUTPUT = 2_000  # tokens of an answer that are held at first, and added each time
@@ -160,13 +160,19 @@ def admit(
     wanted = {one.pk: one for some in concerning.values() for one in some}
     if not wanted:
         return {}
+    # Others wait for what is locked until the transaction ends: what can be known before, is.
+    known = {
+        reply.pk: (prompt_tokens(reply), Price.holding(reply.upstream_id, reply.model))
+        for reply in replies
+        if concerning[reply.pk]
+    }
     allowances = _locked(list(wanted.values()), user)
     purses = {}
     for reply in replies:
         if mine := [one for one in allowances if one.limit in concerning[reply.pk]]:
             assert reply.streamed_by
             asking = Asking(reply.pk, reply.upstream_id, reply.model, reply.streamed_by)
-            purses[reply.pk] = _admitted(asking, mine, prompt_tokens(reply))
+            purses[reply.pk] = _admitted(asking, mine, *known[reply.pk])
     _take(purses.values(), allowances)
     return purses
 
@@ -181,8 +187,9 @@ def admit_title(user: int, asking: Asking, prompt_tokens: int) -> Purse | None:
     ]
     if not limits:
         return None
+    price = Price.holding(asking.upstream, asking.model)
     allowances = _locked(limits, user)
-    purse = _admitted(asking, allowances, prompt_tokens)
+    purse = _admitted(asking, allowances, prompt_tokens, price)
     _take([purse], allowances)
     return purse
 
@@ -253,8 +260,9 @@ def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
     return True
 
 
-def _admitted(asking: Asking, allowances: Sequence[Allowance], prompt: int) -> Purse:
-    price = Price.holding(asking.upstream, asking.model)
+def _admitted(
+    asking: Asking, allowances: Sequence[Allowance], prompt: int, price: Price | None
+) -> Purse:
     shares = {
         one.pk: new(Share, message=asking.key, allowance=one, process=asking.process)
         for one in allowances
@@ -267,9 +275,12 @@ def _admitted(asking: Asking, allowances: Sequence[Allowance], prompt: int) -> P
     return purse
 
 
-def _take(purses: Collection[Purse], allowances: Iterable[Allowance]) -> None:
-    KEPT.run(*allowances)
-    TAKEN.run(*(share for purse in purses for share in purse.shares.values()))
+def _take(purses: Collection[Purse], allowances: Collection[Allowance]) -> None:
+    if not allowances:  # each limit was removed just now
+        return
+    kept = ((KEPT, one) for one in allowances)
+    taken = ((TAKEN, share) for purse in purses for share in purse.shares.values())
+    run_together(*kept, *taken)
 
 
 def _count_in(allowance: Allowance) -> None:

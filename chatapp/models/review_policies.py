@@ -4,14 +4,16 @@ A conversation keeps the one that it was begun under, whatever is set later, so 
 are opened to readers whom they were not told of.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from chatapp.models.conversation_facts import ConversationFact, of_flag
 from chatapp.models.statements import Query
 
 if TYPE_CHECKING:
@@ -69,18 +71,29 @@ def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
     return next(one for one in timeline if one.begins_at <= moment)
 
 
-def is_reviewable(conversation: str = "") -> models.Q:
+def is_reviewable(
+    conversation: str = "", *, likely: bool = False, among: Collection[UUID] | None = None
+) -> models.Q:
     """Of a conversation, or of what names one by this path: whether the policy that it was begun
-    under lets reviewers read it. Nobody's policy opens a trash or a temporary chat."""
+    under lets reviewers read it. Nobody's policy opens a trash or a temporary chat.
+
+    What is `likely` is asked of its facts, which is quick: all of those, and such as are flagged no
+    more. Of some it is asked `among` these.
+    """
     path = f"{conversation}__" if conversation else ""
     found = models.Q(pk__in=[])
     for policy, held in _held_by(path):
         if policy.scope == policy.Scope.FLAGGED:
-            held &= _is_flagged(f"{path}pk")
+            held &= _was_flagged(f"{path}pk") if likely else _is_flagged(f"{path}pk", among)
         if policy.scope != policy.Scope.NOTHING:
             found |= held
     there = models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
     return found & there
+
+
+def asks_for_flags() -> bool:
+    """Whether any policy lets reviewers read what is flagged alone."""
+    return any(one.scope == one.Scope.FLAGGED for one in ReviewPolicy.timeline())
 
 
 def hides_names() -> models.Q:
@@ -103,10 +116,15 @@ def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
         yield policy, held
 
 
-def _is_flagged(conversation: str) -> models.Q:
+def _was_flagged(conversation: str) -> models.Q:
+    flagged = ConversationFact.objects.filter(fact=of_flag())
+    return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
+
+
+def _is_flagged(conversation: str, among: Collection[UUID] | None) -> models.Q:
     from chatapp.models.flags import ANY, flagged_by
 
-    return flagged_by(ANY, conversation)
+    return flagged_by(ANY, conversation, among)
 
 
 _ALL: "Query[ReviewPolicy]" = Query(lambda: ReviewPolicy.objects.all())

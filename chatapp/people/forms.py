@@ -72,7 +72,8 @@ class RolesForm(forms.Form):
         required=False,
     )
     reviews = forms.BooleanField(
-        label="Reviewer: reads all conversations, and sets up nothing", required=False
+        label="Reviewer: reads conversations as the policy allows, and sets up nothing",
+        required=False,
     )
 
 
@@ -107,7 +108,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {
             "address": "E-mail address",
             "administers": "As an administrator",
-            "reviews": "As a reviewer, who reads all conversations",
+            "reviews": "As a reviewer, who reads conversations as the policy allows",
         }
 
     field_order = ["address", "uses", "days", "group", "administers", "reviews"]

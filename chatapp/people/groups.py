@@ -117,7 +117,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
         with transaction.atomic():
             for limit in limits:
                 Allowance.objects.remove_of(limit)
-                record(request, "limit.deleted", limit, before=str(limit))
+                record(request, "limit.deleted", limit, before=limit.as_record())
             record(request, "group.deleted", found)
             found.delete()
         messages.success(request, f"The group {found.name} was deleted.")

@@ -10,6 +10,7 @@ from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import ReviewPolicy, User
 from chatapp.people.log import record
 from chatapp.policy.forms import PolicyForm
+from chatapp.worker import worker
 
 
 @require_http_methods(["GET", "POST"])
@@ -32,6 +33,7 @@ def policy(request: HttpRequest) -> HttpResponse:
             with transaction.atomic():
                 wanted.save()
                 record(request, "policy.changed", wanted, before=str(present), after=str(wanted))
+            worker().policy_changed()
             messages.success(
                 request, "The policy is set. It holds for chats that are begun from now."
             )

@@ -1,4 +1,5 @@
-"""What the server keeps of a person, as one ZIP archive: their words, and what is said of them.
+"""What the server keeps of a person, as one ZIP archive: their words, and what is said of them;
+what lies in the trash, was deleted and is kept still, or is temporary is marked so.
 
 It is made while it is sent, a few messages at a time, so that neither the server's memory nor its
 disk ever holds the whole of it.
@@ -29,20 +30,23 @@ from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.chat.exports import lines_of
 from chatapp.models import Conversation, ReplyImage, Usage, User, audit
 from chatapp.privacy.queries import all_looks_at
-from chatapp.usage.spreadsheets import no_formula
+from chatapp.usage.spreadsheets import in_dollars, no_formula
 
 USAGE = (
     "booked_at",
     "kind",
     "upstream_name",
     "model",
+    "ending",
+    "first_token_ms",
+    "duration_ms",
     "provenance",
     "prompt_tokens",
     "completion_tokens",
     "cached_tokens",
     "reasoning_tokens",
     "total_tokens",
-    "cost",  # in nano-dollars
+    "cost",
 )
 AT_ONCE = 500  # rows of usage
 
@@ -55,8 +59,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
         return ask_to_confirm(reverse("privacy"))
     with transaction.atomic():
         audit.record("archive.made", actor=request.user, about=request.user)
-        theirs = request.user.conversations.filter(is_temporary=False)
-        conversations = list(theirs.select_related("project"))
+        conversations = list(request.user.conversations.select_related("project"))
         about = _about(request.user)
     name = f"chatapp-{timezone.now():%Y-%m-%d}.zip"
     return StreamingHttpResponse(
@@ -99,7 +102,7 @@ async def _zipped(
         for name, content in about.items():
             archive.writestr(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
         with archive.open("conversations.jsonl", "w", force_zip64=True) as file:
-            async for line in lines_of(conversations, session_key):
+            async for line in lines_of(conversations, session_key, with_deleted=True):
                 await asyncio.to_thread(file.write, line.encode())
                 yield sink.taken()
         for pk in await database_sync_to_async(_keys_of_images)(person):
@@ -111,7 +114,7 @@ async def _zipped(
                 await asyncio.to_thread(archive.writestr, name, bytes(image.data), ZIP_STORED)
                 yield sink.taken()
         with archive.open("usage.csv", "w", force_zip64=True) as file:
-            file.write(_line(USAGE))
+            file.write(_line((*USAGE[:-1], "cost_usd")))
             keys = await database_sync_to_async(_keys_of_usage)(person)
             for start in range(0, len(keys), AT_ONCE):
                 some = keys[start : start + AT_ONCE]
@@ -123,7 +126,7 @@ async def _zipped(
 
 def _keys_of_images(person: User) -> list[int]:
     theirs = ReplyImage.objects.filter(message__conversation__user=person)
-    return list(theirs.filter(message__deleted_at=None).values_list("pk", flat=True))
+    return list(theirs.values_list("pk", flat=True))
 
 
 def _keys_of_usage(person: User) -> list[UUID]:
@@ -131,7 +134,8 @@ def _keys_of_usage(person: User) -> list[UUID]:
 
 
 def _usage(keys: list[UUID]) -> list[tuple[Any, ...]]:
-    return list(Usage.objects.filter(pk__in=keys).order_by("booked_at").values_list(*USAGE))
+    rows = Usage.objects.filter(pk__in=keys).order_by("booked_at").values_list(*USAGE)
+    return [(*values, in_dollars(cost)) for *values, cost in rows]
 
 
 def _line(values: tuple[Any, ...]) -> bytes:
@@ -157,9 +161,17 @@ def _about(person: User) -> dict[str, Any]:
             "roles": person.roles,
             "groups": [group.name for group in person.groups.order_by("name")],
             "joined_at": person.date_joined.isoformat(),
+            "seen_at": person.seen_at.isoformat() if person.seen_at else None,
+            "signed_in_at": person.last_login.isoformat() if person.last_login else None,
             "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
             "devices": [
-                {"name": one.name, "address": one.address, "seen_at": one.seen_at.isoformat()}
+                {
+                    "name": one.name,
+                    "agent": one.agent,
+                    "address": one.address,
+                    "began_at": one.began_at.isoformat(),
+                    "seen_at": one.seen_at.isoformat(),
+                }
                 for one in person.devices.living()
             ],
         },

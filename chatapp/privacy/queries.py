@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Max, Min, Q, QuerySet
+from django.db.models import Min, Q, QuerySet
 
 from chatapp.models import AuditEvent, Conversation, ReviewPolicy, User
 from chatapp.models.review_policies import held_at
@@ -25,6 +25,7 @@ DOINGS: Mapping[str, str] = {
     "sessions.ended": "signed you out",
 }
 PAGE = 50
+MOST_LISTS = 1000  # that are counted
 NOBODY_NOW = "Somebody who has no account any more"
 UNNAMED = "A reviewer"
 
@@ -109,14 +110,20 @@ class Lists:
     """How often the list of everybody's conversations was looked through, which says whose they are
     and what they cost."""
 
-    count: int
+    count: int  # up to `MOST_LISTS`
     last: datetime | None
+
+    @property
+    def are_more(self) -> bool:
+        return self.count == MOST_LISTS
 
 
 def lists_since(person: User) -> Lists:
     events = AuditEvent.objects.filter(action="conversations.listed", at__gte=person.date_joined)
     events = events.filter(~Q(actor=person.pk))
-    return Lists(events.count(), events.aggregate(last=Max("at"))["last"])
+    newest = events.order_by("-sequence").values_list("at", flat=True)[:MOST_LISTS]
+    times = list(newest)
+    return Lists(len(times), times[0] if times else None)
 
 
 def policies_of(person: User) -> list[ReviewPolicy]:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp.access.idle_sessions import leave_unused
@@ -19,9 +19,11 @@ from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Refused, Review, ReviewLabel, User, audit
 from chatapp.review import acts
 from chatapp.review.acts import Done
+from chatapp.review.coming import back_to
 from chatapp.review.forms import NoteForm
+from chatapp.review.history import last_acts_of
 from chatapp.review.names import Names
-from chatapp.review.queries import last_acts_of, reviewable
+from chatapp.review.queries import reviewable
 from chatapp.review.reading import conversation_page
 
 LONGEST_NUMBER = 9  # digits of a version and of a label
@@ -58,7 +60,7 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
                 return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
         except IntegrityError:  # when all of it is stored: a label, or a message, is missed
             messages.error(request, GONE)
-        return redirect("review-conversation", pk)
+        return back_to(request, pk)
 
     return view
 

@@ -33,7 +33,7 @@ from chatapp.usage.spreadsheets import no_formula
 COLUMNS = (
     *("id", "person", "begun_at", "used_at", "replies", "models", "tokens", "cost_usd"),
     *("endings", "flagged", "feedback_up", "feedback_down", "verdict", "labels", "decided_at"),
-    "flagged_by",
+    *("flagged_by", "characters"),
 )
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 Named = Callable[[Names], str]
@@ -110,6 +110,7 @@ def _facts(row: Row, named: Named) -> dict[str, object]:
         row.labels,
         decided_at.isoformat() if decided_at else None,
         row.flagged_by,
+        row.characters,
     )
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -93,6 +93,12 @@ class FilterForm(forms.Form):
         required=False,
         choices=[ANY, *((one.value, one.value.replace("_", " ").capitalize()) for one in Ending)],
     )
+    category = forms.CharField(
+        label="Category that moderation flagged",
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
     tool = forms.CharField(label="Tool that was called", required=False, max_length=200)
     cost = forms.DecimalField(
         label="Cost at least, in US dollars",
@@ -107,6 +113,13 @@ class FilterForm(forms.Form):
         required=False,
         min_value=0,
         max_value=10**6,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    characters = forms.IntegerField(
+        label="Characters at least, of prompts and answers",
+        required=False,
+        min_value=0,
+        max_value=10**12,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     claim = forms.ChoiceField(

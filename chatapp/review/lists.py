@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
+from chatapp.review.coming import query_of
 from chatapp.review.filters import FilterForm
 from chatapp.review.queries import page_of
 from chatapp.review.rows import Row, rows_of
@@ -30,6 +31,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         "form": form,
         "rows": rows,
         "sent": form.sent,
+        "came": query_of(form) if form.is_valid() else "",
         "following": following,
         "search": form.is_valid() and form.cleaned_data["search"],
         "is_first": "after" not in request.GET,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
+from functools import cached_property
 from itertools import islice
 from uuid import UUID
 
@@ -17,7 +18,6 @@ from django.db.models import Exists, FilteredRelation, Max, Min, OuterRef, Q, Qu
 from django.utils import timezone
 
 from chatapp.models import (
-    AuditEvent,
     Conversation,
     ConversationFact,
     Feedback,
@@ -25,41 +25,31 @@ from chatapp.models import (
     Review,
     ReviewSearch,
     User,
+    flags,
 )
 from chatapp.models.conversation_facts import (
     day_of,
+    of_category,
     of_ending,
     of_feedback,
+    of_flag,
     of_model,
     of_tool,
     of_upstream,
 )
 from chatapp.models.conversation_querysets import ConversationQuerySet
-from chatapp.models.flags import flagged_by
 from chatapp.models.review_finds import members_of
-from chatapp.models.review_policies import hides_names, is_reviewable
+from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable
 from chatapp.models.tool_names import HasCalled
-from chatapp.review.names import Names
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
 LOOKED_AT = PAGE + PAGE // 4
+FEW = 8  # that are looked at for one
 MORE = 4  # times as many are looked at where too few were found
 NONE = "none"
 NEWEST: tuple[str, ...] = "-updated_at", "-id"
 MOST_COUNTED = 5_000  # conversations, to know of which there are fewer
-MOST_STEPS = 100  # of a history that are shown
-MOST_ACTS = 5  # of those that are told to who was late
-READINGS = ("conversation.opened", "name.revealed")
-DONE = {
-    "conversation.opened": "opened it",
-    "name.revealed": "learned whose it is",
-    "review.claimed": "took it on",
-    "review.released": "let it go",
-    "review.decided": "decided",
-    "review.labelled": "labelled it",
-    "review.noted": "wrote a note",
-}
 
 
 @dataclass(frozen=True)
@@ -105,11 +95,13 @@ class Asked:
     upstream: int | None = None
     ending: str = ""
     flagged: str = ""  # a source, any, none: see `flags`
+    category: str = ""  # of moderation
     search: ReviewSearch | None = None
     feedback: str = ""  # up, down, either, none
     tool: str = ""
     cost: int | None = None  # in nano-dollars, at least
     replies: int | None = None  # at least
+    characters: int | None = None  # at least
     label: int | None = None
     verdict: str = ""  # or none
     claim: str = ""  # mine, other, nobody
@@ -120,17 +112,21 @@ class Asked:
         wanted = list(self._of_one_reply())
         proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*wanted)))] if wanted else []
         facts, days, _ = _rarest_first(self._facts, self._days())
-        return self._likely(facts, days).filter(*proven)
+        return self._likely(facts, days).filter(is_reviewable(), *self._of_flags(), *proven)
 
-    def places(self, after: Place | None = None) -> Iterator[Place]:
+    def places(
+        self, after: Place | None = None, *, count: int = LOOKED_AT, upwards: bool = False
+    ) -> Iterator[Place]:
         """The same, of those that were used before a place, for whoever wants the first of them:
-        only of as many it is asked whether such a reply stands there, which costs most."""
-        facts, days, are_rare = _rarest_first(self._facts, self._days(after))
-        count = LOOKED_AT
+        only of as many it is asked whether such a reply stands there and what flags it, which costs
+        most. `upwards` those that were used after it, the nearest first."""
+        facts, days, are_rare = _rarest_first(self._facts, self._days(after, upwards))
         if len(facts) > 1:  # seldom of one reply; the rare are all found before any is given
             count *= MORE * MORE if are_rare else MORE
         while True:
-            likely = self._likely(facts, days, after).values_list("pk", "updated_at")[:count]
+            likely = self._likely(facts, days, after, upwards).values_list("pk", "updated_at")[
+                :count
+            ]
             places = [Place(used, pk) for pk, used in likely]
             for some in _more_each_time(places):
                 proven = self._proven([one.pk for one in some])
@@ -138,19 +134,28 @@ class Asked:
             if len(places) < count:
                 return
             after, count = places[-1], MORE * count
-            days = days[0], day_of(after.used)
+            days = _days_beyond(after, days, upwards)
 
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
-        wanted = list(self._of_one_reply())
-        if not wanted:
-            return keys
-        found = replies_of(keys).filter(*wanted)
-        return set(found.order_by().values_list("conversation_id", flat=True))
+        flagged, wanted = list(self._of_flags(keys)), list(self._of_one_reply())
+        if flagged or asks_for_flags():
+            flagged.append(is_reviewable(among=keys))
+            there = Conversation.objects.filter(*flagged, pk__in=keys)
+            keys = set(there.order_by().values_list("pk", flat=True))
+        if wanted:
+            found = replies_of(keys).filter(*wanted)
+            keys = set(found.order_by().values_list("conversation_id", flat=True))
+        return keys
 
     def _likely(
-        self, facts: Sequence[str], days: tuple[date, date], after: Place | None = None
+        self,
+        facts: Sequence[str],
+        days: tuple[date, date],
+        after: Place | None = None,
+        upwards: bool = False,
     ) -> QuerySet[Conversation]:
-        """All that are wanted, and some of whose replies none is of that kind, or none any more."""
+        """All that are wanted, and some of whose replies none is of that kind, or none any more,
+        or that nothing flags any more."""
         found = Conversation.objects.alias(
             **{
                 f"fact{number}": FilteredRelation("facts", condition=Q(facts__fact=fact))
@@ -159,20 +164,17 @@ class Asked:
         )
         there = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
-            is_reviewable(),
+            is_reviewable(likely=True),
             *self._of_conversation(),
             *self._of_replies(),
             *self._of_review(),
         ]
-        if self.flagged:
-            there.append(flagged_by(self.flagged))
         if self.sample is not None:
             there.append(Q(pk__in=members_of(self.sample)))
         if self.search:
-            person = self.person.pk if self.person else None
-            there.append(Q(pk__in=self.search.found(person)))
+            there.append(Q(pk__in=self._searched))
         if after:
-            there.append(after.is_before)
+            there.append(after.is_after if upwards else after.is_before)
         newest = NEWEST
         # By the day that an index has; a person's own are few, and have an index in this order.
         if facts and not self.person:
@@ -180,18 +182,25 @@ class Asked:
         elif self._is_summed and not self.person:
             there.append(Q(sums__used_on__range=days))
             newest = ("-sums__used_on", *NEWEST)
-        return found.filter(*there).order_by(*newest)
+        ordered = found.filter(*there).order_by(*newest)
+        return ordered.reverse() if upwards else ordered
 
-    def _days(self, after: Place | None = None) -> tuple[date, date]:
+    def _days(self, after: Place | None = None, upwards: bool = False) -> tuple[date, date]:
         """Between which it was used, at most."""
         since = day_of(_midnight(self.since)) if self.since else date.min
         until = day_of(_midnight(self.until + timedelta(days=1))) if self.until else date.max
-        return since, min(until, day_of(after.used)) if after else until
+        return _days_beyond(after, (since, until), upwards) if after else (since, until)
 
     @property
     def _facts(self) -> list[str]:
-        """What is known to be so of a reply wherever such a reply is found."""
+        """What is known to be so of a reply wherever such a reply is found, or such a flag."""
         found = []
+        if self.flagged == flags.PERSON:
+            found.append(of_feedback(Feedback.Rating.DOWN))
+        elif self.flagged not in ("", flags.NONE):
+            found.append(of_flag("" if self.flagged == flags.ANY else self.flagged))
+        if self.category:
+            found.append(of_category(self.category))
         if self.feedback in Feedback.Rating.values or self.feedback == "either":
             found.append(of_feedback("" if self.feedback == "either" else self.feedback))
         if self.ending not in ("", Ending.COMPLETE):
@@ -204,9 +213,15 @@ class Asked:
             found.append(of_upstream(self.upstream))
         return found
 
+    @cached_property
+    def _searched(self) -> list[UUID]:
+        """Once for all that is looked at: it takes longer than the rest."""
+        assert self.search
+        return self.search.found(self.person.pk if self.person else None)
+
     @property
     def _is_summed(self) -> bool:
-        return self.replies is not None or self.cost is not None
+        return any(one is not None for one in (self.replies, self.cost, self.characters))
 
     def _of_conversation(self) -> Iterator[Q]:
         if self.person:
@@ -225,6 +240,12 @@ class Asked:
     def _tells_names(self) -> Q:
         return ~hides_names() | Q(user=self.reviewer)
 
+    def _of_flags(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
+        if self.flagged:
+            yield flags.flagged_by(self.flagged, among=among)
+        if self.category:
+            yield flags.moderated_as(self.category)
+
     def _of_replies(self) -> Iterator[Q]:
         if self.feedback == NONE:
             yield ~Q(Exists(replies_of(OuterRef("pk")).filter(feedback__isnull=False)))
@@ -232,6 +253,8 @@ class Asked:
             yield Q(sums__replies__gte=self.replies)
         if self.cost is not None:
             yield Q(sums__cost__gte=self.cost)
+        if self.characters is not None:
+            yield Q(sums__characters__gte=self.characters)
 
     def _of_one_reply(self) -> Iterator[Q | HasCalled]:
         if self.model:
@@ -262,6 +285,12 @@ class Asked:
             yield Q(Exists(claimed.exclude(claimed_by=self.reviewer)))
         if self.claim == "nobody":
             yield ~Q(Exists(claimed))
+
+
+def _days_beyond(place: Place, days: tuple[date, date], upwards: bool) -> tuple[date, date]:
+    since, until = days
+    day = day_of(place.used)
+    return (max(since, day), until) if upwards else (since, min(until, day))
 
 
 def _more_each_time(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
@@ -327,60 +356,14 @@ def reviewable() -> ConversationQuerySet:
     return Conversation.objects.filter(is_reviewable())
 
 
-def neighbours_of(conversation: Conversation) -> tuple[UUID | None, UUID | None]:
-    """The one before which this was used, and the one after it."""
+Neighbours = tuple[UUID | None, UUID | None]
+
+
+def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
+    """Of what is asked for, the one before which this was used, and the one after it; this need not
+    be asked for itself, or no longer."""
     place = Place(conversation.updated_at, conversation.pk)
-    keys = Conversation.objects.filter(is_reviewable()).values_list("pk", flat=True)
-    older = keys.filter(place.is_before).order_by("-updated_at", "-id").first()
-    return older, keys.filter(place.is_after).order_by("updated_at", "id").first()
-
-
-@dataclass(frozen=True)
-class Step:
-    """Something that was done about a conversation, as the audit log has it."""
-
-    at: datetime
-    who: str
-    words: str
-    reason: str  # of an opening
-    changes: Sequence[str]
-
-
-def history_of(conversation: Conversation, names: Names) -> list[Step]:
-    """The newest first, and one more than are shown where there are more."""
-    events = list(_events_of(conversation).select_related("detail")[: MOST_STEPS + 1])
-    actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
-    return [_step(one, names.reader(actors.get(one.actor))) for one in events]
-
-
-def last_acts_of(conversation: Conversation, names: Names, count: int) -> str:
-    """So many of them, the newest first, in words: who did what, and when."""
-    acts = _events_of(conversation).exclude(action__in=READINGS)
-    events = list(acts[: min(count, MOST_ACTS)])
-    actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
-    return ", ".join(
-        f"{names.reader(actors.get(one.actor or 0))} {DONE[one.action]} at {one.at:%H:%M} UTC"
-        for one in events
-    )
-
-
-def _events_of(conversation: Conversation) -> QuerySet[AuditEvent]:
-    return AuditEvent.objects.filter(
-        target_type="conversation", target=str(conversation.pk), action__in=DONE
-    ).order_by("-sequence")
-
-
-def _step(event: AuditEvent, who: str) -> Step:
-    detail = getattr(event, "detail", None)
-    said = detail.said if detail else {}
-    changes = [
-        f"{_listed(before)} → {_listed(said.get('after', {}).get(field))}"
-        for field, before in said.get("before", {}).items()
-    ]
-    return Step(event.at, who, DONE[event.action], str(said.get("reason", "")), changes)
-
-
-def _listed(value: str | list[str]) -> str:
-    """A verdict, or labels, as a reviewer reads them."""
-    words = value if isinstance(value, list) else [dict(Review.Verdict.choices).get(value, "")]
-    return ", ".join(filter(None, words)) or "none"
+    with _not_compiled():
+        older = next(asked.places(place, count=FEW), None)
+        newer = next(asked.places(place, count=FEW, upwards=True), None)
+    return (older.pk if older else None), (newer.pk if newer else None)

@@ -8,16 +8,18 @@ from uuid import UUID
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from chatapp import frames, rendering
 from chatapp.accounts.staff import reviewers_only
 from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
 from chatapp.models.flags import rules_by_message
+from chatapp.review.coming import Came, back_to
 from chatapp.review.forms import NoteForm, OpeningForm, RevealForm
+from chatapp.review.history import MOST_STEPS, history_of
 from chatapp.review.names import Names
-from chatapp.review.queries import MOST_STEPS, history_of, neighbours_of, reviewable
+from chatapp.review.queries import reviewable
 from chatapp.review.rows import rows_of
 
 
@@ -37,7 +39,8 @@ def conversation_page(
     if row is None:
         raise Http404("It was deleted just now.")
     names = Names.of(found, request.user, opening)
-    older, newer = neighbours_of(found)
+    came = Came.of(request)
+    older, newer = came.neighbours_of(found)
     there = found.messages.filter(deleted_at=None)
     steps = history_of(found, names)
     context = {
@@ -53,6 +56,7 @@ def conversation_page(
         "has_older_steps": len(steps) > MOST_STEPS,
         "opening": opening,
         "thread": _thread(found) if opening else "",
+        "came": came,
         "older": older,
         "newer": newer,
         "opening_form": OpeningForm(),
@@ -70,14 +74,14 @@ def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = OpeningForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.refusal)
-        return redirect("review-conversation", pk)
+        return back_to(request, pk)
     with transaction.atomic():
         found = get_object_or_404(reviewable(), pk=pk)
         reason = form.cleaned_data["reason"]
         Opening.begin(request.user, found, reason)
         detail = {"reason": reason}
         audit.record("conversation.opened", actor=request.user, about=found, detail=detail)
-    return redirect("review-conversation", pk)
+    return back_to(request, pk)
 
 
 @require_POST
@@ -88,7 +92,7 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = RevealForm(request.POST)
     if not form.is_valid():
         messages.error(request, form.refusal)
-        return redirect("review-conversation", pk)
+        return back_to(request, pk)
     with transaction.atomic():
         found = get_object_or_404(reviewable(), pk=pk)
         opening = Opening.living(request.user, found)
@@ -98,7 +102,7 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
             opening.reveal()
             detail = {"reason": form.cleaned_data["reason"]}
             audit.record("name.revealed", actor=request.user, about=found, detail=detail)
-    return redirect("review-conversation", pk)
+    return back_to(request, pk)
 
 
 @require_GET
@@ -109,7 +113,7 @@ def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
     found = get_object_or_404(reviewable(), pk=pk)
     if not (opening := Opening.living(request.user, found)):
         messages.info(request, "Open the conversation first, and say why.")
-        return redirect("review-conversation", pk)
+        return back_to(request, pk)
     there = found.messages.filter(deleted_at=None).select_related("usage")
     one = get_object_or_404(there, pk=message)
     usage = getattr(one, "usage", None)

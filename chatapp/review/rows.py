@@ -30,6 +30,7 @@ class Row:
     begun: datetime
     used: datetime
     review: Review | None
+    characters: int | None  # of prompts and answers; None where they were not counted yet
     replies: int = 0
     tokens: int = 0
     cost: int = 0
@@ -99,13 +100,15 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
 
 
 def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
-    found = Conversation.objects.filter(pk__in=keys).select_related("user")
-    read = found.only("created_at", "updated_at", "user__username")
+    found = Conversation.objects.filter(pk__in=keys).select_related("user", "sums")
+    read = found.only("created_at", "updated_at", "user__username", "sums__characters")
     reviews = Review.objects.select_related("claimed_by").prefetch_related("labels").in_bulk(keys)
     timeline = ReviewPolicy.timeline()
     for one in read:
         names = Names.at(timeline, one.created_at, one.user, reviewer)
-        yield Row(one.pk, names, one.created_at, one.updated_at, reviews.get(one.pk))
+        characters = one.sums.characters if hasattr(one, "sums") else None
+        review = reviews.get(one.pk)
+        yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
 
 
 def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:

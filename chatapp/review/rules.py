@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import Conversation, ReviewRule, User, audit
+from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.review_rules import Trial, tried
 from chatapp.review.rows import rows_of
@@ -45,7 +45,7 @@ def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
         trial = _try(request.user, form, rule)
         # Which they are says what stands in them, which is for those who may read them.
         rows = rows_of(trial.flagged, request.user) if request.user.reviews else []
-        context |= {"trial": trial, "rows": rows}
+        context |= {"trial": trial, "rows": rows, "policy": ReviewPolicy.now()}
     return render(request, "review/rule.html", context)
 
 

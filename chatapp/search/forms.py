@@ -53,6 +53,7 @@ class SearchForm(forms.Form):
         error_messages={"max_length": f"Search for {LONGEST} characters at most."},
     )
     until = forms.IntegerField(required=False, min_value=0, max_value=2**62)
+    conversation = forms.UUIDField(required=False)
 
     def __init__(self, data: "dict[str, str] | object", zone: timezone) -> None:
         super().__init__(data)  # type: ignore[arg-type]

@@ -35,22 +35,26 @@ class Results:
     older: int | None = None  # from where on there may be more
 
 
-def results(user: User, wanted: Wanted, until: int | None = None) -> Results:
-    """The newest of the person's; with `until`, those that come after it."""
+def results(
+    user: User, wanted: Wanted, until: int | None = None, conversation: UUID | None = None
+) -> Results:
+    """The newest of the person's; with `until`, those that come after it; with a conversation, all
+    passages of that one."""
     if wanted.is_nothing:
         return Results([])
     ids = _ids(wanted, until)
     projects = _projects(user, wanted.project) if wanted.project else None
-    hits = find(user.pk, wanted.expression, HITS, ids, projects)
+    hits = find(user.pk, wanted.expression, HITS, ids, projects, conversation=conversation)
     titles: list[Hit] = []
-    if until is None and wanted.terms and not wanted.marks:
+    if until is None and conversation is None and wanted.terms and not wanted.marks:
         expression = [any_of(TITLE), *wanted.terms]
         titles = find(user.pk, expression, TITLES, ids, projects, in_titles=True)
     chosen = _chosen([*titles, *hits])
     older = hits[-1].id if len(hits) == HITS else None
     if len(chosen) < len(titles) + len(hits):
         older = min((hit.id for hit in chosen[len(titles) :]), default=older)
-    return Results(_grouped(user, chosen, Looks(wanted.terms)), older)
+    most = HITS if conversation else PASSAGES
+    return Results(_grouped(user, chosen, Looks(wanted.terms), most), older)
 
 
 def _chosen(hits: Sequence[Hit]) -> list[Hit]:
@@ -82,10 +86,10 @@ def _projects(user: User, name: str) -> list[UUID]:
     ]
 
 
-def _grouped(user: User, hits: Iterable[Hit], looks: Looks) -> list[Found]:
+def _grouped(user: User, hits: Iterable[Hit], looks: Looks, most: int) -> list[Found]:
     in_order = list(dict.fromkeys(hits))
     conversations = user.conversations.in_bulk({hit.conversation for hit in in_order})
-    shown = _shown(in_order)
+    shown = _shown(in_order, most)
     # By their keys alone: asked whose they are, SQLite would look through all of the person's.
     messages = Message.objects.filter(deleted_at=None).only(*SAID).order_by().in_bulk(shown)
     groups: dict[UUID, Found] = {}
@@ -105,11 +109,11 @@ def _grouped(user: User, hits: Iterable[Hit], looks: Looks) -> list[Found]:
     return list(groups.values())
 
 
-def _shown(hits: Iterable[Hit]) -> set[UUID | None]:
+def _shown(hits: Iterable[Hit], most: int) -> set[UUID | None]:
     """The messages of which passages are shown: the first few of each conversation."""
     shown: dict[UUID, list[UUID]] = {}
     for hit in hits:
         some = shown.setdefault(hit.conversation, [])
-        if hit.message and hit.message not in some and len(some) < PASSAGES:
+        if hit.message and hit.message not in some and len(some) < most:
             some.append(hit.message)
     return {None}.union(*shown.values())

@@ -19,14 +19,16 @@ RECENT = 6
 @never_cache
 @login_required
 def search(request: HttpRequest) -> HttpResponse:
-    """By `q`; `until` goes on from where the page before it ended."""
+    """By `q`; `until` goes on from where the page before it ended, and `conversation` narrows it to
+    one, of which all passages are shown."""
     assert isinstance(request.user, User)
     zone = zone_of(request.COOKIES.get("utc-offset", ""))
     form = SearchForm(request.GET, zone)
     is_valid = form.is_valid()
     found = Results([])
     if is_valid:
-        found = results(request.user, form.wanted, form.cleaned_data["until"])
+        clean = form.cleaned_data
+        found = results(request.user, form.wanted, clean["until"], clean["conversation"])
     context: dict[str, object] = {
         "query": request.GET.get("q", "")[:1000],
         "results": found,
@@ -34,6 +36,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "zone": zone,
         "is_asked": is_valid and not form.wanted.is_nothing,
         "in_dialog": "HX-Request" in request.headers,
+        "in_conversation": form.cleaned_data.get("conversation"),
     }
     if not context["in_dialog"]:
         return render(request, "search/page.html", context)
@@ -43,6 +46,8 @@ def search(request: HttpRequest) -> HttpResponse:
     )
     context["results"] = recent(request.user, RECENT) if is_first else found
     context["commands"] = (
-        commands(request.user, form.wanted.terms) if is_valid and not has_filters else []
+        commands(request.user, form.wanted.terms)
+        if is_valid and not has_filters and not context["in_conversation"]
+        else []
     )
     return render(request, "search/_results.html", context)

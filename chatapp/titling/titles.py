@@ -10,6 +10,7 @@ from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.db import Error, transaction
+from django.db.models import Subquery
 
 from chatapp import metrics
 from chatapp.catalogue import endpoint_of
@@ -36,31 +37,43 @@ NOT_SENT = ("n", "logprobs", "top_logprobs")  # of an upstream's parameters
 
 @dataclass(frozen=True)
 class Untitled:
-    """A conversation with its first prompt and the reply to it."""
+    """A conversation with a reply that is whole, and the prompt that it answers."""
 
     conversation: Conversation
-    prompt: str
-    answer: str
+    prompt: Message
+    reply: Message
 
-    @property
+    @cached_property
     def first_words(self) -> str:
-        return Conversation.title_of(self.prompt)
+        """Its title, as long as nobody gave it one: those of its first prompt, though that may have
+        been edited since."""
+        first = self.conversation.messages.filter(parent=None).first()
+        return Conversation.title_of(first.content) if first else ""
 
     @cached_property
     def history(self) -> History:
         """What the model is asked."""
-        return History.of(messages_for(self.prompt, self.answer))
+        prompt = self.prompt.content or self.first_words  # nobody typed a continuation
+        return History.of(messages_for(prompt, self.reply.said))
 
     @transaction.atomic
     def claim(self, upstream: Upstream, model: str, process: UUID) -> tuple[bool, Purse | None]:
         """Whether a model is to be asked now, and what that may cost where limits concern it.
         Raises `Refused` where they leave nothing."""
         conversation = self.conversation
-        if not conversation.claim_title(self.first_words):
+        if self._is_late() or not conversation.claim_title(self.first_words):
             return False, None
         asking = Asking(conversation.pk, upstream.pk, model, process)
         tokens = Asked.of(self.history).upper_tokens
         return True, admit_title(conversation.user_id, asking, tokens)
+
+    def _is_late(self) -> bool:
+        """Whether another prompt had its whole reply before: of that its title would have been."""
+        whole = self.conversation.messages.filter(ending__in=WHOLE).exclude(parent=self.prompt)
+        return whole.filter(sequence__lt=self._sequence()).exists()
+
+    def _sequence(self) -> Subquery:
+        return Subquery(Message.objects.filter(pk=self.reply.pk).values("sequence"))
 
 
 class Titles:
@@ -85,9 +98,10 @@ class Titles:
     def reply_ended(self, prompt: Message, reply: Message) -> None:
         """To be told of each reply that is saved and runs no more."""
         conversation = reply.conversation
-        is_first = prompt.parent_id is None and not conversation.is_temporary
-        if is_first and reply.ending in WHOLE and reply.said:
-            self._waiting[conversation.pk] = Untitled(conversation, prompt.content, reply.said)
+        is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
+        is_untitled &= not conversation.is_temporary
+        if is_untitled and reply.ending in WHOLE and reply.said:
+            self._waiting.setdefault(conversation.pk, Untitled(conversation, prompt, reply))
         if self._has_ended or self.is_running(conversation.pk):
             return
         if untitled := self._waiting.pop(conversation.pk, None):

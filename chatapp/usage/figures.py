@@ -1,17 +1,32 @@
 """Figures of usage: sums as the tables have them, and what follows from them. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from chatapp.models.daily_usage import SUMS
-
-NONE: Mapping[str, int] = dict.fromkeys(SUMS, 0)
+# The sums of which a picture is drawn, by what it is of.
+DRAWN = {
+    "tokens": (
+        *("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens"),
+        *("estimated_tokens", "unknown", "booked"),
+    ),
+    "cost": ("cost", "estimated_cost", "unpriced", "booked"),
+    "replies": ("replies", "complete", "stopped", "limited", "failed"),
+    "people": (),
+    "first_token": ("timed", "first_token_ms"),
+    "speed": ("written_tokens", "written_ms"),
+}
+# What may be estimated, or not known at all.
+ESTIMATED = ("tokens", "cost")
+# The sums of the period before that a figure is held against.
+COMPARED = (
+    *("prompt_tokens", "completion_tokens", "cost", "replies", "complete"),
+    *("timed", "first_token_ms", "written_tokens", "written_ms"),
+)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Of a day, a model, a person…"""
+    """Of a day, a model, a person…; with the sums that were read, and no others."""
 
     label: str
     sums: Mapping[str, int]
@@ -19,11 +34,6 @@ class Figures:
 
     def __getitem__(self, name: str) -> int:
         return self.sums[name]
-
-    def plus(self, other: "Figures") -> Self:
-        """Of both, of whom nobody is the same."""
-        sums = {name: value + other.sums[name] for name, value in self.sums.items()}
-        return replace(self, sums=sums, people=self.people + other.people)
 
     @property
     def tokens(self) -> int:
@@ -43,19 +53,26 @@ class Figures:
         """A sum, or what follows from sums."""
         return self.sums[name] if name in self.sums else getattr(self, name)
 
-    def of(self, measure: str) -> int:
-        return self.tokens if measure == "tokens" else self[measure]
+    def of(self, measure: str) -> float:
+        return self.figure(measure) or 0
 
     def unsure(self, measure: str) -> int:
-        """How much of that is estimated; of replies, how many were not written to their end."""
-        if measure == "replies":
-            return self["replies"] - self["complete"]
-        return self[f"estimated_{measure}"]
+        """How much of that is estimated."""
+        return self[f"estimated_{measure}"] if measure in ESTIMATED else 0
 
     def unknown_share(self, measure: str) -> float:
         """Of replies and titles: for how many of them it is not known at all."""
+        if measure not in ESTIMATED:
+            return 0.0
         unknown = self["unpriced" if measure == "cost" else "unknown"]
         return unknown / self["booked"] if self["booked"] else 0.0
+
+
+def added(several: Iterable[Figures], names: Iterable[str]) -> Figures:
+    """Those sums of all of them, of whom nobody is the same."""
+    several = list(several)
+    sums = {name: sum(one[name] for one in several) for name in names}
+    return Figures("", sums, sum(one.people for one in several))
 
 
 def change(now: float | None, before: float | None) -> str:
@@ -64,41 +81,3 @@ def change(now: float | None, before: float | None) -> str:
         return ""
     percent = round(100 * (now - before) / before)
     return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}") if percent else "as before"
-
-
-@dataclass(frozen=True)
-class Bar:
-    """Of a chart that is 100 high: where each part begins, from the top, and how high it is."""
-
-    x: float
-    width: float
-    sure: float
-    unsure: float
-    unknown: float  # of 1
-    label: str
-
-    @property
-    def foot(self) -> float:
-        """Where what is sure begins, on which stands what is not."""
-        return round(100 - self.sure, 2)
-
-    @property
-    def top(self) -> float:
-        return round(self.foot - self.unsure, 2)
-
-
-def bars(rows: list[Figures], measure: str, width: float = 1000) -> list[Bar]:
-    """One beside the other, with a fifth of each left free."""
-    most = max((one.of(measure) for one in rows), default=0) or 1
-    each = width / max(1, len(rows))
-    return [
-        Bar(
-            x=round(place * each + each / 10, 2),
-            width=round(each * 0.8, 2),
-            sure=round(100 * (one.of(measure) - one.unsure(measure)) / most, 2),
-            unsure=round(100 * one.unsure(measure) / most, 2),
-            unknown=round(one.unknown_share(measure), 3),
-            label=one.label,
-        )
-        for place, one in enumerate(rows)
-    ]

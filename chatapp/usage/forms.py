@@ -8,7 +8,14 @@ from chatapp.usage.queries import Asked
 PERIODS = [("30", "30 days"), ("7", "7 days"), ("90", "90 days"), ("365", "12 months")]
 OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Upstream")]
 BY = [*OWN, ("group", "Group"), ("person", "Person")]
-MEASURES = [("tokens", "Tokens"), ("cost", "Cost"), ("replies", "Replies")]
+OWN_MEASURES = [
+    ("tokens", "Tokens"),
+    ("cost", "Cost"),
+    ("replies", "Replies"),
+    ("first_token", "First token"),
+    ("speed", "Speed"),
+]
+MEASURES = [*OWN_MEASURES, ("people", "People")]
 
 
 class AskedForm(forms.Form):
@@ -19,14 +26,19 @@ class AskedForm(forms.Form):
     measure = forms.ChoiceField(label="Of", choices=MEASURES)
 
     def __init__(self, sent: QueryDict, person: int | None = None) -> None:
-        choices = {"days": PERIODS, "by": OWN if person else BY, "measure": MEASURES}
+        choices = {
+            "days": PERIODS,
+            "by": OWN if person else BY,
+            "measure": OWN_MEASURES if person else MEASURES,
+        }
         super().__init__(
             {
                 name: value if (value := sent.get(name)) in dict(known) else known[0][0]
                 for name, known in choices.items()
             }
         )
-        self.fields["by"].widget = forms.Select(choices=choices["by"])
+        for name in ("by", "measure"):
+            self.fields[name].widget = forms.Select(choices=choices[name])
         self.person = person
 
     @property

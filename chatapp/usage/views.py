@@ -1,22 +1,28 @@
-"""The page of usage for administrators, and everybody's own; each as a table for a spreadsheet."""
+"""The page of usage for administrators, and everybody's own; each as a table for a spreadsheet. And
+what a conversation cost, for its owner.
+"""
 
 import csv
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from chatapp.accounts.staff import administrators_only
-from chatapp.models import Limit, User, audit
+from chatapp.models import Conversation, Limit, NotHere, User, audit
 from chatapp.models.daily_usage import SUMS
-from chatapp.usage.figures import Figures, bars, change
-from chatapp.usage.forms import AskedForm
+from chatapp.usage.conversations import spent
+from chatapp.usage.figures import Figures, change
+from chatapp.usage.forms import MEASURES, AskedForm
+from chatapp.usage.pictures import PARTS, picture
 from chatapp.usage.queries import Report, report
-from chatapp.usage.spreadsheets import no_formula
+from chatapp.usage.spreadsheets import in_dollars, no_formula
 
+MONEY = ("cost", "estimated_cost")
 MOST_ROWS = 200  # that the page shows; the file has all
 
 
@@ -41,13 +47,25 @@ def own(request: HttpRequest) -> HttpResponse:
     return _answer(request, AskedForm(request.GET, request.user.pk), "usage/own.html")
 
 
+@require_GET
+@never_cache
+@login_required
+def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The dialog of what it cost, which the menu of a conversation opens; of what lies in the trash
+    there is none."""
+    assert isinstance(request.user, User)
+    try:
+        of = Conversation.own(request.user, pk)
+    except NotHere:
+        raise Http404 from None
+    return render(request, "usage/_conversation.html", {"conversation": of, "spent": spent(of)})
+
+
 def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpResponse:
     asked = form.asked
     found = report(asked)
     if "csv" in request.GET:
         return _file(found, f"usage-by-{asked.by}-{found.begins}.csv", asked.by)
-    shown = request.GET.copy()
-    shown["csv"] = ""
     used = [one for one in found.rows if one["booked"]]
     if asked.by == "day":
         used.reverse()
@@ -55,16 +73,28 @@ def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpRespons
         "form": form,
         "asked": asked,
         "report": found,
-        "bars": bars(found.timeline, asked.measure),
+        "picture": picture(found.timeline, found.earlier, asked.measure),
+        "parts": PARTS[asked.measure],
+        "measures": dict(MEASURES),
+        "by_day": _address(request, by="day"),
+        "file_by_day": _address(request, by="day", csv=""),
         "rows": used[:MOST_ROWS],
         "unshown": len(used) - MOST_ROWS,
         "unused": len(found.rows) - len(used),
         "most": max((one.of(asked.measure) for one in found.rows), default=0) or 1,
         "change": change,
-        "file": shown.urlencode(),
+        "file": _address(request, csv=""),
         "zone": Limit.zone().key,
     }
     return render(request, template, context)
+
+
+def _address(request: HttpRequest, **given: str) -> str:
+    """The same page with that in its place."""
+    asked = request.GET.copy()
+    for name, value in given.items():
+        asked[name] = value
+    return asked.urlencode()
 
 
 def _file(found: Report, name: str, by: str) -> HttpResponse:
@@ -76,10 +106,11 @@ def _file(found: Report, name: str, by: str) -> HttpResponse:
         },
     )
     lines = csv.writer(answer)
-    lines.writerow([by, "people", *SUMS])
+    lines.writerow([by, "people", *(f"{name}_usd" if name in MONEY else name for name in SUMS)])
     lines.writerows(_line(one) for one in found.rows)
     return answer
 
 
 def _line(one: Figures) -> list[object]:
-    return [no_formula(one.label), one.people, *(one[name] for name in SUMS)]
+    sums = (in_dollars(one[name]) if name in MONEY else one[name] for name in SUMS)
+    return [no_formula(one.label), one.people, *sums]

@@ -66,11 +66,6 @@ class Audience:
     def is_watching(self) -> bool:
         return bool(self._showing or self._following)
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether anybody waits for it who has not left."""
-        return bool(self._waiting)
-
     def ways(self) -> list[Write] | None:
         """How a frame is shown in this turn of the event loop: to a tab or two, mostly.
 
@@ -115,6 +110,12 @@ class Audience:
             self.is_gone.set()
         else:
             self._giving_up = loop.call_at(self._wait_until, self.is_gone.set)
+
+    def forget_who_left(self) -> None:
+        """Their grace is over: whoever is still here is waited for, and nobody else."""
+        self._wait_until = 0.0
+        if not self._waiting:
+            self.is_gone.set()
 
     async def show(self, frame: str) -> None:
         """To be called again only when this has returned, or frames would overtake each other."""

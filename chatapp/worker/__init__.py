@@ -5,7 +5,7 @@ saves it in part, `hearing` acts on what other workers and the database tell, `r
 what may not go on, `draining` ends it all in order.
 """
 
-from chatapp.worker.current import begin_as, look_again_at, shut_down, worker
+from chatapp.worker.current import begin_as, has_to_delete, look_again_at, shut_down, worker
 from chatapp.worker.process import Worker
 
-__all__ = ["Worker", "begin_as", "look_again_at", "shut_down", "worker"]
+__all__ = ["Worker", "begin_as", "has_to_delete", "look_again_at", "shut_down", "worker"]

@@ -12,7 +12,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 
 from chatapp import frames
-from chatapp.models import Conversation, Message
+from chatapp.models import Conversation, Message, ReviewPolicy
 from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Viewers, show_to
 from chatapp.worker.replies import Replies
@@ -51,6 +51,13 @@ class Changes:
             await self.look_at(user, conversation)
         await show_to(self._viewers.all_of(user), frames.list_frame())
 
+    async def look_at_policy(self) -> None:
+        """Says in the tabs in which a chat may begin what it would be begun under."""
+        async with self._one_at_a_time:
+            policy = await database_sync_to_async(ReviewPolicy.now)()
+            new = [viewer for viewer in self._viewers if not self._viewers.shown_by(viewer)]
+            await show_to(new, frames.new_policy_frame(policy))
+
     async def end_deleted(self, replies: Collection[UUID]) -> None:
         """Ends those of these replies that were deleted, whoever did so and told nobody."""
         stored = Message.objects.filter(pk__in=replies).values_list("pk", flat=True)
@@ -68,11 +75,12 @@ class Changes:
     async def _take_away(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
             generation.stop(Ending.STOPPED)  # as it is, should it be brought back
+        policy = await database_sync_to_async(ReviewPolicy.now)()
         showing = list(self._viewers.showing(conversation))
         for viewer in showing:
             self._viewers.show(viewer, None)
             viewer.head, viewer.shows_end = None, True
-        await show_to(showing, frames.emptied_frame(conversation, DELETED))
+        await show_to(showing, frames.emptied_frame(conversation, DELETED, policy))
         await show_to(self._viewers.all_of(user), frames.row_gone_frame(conversation))
 
 

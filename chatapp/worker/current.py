@@ -45,6 +45,13 @@ def look_again_at(people: Collection[int] | None) -> None:
         async_to_sync(post_from_outside)(changed)
 
 
+def has_to_delete() -> None:
+    """Something is to be deleted that nobody finds any more: told from any thread, and in a program
+    that serves nobody, which leaves it to the next hour of one that does."""
+    if _worker is not None:
+        _worker.has_to_delete()
+
+
 def _is_in_event_loop() -> bool:
     with suppress(RuntimeError):
         asyncio.get_running_loop()

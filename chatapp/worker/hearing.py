@@ -16,6 +16,7 @@ from chatapp.cluster.messages import (
     Gone,
     ListChanged,
     PeopleChanged,
+    PolicyChanged,
     Stop,
     TurnBegan,
 )
@@ -73,7 +74,7 @@ class Hearing:
                     generation.decide(round, call, allowed)
             case Stale(conversation, viewers, anew):
                 self._catch_up(conversation, viewers, anew=anew)
-            case PeopleChanged() | ConversationChanged() | ListChanged():
+            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
                 self.act_on_change(event)
             case _:
                 assert_never(event)
@@ -87,6 +88,8 @@ class Hearing:
                 self._tasks.start(self._look_at(self._changes.look_at(user, conversation)))
             case ListChanged(user):
                 self._tasks.start(self._look_at(self._changes.look_at_list(user)))
+            case PolicyChanged():
+                self._tasks.start(self._look_at(self._changes.look_at_policy()))
             case _:
                 assert_never(change)
 

@@ -1,6 +1,7 @@
 """What goes by itself after its days: what has been in the trash for too long, the messages that
 were deleted as long ago, and what is kept no longer by `Retention`; and what SQLite's write-ahead
-log still has of that, or of people who were erased. And the word on where the audit log ends.
+log still has of that, or of people who were erased, and PostgreSQL's files of these. And the word
+on where the audit log ends.
 
 In short steps, each a transaction of its own, between which others have their turn; every hour, and
 when somebody asks for it.
@@ -14,15 +15,18 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from django.db import Error, connection
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from chatapp.generation import stored
 from chatapp.models import Conversation, Message
 from chatapp.models.audit import head_now
-from chatapp.models.connections import empty_write_ahead_log
+from chatapp.models.connections import empty_write_ahead_log, unpooled_connection
 from chatapp.models.retaining import Round
 from chatapp.models.shelves import TRASH_DAYS
+from chatapp.models.vacuuming import vacuum_erased
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +72,7 @@ def cleaning() -> Iterator[Counter[str]]:
             round.record()
         gone += round.gone
     empty_write_ahead_log(connection)
+    vacuum_erased(connection)
     tell_audit_head()
 
 
@@ -106,7 +111,31 @@ class Housekeeping:
             await stored(round.record)
         await stored(partial(empty_write_ahead_log, connection))
         await stored(tell_audit_head)
+        if connection.vendor == "postgresql":
+            await _vacuum()
 
     def _tell(self, round: Round) -> None:
         while round.erased:
             self._changed(*round.erased.pop())
+
+
+async def _vacuum() -> None:
+    """In a thread of its own, since it may take minutes; whoever cancels it has it stop."""
+    sessions: list[BaseDatabaseWrapper] = []
+
+    def vacuum() -> None:
+        connections[DEFAULT_DB_ALIAS] = session = unpooled_connection(settings.DATABASES)
+        sessions.append(session)
+        try:
+            vacuum_erased(session)
+        finally:
+            session.close()
+            del connections[DEFAULT_DB_ALIAS]
+
+    try:
+        await asyncio.to_thread(vacuum)
+    except asyncio.CancelledError:
+        for session in sessions:
+            if session.connection:
+                session.connection.cancel()
+        raise

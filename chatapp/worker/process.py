@@ -18,6 +18,7 @@ from chatapp.cluster.messages import (
     ConversationChanged,
     ListChanged,
     PeopleChanged,
+    PolicyChanged,
     ThreadChanged,
     TurnBegan,
 )
@@ -117,6 +118,7 @@ class Worker:
             showing,
             self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
             unended,
+            viewer.session_key,
         )
         for one in {viewer, *showing}:
             generation.audience.join(one)
@@ -174,6 +176,10 @@ class Worker:
         """Conversations of a person stand elsewhere in their lists now, or nowhere: told from any
         thread."""
         self._tell_all(ListChanged(user))
+
+    def policy_changed(self) -> None:
+        """What reviewers may read of what is begun now was set: told from any thread."""
+        self._tell_all(PolicyChanged())
 
     def thread_changed(self, user: int, conversation: UUID) -> None:
         """A person deleted some of what was said in a conversation of theirs, or brought it back:

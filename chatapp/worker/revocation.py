@@ -25,7 +25,7 @@ LOOK_SECONDS = 60.0  # between looks at everybody
 # and many changes at once cost one look. Who is gone is seen before that.
 SETTLE_SECONDS = 0.25
 TRY_AGAIN_SECONDS = 1.0
-VIEWERS_AT_ONCE = 200  # so that no look holds the database's thread for long
+SESSIONS_AT_ONCE = 200  # so that no look holds the database's thread for long
 
 
 class Revocation:
@@ -79,14 +79,20 @@ class Revocation:
                 await asyncio.sleep(TRY_AGAIN_SECONDS)
 
     async def _look_at_all(self, people: set[int] | None) -> None:
-        writing = {_person_of(reply) for reply in self._replies}
-        await self._look_at_people(writing if people is None else writing & people)
+        replies = [one for one in self._replies if people is None or _person_of(one) in people]
+        await self._look_at_people({_person_of(one) for one in replies})
         viewers = [one for one in self._viewers if people is None or one.user_id in people]
-        for start in range(0, len(viewers), VIEWERS_AT_ONCE):
-            part = viewers[start : start + VIEWERS_AT_ONCE]
-            held = {viewer.session_key: viewer.user_id for viewer in part}
-            await self._close(part, await database_sync_to_async(sessions.look)((), held))
-        await self._stop_for_nobody(writing & (people or set()))
+        held = {one.session_key: _person_of(one) for one in replies}
+        held |= {viewer.session_key: viewer.user_id for viewer in viewers}
+        keys = list(held)
+        for start in range(0, len(keys), SESSIONS_AT_ONCE):
+            part = {key: held[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
+            seen = await database_sync_to_async(sessions.look)((), part)
+            await self._close([one for one in viewers if one.session_key in part], seen)
+            for reply in replies:
+                # What is read on another session goes on for its tabs, and for nobody who left.
+                if reply.session_key in seen.ended:
+                    reply.audience.forget_who_left()
 
     async def _look_at_people(self, people: Collection[int]) -> None:
         """Whether any of them is gone. That is seen at once: nothing is to settle first."""
@@ -98,15 +104,6 @@ class Revocation:
         await self._close([one for one in self._viewers if one.user_id in seen.gone], seen)
         for reply in self._replies:
             if _person_of(reply) in seen.gone:
-                reply.stop(Ending.ABANDONED)
-
-    async def _stop_for_nobody(self, people: set[int]) -> None:
-        """Ends what goes on, though its tabs were lost, for who is signed in nowhere any more."""
-        if not people:
-            return
-        signed_out = await database_sync_to_async(sessions.without_any)(people)
-        for reply in self._replies:
-            if _person_of(reply) in signed_out and not reply.audience.is_awaited:
                 reply.stop(Ending.ABANDONED)
 
     async def _close(self, viewers: Iterable[Viewer], seen: sessions.Look) -> None:

@@ -2,7 +2,9 @@
 
 import { addressOf } from "./icons.js";
 
-document.addEventListener("chat:shown", () => addButtons(document.getElementById("messages")));
+const addAll = () => addButtons(document.getElementById("messages"));
+
+document.addEventListener("chat:shown", addAll);
 
 document.addEventListener("htmx:after:settle", ({ detail }) => {
   for (const node of detail.newContent) {
@@ -27,3 +29,5 @@ function addButton(code) {
   button.innerHTML = `<svg class="icon" aria-hidden="true"><use href="${addressOf("copy")}"/></svg>`;
   code.prepend(button);
 }
+
+addAll();

@@ -5,18 +5,21 @@
 
 import { show } from "./sidebar.js";
 
+let wanted = null; // a shelf that was asked for and is not drawn yet
+
 const lists = () => document.getElementById("lists");
+const filed = () => document.getElementById("project-chats");
 export const shelf = () => document.getElementById("conversation-lists").dataset.shelf;
 
 // The shelf that a row stands on, and the project on whose page it does.
 export const shelfOf = (row) => (row?.closest("#project-chats") ? "" : shelf()) || "list";
 export const projectOf = (row) => row.closest("[data-project-page]")?.dataset.projectPage ?? "";
 
-export function refresh(wanted = shelf()) {
+export function refresh(asked = wanted ?? shelf()) {
   if (document.querySelector(".renaming")) return; // once that is done
-  ask(lists(), { shelf: wanted, ...(wanted === shelf() ? place(lists()) : {}) });
-  const filed = document.getElementById("project-chats");
-  if (filed) ask(filed, { project: projectOf(filed), ...place(filed) });
+  wanted = asked;
+  ask(lists(), { shelf: asked, ...(asked === shelf() ? place(lists()) : {}) });
+  if (filed()) ask(filed(), { project: projectOf(filed()), ...place(filed()) });
 }
 
 function ask(list, values) {
@@ -31,6 +34,14 @@ function place(list) {
   return { rows: rows.length, ...(isTop ? {} : { at, id }) };
 }
 
+// A row that was moved stands in one list: where it is drawn first, it leaves the other.
+function dropTwins(drawn) {
+  const other = drawn === filed() ? lists() : filed();
+  for (const row of drawn.querySelectorAll(".conversation")) {
+    other?.querySelector(`#${CSS.escape(row.id)}`)?.remove();
+  }
+}
+
 function markCurrent() {
   for (const link of document.querySelectorAll("#lists a")) {
     if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
@@ -43,6 +54,11 @@ document.addEventListener("chat:named", markCurrent);
 document.addEventListener("htmx:after:settle", ({ target }) => {
   if (target.id === "list-state") refresh();
   else if (target.closest?.("#lists")) markCurrent();
+});
+
+document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
+  if (shelf() === wanted) wanted = null;
+  if (ctx.sourceElement?.matches("#lists, #project-chats")) dropTwins(ctx.sourceElement);
 });
 
 document.addEventListener("visibilitychange", () => {

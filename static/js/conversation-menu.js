@@ -21,6 +21,9 @@ document.addEventListener("beforetoggle", ({ target, newState }) => {
   const place = shelfOf(row);
   for (const item of target.children) item.hidden = !item.dataset.in.split(" ").includes(place);
   const [pin, unpin] = ["pin", "unpin"].map((one) => target.querySelector(`[data-change=${one}]`));
+  const usage = target.querySelector("[data-opens=conversation-usage]");
+  usage.dataset.from = `${row.querySelector("button").dataset.url}usage/`;
+  document.getElementById(usage.dataset.opens)?.remove(); // of another, or as it was
   if (place === "list") {
     pin.hidden = "pinned" in row.dataset;
     unpin.hidden = !pin.hidden;

@@ -19,7 +19,7 @@ document.addEventListener("htmx:after:settle", ({ target }) => {
   else adopt(target.dataset);
 });
 
-const setAddress = (url) => history.replaceState({ htmx: true }, "", url);
+const setAddress = (url) => history.replaceState({ ...history.state, htmx: true }, "", url);
 
 // Frames come late, too, where Back has led on and that conversation's page is awaited.
 function adopt({ url, title, conversation, temporary }) {

@@ -4,20 +4,23 @@
 
 import { OURS } from "./foreign.js";
 import { closeMenu } from "./menus.js";
+import { tell } from "./toast.js";
 
 const isWrittenIn = (target) => target.matches?.("input, textarea, select, [contenteditable]");
 
 // Where the focus goes when it closes is where it is when it opens: no item of a menu that is gone.
 export async function open(id) {
   closeMenu();
+  if (awaited.has(id)) return;
   if (!document.getElementById(id)) await fetched(id);
-  if (!document.querySelector(":modal")) document.getElementById(id)?.showModal();
+  const dialog = document.getElementById(id);
+  if (!dialog) tell("This could not be fetched. Try again in a moment.");
+  else if (!document.querySelector(":modal")) dialog.showModal();
 }
 
 const awaited = new Set(); // ids
 
 async function fetched(id) {
-  if (awaited.has(id)) return;
   awaited.add(id);
   const { from } = document.querySelector(`[data-opens="${id}"]${OURS}`).dataset;
   await htmx.ajax("GET", from, { target: "body", swap: "beforeend" }).finally(() => awaited.delete(id));

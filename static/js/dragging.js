@@ -1,7 +1,8 @@
 // A conversation that is dragged onto a project goes into it, and with it those that are selected;
-// onto the list it comes out again. The menu's "Move to…" does the same.
+// onto the list, but not that of the archive or the trash, it comes out again. The menu's "Move to…"
+// does the same.
 
-import { projectOf } from "./conversation-list.js";
+import { projectOf, shelf } from "./conversation-list.js";
 import { OURS } from "./foreign.js";
 import { change, choose } from "./keeping.js";
 import { selection } from "./selecting.js";
@@ -26,7 +27,7 @@ document.addEventListener("dragend", () => {
 function placeAt(target) {
   if (dragged === null) return null;
   const project = target.closest?.("[data-project]");
-  const list = dragged && target.closest?.("#conversations");
+  const list = dragged && !shelf() ? target.closest?.("#conversations") : null;
   return project && project.dataset.project !== dragged ? project : list;
 }
 

@@ -60,6 +60,7 @@ function dropAbove(list) {
   const rows = rowsOf(list);
   if (rows.length <= MOST) return;
   const first = rows.at(-KEPT);
+  tell("above", list, rows.slice(0, -KEPT));
   let day = null; // under which the first one stands
   while (list.firstElementChild !== first) {
     if (list.firstElementChild.matches(".day")) day = list.firstElementChild;
@@ -73,10 +74,15 @@ function dropAbove(list) {
 function dropBelow(list) {
   const rows = rowsOf(list);
   if (rows.length <= MOST) return;
+  tell("below", list, rows.slice(KEPT));
   const last = rows[KEPT - 1];
   while (list.lastElementChild !== last) list.lastElementChild.remove();
   list.append(edge("older", "before", "beforeend", last));
   htmx.process(list.lastElementChild);
+}
+
+function tell(side, list, rows) {
+  document.dispatchEvent(new CustomEvent("chat:dropped", { detail: { side, list, rows } }));
 }
 
 function edge(name, side, swap, { dataset: { used, id } }) {

@@ -16,25 +16,33 @@ export function choose(places) {
 }
 
 export async function change(action, fields = {}, places = chosen) {
-  const url = document.getElementById("lists").dataset.change;
-  const answer = await post(url, { action, ...fields }, places.keys());
+  end(await ask({ action, ...fields }, places.keys()), undoOf(action, fields, places));
+}
+
+const ask = (fields, ids) => post(document.getElementById("lists").dataset.change, fields, ids);
+
+function end(answer, undo) {
   if (!answer.ok) return tell(answer.text);
-  tell(answer.text, undoOf(action, fields, places));
+  tell(answer.text, undo);
   document.dispatchEvent(new Event("chat:kept"));
   refresh();
 }
 
 function undoOf(action, { project: here = "" }, places) {
-  if (action === "move") return () => moveBack(places, here);
+  if (action === "move") return () => moveBack(places, here && { project: here });
   return UNDONE_BY[action] ? () => change(UNDONE_BY[action], {}, places) : null;
 }
 
-// Each to where it was: a selection may be of several lists.
+// Each to where it was, as one act: a selection may be of several lists.
 async function moveBack(places, here) {
+  const answers = [];
   for (const project of new Set(places.values())) {
     const ids = [...places.keys()].filter((id) => places.get(id) === project);
-    await change("move", project ? { project } : {}, new Map(ids.map((id) => [id, here])));
+    answers.push(await ask({ action: "move", project }, ids));
   }
+  const failed = answers.find(({ ok }) => !ok);
+  const text = answers.length > 1 ? `${places.size} conversations: moved back.` : answers[0].text;
+  end(failed ?? { ok: true, text }, () => change("move", here || {}, places));
 }
 
 // {ok, text}: what was done, or why nothing was.

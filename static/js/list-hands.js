@@ -6,3 +6,4 @@ import "./selecting.js";
 import "./conversation-menu.js";
 import "./dragging.js";
 import "./answers.js";
+import "./temporary.js";

@@ -41,7 +41,7 @@ document.addEventListener("htmx:before:swap", ({ detail }) => {
 function prepare(link) {
   const line = link.matches(".earlier") ? firstSeen() : null;
   swap = { link, line, top: line && topOf(line), isFocused: link === document.activeElement };
-  scroller().style.overflowAnchor = "none"; // or the browser would move it once more
+  scroller().style.overflowAnchor = "none";
   swapped.observe(messages(), { childList: true });
 }
 
@@ -55,7 +55,8 @@ function firstSeen() {
 // What has just come has its own height only once it is nearly seen (content-visibility): the line
 // is put back before that is painted, until nothing has changed for some frames, or the reader
 // scrolls on.
-function keep(line, top) {
+export function keep(line, top) {
+  scroller().style.overflowAnchor = "none"; // or the browser would move it once more
   let at = scroller().scrollTop;
   let still = 0;
   const isLeft = () => scroller().scrollTop !== at;

@@ -1,5 +1,7 @@
 // The list of the review by keys: from row to row, ticking them, and what is done about those ticked.
 
+const KEY = "review-row";
+
 const rows = () => [...document.querySelectorAll(".review-list tbody tr")];
 const boxes = () => [...document.querySelectorAll(".review-list tbody [name=rows]")];
 const bar = document.getElementById("bulk");
@@ -61,4 +63,20 @@ document.addEventListener("click", ({ target, shiftKey }) => {
   tell();
 });
 
+// Where it was decided about some, the focus stays at the row, or at what took its place.
+bar?.addEventListener("submit", () => {
+  const ticked = boxes().findIndex(({ checked }) => checked);
+  const at = present() < 0 ? ticked : present();
+  const id = rows()[at]?.querySelector("th a").id;
+  sessionStorage.setItem(KEY, JSON.stringify({ at, id }));
+});
+
+function comeBack({ at, id }) {
+  const row = Math.min(at, rows().length - 1);
+  (document.getElementById(id) ?? rows()[row]?.querySelector("th a"))?.focus();
+}
+
 if (bar) tell();
+const left = sessionStorage.getItem(KEY);
+sessionStorage.removeItem(KEY);
+if (left) comeBack(JSON.parse(left));

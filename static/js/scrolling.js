@@ -2,13 +2,14 @@
 // leads back there.
 
 const NEAR = 32; // px from the end that still count as being there
+const LATER = "#messages > .later";
 
 let scroller = null;
 let isPinned = true;
 let lastTop = 0;
 
 // Whether the thread's end is on the page at all.
-const hasEnd = () => !document.querySelector("#messages > .later");
+const hasEnd = () => !document.querySelector(LATER);
 const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 const isAtEnd = (near) => distance() < near && hasEnd();
 
@@ -35,8 +36,9 @@ document.addEventListener("htmx:ws:before:message:outgoing", ({ detail }) => {
 
 document.addEventListener("click", ({ target }) => {
   if (!target.closest?.("[data-to-latest]")) return;
-  if (hasEnd()) toEnd();
-  else document.querySelector("a[data-newest]").click();
+  if (hasEnd()) return toEnd();
+  const later = document.querySelector(LATER);
+  htmx.ajax("GET", later.dataset.newest, { target: "#main", push: later.pathname });
 });
 
 function scrolled() {

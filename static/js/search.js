@@ -50,6 +50,7 @@ const shown = () => document.getElementById("search-found").dataset.query;
 dialog.addEventListener("click", (event) => {
   const row = event.target.closest("[role=option]");
   if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if ("narrows" in row.dataset) return input.focus(); // its passages come in place of all these
   if (row.dataset.presses) event.preventDefault();
   leave(row);
 });

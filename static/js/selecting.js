@@ -2,6 +2,7 @@
 // to it, and "Select" of a menu lets each tap do so. While any can be, the rows are check boxes.
 
 import { projectOf, shelfOf } from "./conversation-list.js";
+import { forget, idsWith } from "./dropped-rows.js";
 import { OURS } from "./foreign.js";
 import { choose } from "./keeping.js";
 
@@ -20,23 +21,23 @@ export function startSelecting(row) {
   row.querySelector(".conversation-row").focus();
 }
 
-const select = (row) => selected.set(row.dataset.id, projectOf(row));
 const toggle = (row) => selected.delete(row.dataset.id) || add(row);
 
 function add(row) {
-  select(row);
+  selected.set(row.dataset.id, projectOf(row));
   last = row.dataset.id;
 }
 
 function addThrough(row) {
-  const ids = rows().map(({ dataset }) => dataset.id);
+  const ids = idsWith(row);
   const [from, to] = [ids.indexOf(last), ids.indexOf(row.dataset.id)].sort((a, b) => a - b);
   if (from < 0) add(row);
-  else rows().slice(from, to + 1).forEach(select);
+  else for (const id of ids.slice(from, to + 1)) selected.set(id, projectOf(row));
 }
 
 export function deselect() {
   selected.clear();
+  forget();
   isSelecting = false;
   draw();
 }

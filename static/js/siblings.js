@@ -1,6 +1,5 @@
 // From one reply to the next of the same prompt, or from one version of a prompt to the next, with what
-// follows it: the control stays under the
-// pointer, and focused.
+// follows it: the control stays under the pointer, and focused.
 
 import { OURS } from "./foreign.js";
 import { scrollBy } from "./scrolling.js";

@@ -1,16 +1,11 @@
 // A reply that ends in a tab that nobody sees: the page's title is marked until it is seen, and the
-// person is notified where this browser was told so in the account's menu. The browser's permission is
-// asked for there, when they choose it, and nowhere else. A notification names the conversation and
-// says nothing of the reply.
+// person is notified where this browser was told so in the account's menu (notifying.js). A notification
+// names the conversation and says nothing of the reply.
 
 import { isStreaming } from "./page.js";
 import { mark } from "./page-title.js";
 
-const SETTING = "notify";
-const REFUSED =
-  "This browser lets the site notify of nothing. Allow it in the browser's settings, then choose again.";
-
-const notifies = () => localStorage.getItem(SETTING) === "on";
+const notifies = () => localStorage.getItem("notify") === "on";
 const canNotify = () => window.Notification?.permission === "granted";
 let shown = []; // notifications of endings that nobody has seen
 
@@ -42,21 +37,3 @@ document.addEventListener("visibilitychange", () => {
   for (const told of shown) told.close();
   shown = [];
 });
-
-document.addEventListener("change", async ({ target }) => {
-  if (target.name !== SETTING || !target.closest("[data-setting]")) return;
-  say("");
-  if (target.value && (await permission()) !== "granted") {
-    target.closest("[data-setting]").querySelector('[value=""]').click();
-    say(REFUSED);
-  }
-});
-
-// A page without https has no notifications to permit.
-const permission = async () => window.Notification?.requestPermission() ?? "denied";
-
-function say(problem) {
-  const line = document.getElementById("notify-problem");
-  line.textContent = problem;
-  line.hidden = !problem;
-}

@@ -14,10 +14,10 @@ const opensMenu = `[popovertarget="message-menu"]${OURS}`;
 const BY_HAND = [
   {
     fetched: () => import("./list-hands.js"),
-    near: `#lists, .conversation${OURS}, [data-answers]`,
+    near: `#lists, .conversation${OURS}, [data-answers], [data-keep]`,
     acts: (event) => {
       const on = (selector) => event.target.closest?.(selector);
-      if (event.type === "submit") return on("[data-answers]");
+      if (event.type === "submit") return on("[data-answers], [data-keep]");
       if (event.type === "keydown") return event.key === "F2" && on(`.conversation${OURS}`);
       if (event.type === "dblclick" || isChanged(event)) return on(`.conversation-row${OURS}`);
       return on(`.conversation > button${OURS}, [data-change]:not(#lists), [data-opens-instead]`);
@@ -30,6 +30,11 @@ const BY_HAND = [
       (type === "click" &&
         target.closest?.(`${opensMenu}, .siblings${OURS} > button, .feedback${OURS} button`)) ||
       (key?.startsWith("Arrow") && target.closest?.(`.token${OURS}`)),
+  },
+  {
+    fetched: () => import("./notifying.js"),
+    near: "[data-setting=notify]",
+    acts: ({ type, target }) => type === "click" && target.closest?.("[data-setting=notify]"),
   },
 ];
 
@@ -64,5 +69,9 @@ for (const { fetched, near, acts } of BY_HAND) {
 }
 
 for (const type of ["chat:shown", "htmx:after:settle"]) {
-  document.addEventListener(type, () => isStreaming() && import("./silence.js").catch(() => {}));
+  document.addEventListener(type, () => {
+    const mayHaveCode = isStreaming() || document.querySelector("#messages .code");
+    if (mayHaveCode) import("./code-buttons.js").catch(() => {});
+    if (isStreaming()) import("./while-streaming.js").catch(() => {});
+  });
 }

@@ -61,6 +61,7 @@ def test_from_a_members_words_to_their_erasure(
         kept = bobs.page.get_by_role("region", name="Kept because of a legal hold")
         expect(kept).to_contain_text(re.compile("your account can.t be erased"))
     assert files_with_it(server) == []
+    assert WORD not in server.log
 
 
 def chat(tab: Tab, upstream: FakeUpstream) -> str:

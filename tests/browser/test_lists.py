@@ -173,6 +173,20 @@ def test_the_trash_gives_back_and_deletes_for_good(desk: Desk, tab: Tab) -> None
     expect(tab.page.locator(".conversation")).to_have_count(1)
 
 
+def test_the_list_that_was_asked_for_last_is_shown_whatever_changes_meanwhile(tab: Tab) -> None:
+    def bring_late(route: Route) -> None:
+        answer = route.fetch()
+        tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+        route.fulfill(response=answer)
+
+    shelf(tab, "Archive")
+    tab.page.route(LISTS, bring_late, times=1)
+    tab.page.evaluate(COUNT_LISTS)
+    tab.page.get_by_role("button", name="Back to the conversations").click()
+    expect(tab.page.locator("html[data-lists='2']")).to_be_attached()
+    expect(tab.sidebar.get_by_role("link")).to_have_count(3)
+
+
 def test_many_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
     titles = shown(tab.page)[1:]
     tab.sidebar.get_by_role("link", name=titles[0]).click(modifiers=["Control"])
@@ -271,6 +285,7 @@ def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
     give(server, bob, count=1000, hours=1)
     tab = sit_down(bob).open()
     rows, lists = tab.page.locator(".conversation"), tab.page.locator("#lists")
+    tab.page.locator(".conversation-row").first.click(modifiers=["Control"])
     seen: list[str] = []
     while "Chat 999" not in seen:
         tab.page.wait_for_function(
@@ -286,6 +301,9 @@ def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
         assert len(titles) <= 300
         seen += [title for title in titles if title not in seen]
     assert seen == [f"Chat {number}" for number in range(1000)]
+    # From the first one on, which is not on the page any more.
+    tab.page.locator(".conversation-row").last.click(modifiers=["Shift"])
+    expect(tab.page.locator("#selection-count")).to_have_text("1000 selected")
     while "Chat 0" not in rows.locator(".conversation-title").all_inner_texts():
         lists.evaluate("lists => { lists.scrollTop = 200 }")
         tab.page.wait_for_timeout(50)

@@ -48,8 +48,11 @@ ToolServer.objects.create(name="t" * 30, transport="stdio", command={command!r})
 print(Conversation.objects.filter(user=person).first().pk)
 """
 WIDER = """() => {
-  const SCROLLS = "pre, .table-scroll, .results, .module, .inline-group, .check, select, input";
-  const wider = document.documentElement.scrollWidth - innerWidth;
+  const SCROLLS =
+    "pre, .table, .table-scroll, .results, .module, .inline-group, .check, select, input";
+  // A phone's innerWidth grows with what is wider.
+  const { clientWidth: room, scrollWidth } = document.documentElement;
+  const wider = scrollWidth - room;
   const told = wider > 0 ? [`the page by ${wider} px`] : [];
   // What is cut off with dots, or scrolls by itself, is meant to.
   const isMeant = (element) => {
@@ -63,7 +66,7 @@ WIDER = """() => {
   for (const one of document.body.querySelectorAll("*")) {
     const { left, right, width } = one.getBoundingClientRect();
     const isSeen = width && one.checkVisibility({ visibilityProperty: true });
-    if (isSeen && (right > innerWidth + 1 || (left < -1 && right > 0)) && !isMeant(one)) {
+    if (isSeen && (right > room + 1 || (left < -1 && right > 0)) && !isMeant(one)) {
       const { localName, id, className } = one;
       told.push(`${localName}#${id}.${className} ${Math.round(left)}-${Math.round(right)}`);
     }

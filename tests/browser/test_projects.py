@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.browser.test_lists import menu, row
+from tests.browser.test_lists import LISTS, menu, row, shelf
 from tests.browser.test_sidebar import give
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.live import Person, Server, Site
@@ -120,6 +120,7 @@ def test_its_model_is_that_of_its_new_chats_whatever_was_picked_last(
 
 def expect_preset(tab: Tab, gateway: FakeUpstream) -> None:
     model = tab.page.get_by_role("combobox", name="Model")
+    expect(model.locator("option")).to_have_count(2)
     values = model.locator("option").evaluate_all("options => options.map((one) => one.value)")
     model.select_option(values[1])
     make(tab, "Work")
@@ -323,9 +324,46 @@ def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
     move(filled, "Work")
     expect(chats(filled)).to_have_count(3)
     undo(filled)
+    expect(toast(filled)).to_have_text("2 conversations: moved back.")
     expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
     expect(chats(filled)).to_have_count(2)
     expect_one_row_each(filled)
+    undo(filled)
+    expect(chats(filled)).to_have_count(3)
+
+
+def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: Tab) -> None:
+    def bring_late(route: Route) -> None:
+        answer = route.fetch()
+        expect(chats(filled)).to_have_count(3)
+        expect(row(filled, "Chat 1")).to_have_count(1)
+        route.fulfill(response=answer)
+
+    filled.page.route(f"{LISTS}shelf=*", bring_late)
+    menu(filled, "Chat 1", "Move to…")
+    move(filled, "Work")
+    expect(chats(filled)).to_have_count(3)
+    expect(filled.sidebar.get_by_role("link")).to_have_count(0)
+
+
+def test_beside_the_archive_a_chat_is_moved_to_any_project_and_not_by_dragging(
+    filled: Tab,
+) -> None:
+    make(filled, "Other")
+    projects(filled).get_by_text("Work").click()
+    expect(chats(filled)).to_have_count(2)
+    menu(filled, "Chat 1", "Archive")
+    shelf(filled, "Archive")
+    expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
+    expect(projects(filled)).to_have_count(0)
+    chats(filled).first.get_by_role("link").drag_to(filled.sidebar.get_by_role("link"))
+    menu(filled, "Chat 0", "Move to…")
+    dialog = filled.page.get_by_role("dialog", name="Move to a project")
+    expect(dialog.get_by_role("listitem")).to_have_text(["No project", "Other"])
+    move(filled, "Other")
+    expect(chats(filled)).to_have_text(["Chat 2"])
+    undo(filled)
+    expect(chats(filled)).to_have_count(2)
 
 
 def test_many_are_dragged_out_of_a_project_and_go_back(filled: Tab) -> None:

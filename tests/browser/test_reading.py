@@ -1,6 +1,7 @@
 """A long conversation: a page holds a part of it, and more of it comes as it is read."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, ViewportSize, expect
@@ -43,6 +44,15 @@ GROWING = """() => new Promise((done) => {
   }).observe(document.getElementById("messages"), { childList: true });
   const began = document.querySelector("#messages > :not(.edge)").id;
 })"""
+# Another version of the third message, which is read in another tab from then on.
+READ_ELSEWHERE = """
+from chatapp.models import Conversation, Message
+conversation = Conversation.objects.get(pk={pk!r})
+other = Message.objects.create(
+    conversation=conversation, parent_id={parent!r}, role="user", content="Elsewhere"
+)
+conversation.read(other.pk)
+"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -147,7 +157,84 @@ def test_a_message_is_shown_among_those_around_it_and_the_thread_goes_on_to_its_
     expect(message(tab, long, 999)).to_be_in_viewport()
     expect(message(tab, long, 500)).not_to_be_attached()
     tab.page.go_back()
-    expect(message(tab, long, 500)).to_be_in_viewport()
+    expect(message(tab, long, 486)).to_be_in_viewport()  # where they were
+    expect(message(tab, long, 970)).not_to_be_attached()
+
+
+def go_away_and_back(tab: Tab) -> None:
+    tab.page.get_by_role("link", name="New chat").first.click()
+    expect(tab.page.locator("#title")).to_have_text("New chat")
+    tab.page.go_back()
+
+
+def go_to_a_page_of_its_own_and_back(tab: Tab) -> None:
+    tab.page.goto(f"{tab.page.url.partition('/c/')[0]}/help/")
+    tab.page.go_back()
+
+
+@pytest.mark.parametrize(
+    "come_back", [go_away_and_back, go_to_a_page_of_its_own_and_back, Tab.reload]
+)
+def test_who_comes_back_is_where_they_read_however_far_up_that_was(
+    desk: Desk, long: LongThread, come_back: Callable[[Tab], None]
+) -> None:
+    tab = desk.open(long.path)
+    tab.page.evaluate(SCROLLED, 0)
+    expect(message(tab, long, 930)).to_be_attached()
+    tab.page.evaluate(PAINTED)
+    tab.page.evaluate(SCROLLED, 1500)
+    tab.page.evaluate(PAINTED)  # in which what stands above gets its own height
+    line, before = tab.page.evaluate(LINE)
+    assert line not in {long.selector(number)[1:] for number in range(970, 1000)}
+    entries = tab.page.evaluate("history.length")
+    come_back(tab)
+    expect(message(tab, long, 999)).not_to_be_attached()
+    expect(tab.page.locator(f"[id='{line}']")).to_be_attached()
+    tab.page.wait_for_function(
+        f"([id, top]) => Math.abs(({TOP_OF})(id) - top) < 2", arg=[line, before]
+    )
+    assert tab.page.url.endswith(long.path)
+    if come_back is Tab.reload:
+        assert tab.page.evaluate("history.length") == entries
+
+
+def test_each_entry_of_the_history_has_its_own_place(desk: Desk, long: LongThread) -> None:
+    tab = desk.open(long.path)
+    for number in (100, 400):
+        tab.page.get_by_role("button", name="Outline").click()
+        dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+        link = f"""(link) => {{
+          link.href = "{long.path}?at={long.id(number)}";
+          link.setAttribute("hx-get", link.href);
+        }}"""
+        first = dialog.get_by_role("link").first
+        first.evaluate(link)
+        first.click()
+        expect(message(tab, long, number)).to_be_focused()
+    for number in (100, 999):
+        tab.page.go_back()
+        expect(message(tab, long, number)).to_be_in_viewport()
+    tab.page.go_forward()
+    expect(message(tab, long, 100)).to_be_in_viewport()
+
+
+def test_the_outline_and_the_latest_are_those_of_the_branch_that_is_shown(
+    desk: Desk, server: Server, alice: Person
+) -> None:
+    long = stored_for(server, alice, 60)
+    tab = desk.open(f"{long.path}?at={long.id(4)}")
+    server.run(READ_ELSEWHERE.format(pk=str(long.pk), parent=str(long.id(1))))
+    tab.page.get_by_role("button", name="Outline").click()
+    dialog = tab.page.get_by_role("dialog", name="Your prompts in this conversation")
+    expect(dialog.get_by_role("link", name="Prompt 58")).to_be_in_viewport()
+    tab.page.keyboard.press("Escape")
+    tab.page.route("**/later/**", lambda route: route.abort())
+    desk.expect_error("Failed to fetch|ERR_FAILED|htmx:error")
+    tab.page.get_by_role("button", name="Latest").click()
+    expect(message(tab, long, 59)).to_be_in_viewport()
+    expect(tab.page).to_have_url(re.compile(rf"{long.path}$"))
+    tab.reload()
+    expect(message(tab, long, 59)).to_be_in_viewport()
 
 
 def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on(

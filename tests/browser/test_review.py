@@ -11,8 +11,9 @@ from tests.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-LABEL = """
+ONLY_LABEL = """
 from chatapp.models import ReviewLabel
+ReviewLabel.objects.exclude(name={name!r}).delete()
 ReviewLabel.objects.get_or_create(name={name!r})
 """
 
@@ -26,7 +27,7 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     upstream: FakeUpstream,
     phone: ViewportSize | None,
 ) -> None:
-    server.run(LABEL.format(name=MARKUP))
+    server.run(ONLY_LABEL.format(name=MARKUP))
     thought = reasoning("Light, so Rayleigh.")
     upstream.script(role(), thought, delta("It scatters."), finish(), usage(), done())
     tab = desk.open()
@@ -96,7 +97,7 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect_accessible(page)
     assert page.evaluate(WIDER) == 0
     press("u")
-    expect(page).to_have_url(f"{server.url}/review/")
+    expect(page).to_have_url(f"{server.url}/review/#c-{conversation}")
     row = page.locator(".review-list tbody tr").first
     expect(row).to_contain_text(MARKUP)
     expect(row).to_contain_text("claimed by olive")

@@ -59,7 +59,7 @@ def test_an_hour_of_review_by_keys(
     expect(rows).to_have_count(5)
     page.get_by_role("link", name="Newest").click()
     expect(rows).to_have_count(50)
-    page.get_by_label("Flagged").select_option("moderation")
+    page.get_by_label("Flagged", exact=True).select_option("moderation")
     page.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Flagged by moderation")

@@ -68,6 +68,7 @@ def test_they_are_ticked_and_decided_about_by_keys(
     expect(told).to_have_text("2 done.")
     expect(rows(page).filter(has_text="Minor matter")).to_have_count(2)
     expect_ticked(page, 0)
+    expect(rows(page).nth(2).locator("th a")).to_be_focused()
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.keyboard.press("Escape")

@@ -23,6 +23,18 @@ for title, prompt, answer in {turns!r}:
 while index_some():
     pass
 """
+# Four turns, in each of which both say it.
+MAKE_LONG = """
+from uuid import uuid4
+from chatapp.models import Conversation, Upstream, User, index_some
+from tests.stored import answered
+conversation = Conversation(user=User.objects.get(username={name!r}), title="Long")
+after = None
+for number in range(4):
+    _, after = answered(conversation, Upstream.objects.first(), f"Of the canary {{number}}", after)
+while index_some():
+    pass
+"""
 HOSTILE = '<img src=x onerror="document.title=1"> <b>canary</b> <mark>no</mark> &lt;i&gt; {{ 7*7 }}'
 TURNS = [
     ("Birds", "Where do canaries live?", "On the Canary Islands, and nightingales do not."),
@@ -261,6 +273,31 @@ def test_the_page_serves_without_scripts(
         found = browser.get("/search/", params={"q": "nightingales"})
         [address] = re.findall(r'href="(/c/[^"]+\?at=[^"]+)"', found.text)
         assert browser.get(address).status_code == httpx.codes.OK
+
+
+def test_all_passages_of_a_conversation_come_in_place_of_the_list(
+    server: Server, site: Site, sit_down: SitDown
+) -> None:
+    person = site.person()
+    server.run(MAKE_LONG.format(name=person.username))
+    palette = Palette(sit_down(person).open().page)
+    palette.open()
+    palette.type("canary")
+    passages = palette.dialog.locator(".search-passage")
+    expect(passages).to_have_count(3)
+    expect(palette.options.last).to_have_text(re.compile("5 more passages in this conversation"))
+    for _ in range(9):
+        palette.box.press("ArrowDown")
+    palette.box.press("Enter")
+    expect(passages).to_have_count(8)
+    expect(palette.box).to_be_focused()
+    expect(palette.active).to_have_count(1)
+    expect_accessible(palette.page)
+    palette.page.goto(f"{server.url}/search/?q=canary")
+    palette.page.get_by_role("link", name="5 more passages in this conversation").click()
+    expect(palette.page.locator(".search-passage")).to_have_count(8)
+    palette.page.get_by_role("link", name="Search in all").click()
+    expect(palette.page.locator(".search-passage")).to_have_count(3)
 
 
 def test_older_results_are_led_to(server: Server, site: Site, sit_down: SitDown) -> None:

@@ -63,6 +63,8 @@ def test_an_upstream_that_fails_shows_nothing(
     upstream.fail(500, {"error": {"message": "no titles today"}})
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
+    for _ in range(2):  # of the reply, and of its title
+        upstream.wait_for_request()
     upstream.script(role(), delta("The stars."), finish(), done())
     tab.ask("And at night?")
     expect(tab.answer).to_have_text("The stars.")

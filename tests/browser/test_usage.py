@@ -1,9 +1,11 @@
 """Usage as administrators see it, and everybody their own; `expect_accessible` looks at both in a
 wide window and a narrow one."""
 
+import re
+
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.live import Person, Site
 
@@ -30,3 +32,32 @@ def test_a_reply_is_counted_drawn_and_downloaded(
     tab.page.get_by_role("link", name="Your usage").click()
     expect(tab.page.get_by_role("img", name="Tokens by day")).to_be_visible()
     expect_accessible(tab.page)
+
+
+def test_what_a_conversation_cost_is_told_from_its_menu(desk: Desk, tab: Tab) -> None:
+    tab.ask("Why is the sky blue?")
+    tab.expect_ending("complete")
+    dialog = tab.page.get_by_role("dialog", name="Usage of “Why is the sky blue?”")
+    open_usage(tab)
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("definition").first).to_have_text(re.compile(r"^\s*1\b"))
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
+    tab.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(tab.page.get_by_role("button", name="Options for")).to_be_focused()
+    tab.ask("And at night?")
+    expect(tab.page.locator("[data-ending=complete]")).to_have_count(2)
+    open_usage(tab)
+    expect(dialog.get_by_role("definition").first).to_have_text(re.compile(r"^\s*2\b"))
+    expect_accessible(tab.page)
+    tab.page.keyboard.press("Escape")
+
+    tab.page.route("**/usage/", lambda route: route.abort())
+    desk.expect_error("ERR_FAILED|Failed to fetch|htmx:error")
+    open_usage(tab)
+    expect(tab.page.locator("#toast")).to_contain_text("This could not be fetched.")
+
+
+def open_usage(tab: Tab) -> None:
+    tab.page.get_by_role("button", name="Options for").click()
+    tab.page.get_by_role("menuitem", name="Usage").click()

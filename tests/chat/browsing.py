@@ -1,6 +1,7 @@
 """A tab that keeps its page: it loads it, swaps in what comes, and presses what the page has."""
 
 import json
+import re
 from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
@@ -12,6 +13,7 @@ from tests.tab import Tab
 
 Shown = list[tuple[str, str, str, str]]  # of each message: its id, words, ending and place
 OUT_OF_DATE = "This page is out of date"
+MADE_ANEW = re.compile(r", &quot;prompt&quot;: &quot;[^&]*&quot;")  # the id of what would go on
 
 
 def shown_on(page: Page) -> Shown:
@@ -25,6 +27,18 @@ def shown_on(page: Page) -> Shown:
             places = [one.text for one in element.find_all(class_="siblings")]
             ending = attributes.get("data-ending", "")
             found.append((pk, "".join(texts).strip(), ending, "".join(places)))
+    return found
+
+
+def drawn_on(page: Page) -> dict[str, str]:
+    """Of each message by its id: its HTML, once it is whole, without what each page has anew."""
+    found = {}
+    for element in page.root.find(id="messages").walk():
+        attributes = element.attributes
+        pk = attributes.get("data-reply") or attributes.get("data-message")
+        if pk and attributes.get("data-ending") != "streaming":
+            html = MADE_ANEW.sub("", element.html)
+            found[pk] = " ".join(html.split())
     return found
 
 
@@ -56,8 +70,8 @@ class Browsing:
     async def ask(self, text: str, **fields: object) -> None:
         await self.send(message=text, prompt=str(uuid4()), **fields)
 
-    async def press(self, button: Element) -> None:
-        await self.send(**json.loads(button.attributes["hx-vals"]))
+    async def press(self, button: Element, **fields: object) -> None:
+        await self.send(**json.loads(button.attributes["hx-vals"]) | fields)
 
     async def until_done(self) -> None:
         """What was sent has been acted on, for better or worse."""

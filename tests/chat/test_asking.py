@@ -10,7 +10,7 @@ from django.test import Client
 
 from chatapp import catalogue
 from chatapp.generation import storing
-from chatapp.models import Conversation, Message, Upstream, Usage
+from chatapp.models import Conversation, Message, ReviewPolicy, Upstream, Usage
 from chatapp.worker import worker
 from tests.fake_upstream import (
     MODEL,
@@ -46,6 +46,14 @@ async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeU
     assert message.conversation.title == "Why is the sky blue?"
     assert message.usage.provenance == Usage.Provenance.REPORTED
     assert message.usage.total_tokens == 30
+
+
+async def test_the_first_turn_says_which_policy_it_was_begun_under(tab: Tab) -> None:
+    await ReviewPolicy.objects.acreate(scope="nothing")  # since the page was drawn
+    await tab.ask("Why?")
+    await tab.until_ended()
+    if not any("Nobody reviews this chat." in frame for frame in tab.frames):  # either may be first
+        await tab.until("Nobody reviews this chat.")
 
 
 async def test_a_turn_goes_to_the_database_twice(

@@ -2,27 +2,28 @@
 opens, each tab shows what a fresh load shows, and nothing is lost that nobody deleted."""
 
 import asyncio
-import re
+import json
+import os
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db.models import QuerySet
 from django.test import AsyncClient
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from pytest_django import Settings
 
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.worker import shut_down
-from tests.chat.browsing import Browsing, Shown, shown_on
+from tests.chat.browsing import Browsing, Shown, drawn_on, shown_on
 from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.page import Page
+from tests.page import Element, Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,8 +31,23 @@ T = TypeVar("T")
 TABS = st.integers(0, 2)
 PICKS = st.integers(0, 30)  # one of as many as there are
 WAIT_SECONDS, SETTLE_SECONDS = 300.0, 60.0
+MODELS = ["fake-model", "m1", "m2"]
 HALF = "half an answer"
 Rows = dict[UUID, Message]
+# More for whoever has changed what branches do: `CHATAPP_TEST_WALKS=200 pytest …`
+WALKS = int(os.environ.get("CHATAPP_TEST_WALKS", "10"))
+
+
+class Loaded(NamedTuple):
+    """What stands on a page: as it is read, the HTML of each message, and what is asked after."""
+
+    shown: Shown
+    html: dict[str, str]
+    parent: str
+
+    @classmethod
+    def of(cls, page: Page) -> Self:
+        return cls(shown_on(page), drawn_on(page), page.form()["parent"])
 
 
 class Walk(RuleBasedStateMachine):
@@ -50,6 +66,9 @@ class Walk(RuleBasedStateMachine):
         self.rows: Rows = {}
         self.ended: dict[UUID, tuple[str, UUID | None]] = {}
         self.gone: set[UUID] = set()
+        self.reads: list[list[str]] = [[]] * 3  # the messages of the branch that each tab is at
+        self.loaded: list[Loaded] = []  # of each tab's branch by now
+        self.new: list[Message] = []  # of the last turn
         self.deletions: dict[UUID, set[UUID]] = {}  # what went with a message
         self.run(self._begin())
 
@@ -78,33 +97,62 @@ class Walk(RuleBasedStateMachine):
 
     # ---- what a person does
 
-    @rule(tab=TABS, ends=st.booleans())
-    def ask(self, tab: int, ends: bool) -> None:
+    @rule(tab=TABS, count=st.integers(1, 3), ends=st.booleans())
+    def ask(self, tab: int, count: int, ends: bool) -> None:
+        """Of one model, or of several at once."""
+        shown = self.tabs[tab].shown
+        prompts = [one[0] for one in shown if not one[2]]
+        follows = prompts[-1] if len(_beside(shown)) > 1 else shown[-1][0] if shown else None
         self._answers(ends=ends)
-        self._act(self.tabs[tab].ask(self._text()))
+        self._turn(self.tabs[tab].ask(self._text(), **self._models(count)))
+        if self.new:
+            [prompt] = [one for one in self.new if one.is_prompt]
+            parent = self.rows[prompt.parent_id] if prompt.parent_id else None
+            chosen = parent.parent_id if parent and len(_beside(shown)) > 1 else prompt.parent_id
+            assert str(chosen or "") == (follows or "")
+            assert [one.model for one in self.new if not one.is_prompt] == MODELS[:count]
 
-    @rule(tab=TABS, count=st.integers(2, 3), ends=st.booleans())
-    def ask_several(self, tab: int, count: int, ends: bool) -> None:
-        self._answers(ends=ends)
-        others = [f"{self.connected}/m{number}" for number in range(1, count)]
-        self._act(self.tabs[tab].ask(self._text(), others="\n".join(others)))
-
-    @rule(tab=TABS, pick=PICKS, ends=st.booleans())
-    def edit(self, tab: int, pick: int, ends: bool) -> None:
-        prompts = [one[0] for one in self.tabs[tab].shown if not one[2]]
-        if prompts:
+    @rule(tab=TABS, pick=PICKS, count=st.integers(1, 3), ends=st.booleans())
+    def edit(self, tab: int, pick: int, count: int, ends: bool) -> None:
+        prompts = [self.rows[UUID(one[0])] for one in self.tabs[tab].shown if not one[2]]
+        if typed := [one for one in prompts if not one.is_continuation]:
+            edited = typed[pick % len(typed)]
+            asked = {"action": "edit", "edited": str(edited.pk)} | self._models(count)
             self._answers(ends=ends)
-            edited = prompts[pick % len(prompts)]
-            self._act(self.tabs[tab].ask(self._text(), action="edit", edited=edited))
+            self._turn(self.tabs[tab].ask(self._text(), **asked))
+            for one in self.new:
+                assert not one.is_prompt or one.parent_id == edited.parent_id
+                assert one.is_prompt or one.model in MODELS[:count]
+
+    @rule(tab=TABS, pick=PICKS, model=st.sampled_from(MODELS), ends=st.booleans())
+    def retry(self, tab: int, pick: int, model: str, ends: bool) -> None:
+        """With the same model, or with another one; of a reply, or of a prompt."""
+        if buttons := self._retries(tab):
+            button = buttons[pick % len(buttons)]
+            named = self.rows[UUID(json.loads(button.attributes["hx-vals"])["reply"])]
+            self._answers(ends=ends)
+            self._turn(self.tabs[tab].press(button, model=f"{self.connected}/{model}"))
+            prompt = named.pk if named.is_prompt else named.parent_id
+            for one in self.new:
+                assert (one.parent_id, one.model, one.is_prompt) == (prompt, model, False)
 
     @rule(tab=TABS, pick=PICKS, ends=st.booleans())
-    def retry(self, tab: int, pick: int, ends: bool) -> None:
+    def go_on(self, tab: int, pick: int, ends: bool) -> None:
+        """With a reply that was stopped, where nothing follows it yet."""
         self._answers(ends=ends)
-        self._press(tab, "retry", pick)
+        self._press(tab, "continue", pick)
 
     @rule(tab=TABS, pick=PICKS)
     def step(self, tab: int, pick: int) -> None:
-        self._press(tab, "step", pick)
+        """From one sibling to the next, or on with one of several replies."""
+        if buttons := self.tabs[tab].buttons("step"):
+            button = buttons[pick % len(buttons)]
+            to = json.loads(button.attributes["hx-vals"])["message"]
+            self.reads[tab] = _ids(self.run(self._look_at(to)))
+            self._act(self.tabs[tab].press(button))
+            assert to in self.reads[tab]
+            if not self._is_running:  # or what streams is shown
+                assert self.reads[tab] == _ids(self.run(self._load()))
 
     @rule(tab=TABS)
     def stop(self, tab: int) -> None:
@@ -122,15 +170,18 @@ class Walk(RuleBasedStateMachine):
     @rule(tab=TABS)
     def undo(self, tab: int) -> None:
         for button in self.tabs[tab].buttons("restore"):
-            root = UUID(re.findall(r'"message": "([^"]+)"', button.attributes["hx-vals"])[0])
-            is_gone = root in self.gone
-            parent = self.rows[root].parent_id
+            values = json.loads(button.attributes["hx-vals"])
+            root, head = UUID(values["message"]), UUID(values["head"])
+            is_taken = root in self.gone and self.rows[root].parent_id not in self.gone
             self._act(self.tabs[tab].press(button))
-            if is_gone and parent not in self.gone:
+            if is_taken:
                 self.gone -= self.deletions.pop(root)
+                # What was read when it was deleted, unless a reply is being written elsewhere.
+                assert self._is_running or head in self.gone or str(head) in self.reads[tab]
 
     @rule(tab=TABS)
     def reload(self, tab: int) -> None:
+        self.reads[tab] = _ids(self.run(self._load()))
         self._act(self.tabs[tab].open(f"/c/{self.pk}/"))
 
     @rule(tab=TABS, pick=PICKS)
@@ -148,7 +199,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule(pick=PICKS)
     def edit_while_others_retry(self, pick: int) -> None:
-        buttons, shown = self.tabs[2].buttons("retry"), self.tabs[1].shown
+        buttons, shown = self._retries(2), self.tabs[1].shown
         if buttons and shown:
             self._answers()
             prompt = next((one[0] for one in shown if not one[2]), shown[0][0])
@@ -163,12 +214,37 @@ class Walk(RuleBasedStateMachine):
         await self._until(lambda: _is_empty(streaming))
         await self._settle()
 
+    def _models(self, count: int) -> dict[str, str]:
+        """So many; a page would begin with the one that was used last."""
+        model, *others = [f"{self.connected}/{model}" for model in MODELS[:count]]
+        return {"model": model, "others": "\n".join(others)}
+
+    def _retries(self, tab: int) -> list[Element]:
+        """Not the menu's, which is told by a script of what."""
+        buttons = self.tabs[tab].buttons("retry")
+        return [one for one in buttons if '"reply"' in one.attributes["hx-vals"]]
+
+    @property
+    def _is_running(self) -> bool:
+        return any(one.is_streaming for one in self.rows.values())
+
+    def _turn(self, asking: Coroutine[Any, Any, None]) -> None:
+        """It is taken, unless a reply is being written in the conversation."""
+        before, was_running = set(self.rows), self._is_running
+        self._act(asking)
+        self.new = [one for pk, one in self.rows.items() if pk not in before]
+        self.new.sort(key=lambda one: one.slot)
+        assert bool(self.new) is not was_running
+
     def _press(self, tab: int, action: str, pick: int) -> None:
         if buttons := self.tabs[tab].buttons(action):
             self._act(self.tabs[tab].press(buttons[pick % len(buttons)]))
 
     def _delete(self, root: UUID, tab: int, *others: Coroutine[Any, Any, None]) -> None:
+        below = [self.rows[pk] for pk in self._below(root)]
+        is_taken = not any(one.is_streaming for one in below)
         self._act(self.tabs[tab].send(action="delete", message=str(root)), *others)
+        assert others or bool(self.rows[root].deleted_at) is is_taken
         if self.rows[root].deleted_at and root not in self.gone:
             self.deletions[root] = self._below(root) - self.gone
             self.gone |= self.deletions[root]
@@ -207,27 +283,50 @@ class Walk(RuleBasedStateMachine):
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self._until(self._is_settled)
-        self.rows = {one.pk: one async for one in Message.objects.filter(conversation=self.pk)}
+        self.rows = await self._stored()
+
+    async def _stored(self) -> Rows:
+        return {one.pk: one async for one in Message.objects.filter(conversation=self.pk)}
 
     async def _until(self, condition: Callable[[], Awaitable[bool]]) -> None:
         while not await condition():  # noqa: ASYNC110 - of the database, which tells nobody
             await asyncio.sleep(0.005)
 
     async def _is_settled(self) -> bool:
+        """What is asked, deleted or brought back leads all tabs to it; a step, its own tab alone.
+
+        The others stay where they are, as long as nothing else happens.
+        """
         for tab in self.tabs:
             await tab.take()
-        fresh = shown_on(await self._page(f"/c/{self.pk}/"))
-        if any(ending == "streaming" and text != HALF for _, text, ending, _ in fresh):
+        fresh = await self._load()
+        if any(ending == "streaming" and text != HALF for _, text, ending, _ in fresh.shown):
             return False
-        return all([tab.shown == await self._loaded(tab, fresh) for tab in self.tabs])
+        if _there(await self._stored()) != _there(self.rows):
+            self.reads = [_ids(fresh)] * len(self.tabs)
+        self.loaded = [await self._loaded(ids, fresh) for ids in self.reads]
+        return [Loaded.of(tab.page) for tab in self.tabs] == self.loaded
 
-    async def _loaded(self, tab: Browsing, fresh: Shown) -> Shown:
-        """What a load shows of the branch that a tab shows: another one where its reader stays."""
-        if tab.shown == fresh or not tab.shown:
+    async def _loaded(self, ids: list[str], fresh: "Loaded") -> "Loaded":
+        """What a load shows of these messages: of replies side by side, one load for each."""
+        if ids == _ids(fresh):
             return fresh
-        last = _beside(tab.shown) or tab.shown[-1:]
-        pages = [shown_on(await self._page(f"/c/{self.pk}/?at={one[0]}")) for one in last]
-        return pages[0][:-1] + [one for page in pages for one in page[-1:]]
+        last = list(takewhile(lambda pk: not self.rows[UUID(pk)].is_prompt, reversed(ids)))
+        pages = [await self._look_at(pk) for pk in reversed(last or ids[-1:])]
+        shown = pages[0].shown[:-1] + [page.shown[-1] for page in pages]
+        html = {pk: html for page in pages for pk, html in page.html.items()}
+        return Loaded(shown, html, pages[0].parent)
+
+    async def _look_at(self, message: str) -> "Loaded":
+        """What its link shows, though whoever opens that would read its branch from then on."""
+        mine = Conversation.objects.filter(pk=self.pk)
+        leaf = await mine.values_list("active_leaf", flat=True).aget()
+        loaded = await self._load(f"?at={message}")
+        await mine.aupdate(active_leaf=leaf)
+        return loaded
+
+    async def _load(self, query: str = "") -> "Loaded":
+        return Loaded.of(await self._page(f"/c/{self.pk}/{query}"))
 
     async def _page(self, path: str) -> Page:
         response = await self.client.get(path)
@@ -247,10 +346,11 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_overwritten(self) -> None:
-        texts = {one.content for one in self.rows.values() if one.is_prompt}
+        said = [one for one in self.rows.values() if one.is_prompt]
+        typed = [one.content for one in said if not one.is_continuation]
         for pk, (content, parent) in self.run(self._before()).items():
             assert (self.rows[pk].content, self.rows[pk].parent_id) == (content, parent)
-        assert len(texts) == sum(one.is_prompt for one in self.rows.values())
+        assert len(set(typed)) == len(typed)
 
     async def _before(self) -> dict[UUID, tuple[str, UUID | None]]:
         before = self.ended
@@ -260,12 +360,9 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def each_tab_shows_what_a_fresh_load_shows(self) -> None:
-        self.run(self._compare())
-
-    async def _compare(self) -> None:
-        fresh = shown_on(await self._page(f"/c/{self.pk}/"))
-        for tab in self.tabs:
-            assert tab.shown == await self._loaded(tab, fresh)
+        """Of the branch that it is at: every message to the letter, and what would follow it."""
+        for tab, loaded in zip(self.tabs, self.loaded, strict=True):
+            assert Loaded.of(tab.page) == loaded
 
     def teardown(self) -> None:
         try:
@@ -286,6 +383,14 @@ class Walk(RuleBasedStateMachine):
                 assert {sibling.pk for sibling in message.siblings} == family
 
 
+def _ids(loaded: Loaded) -> list[str]:
+    return [one[0] for one in loaded.shown]
+
+
+def _there(rows: Rows) -> set[UUID]:
+    return {pk for pk, one in rows.items() if one.deleted_at is None}
+
+
 def _beside(shown: Shown) -> Shown:
     """The replies that are shown side by side, if any."""
     replies = list(takewhile(lambda one: one[2], reversed(shown)))
@@ -302,20 +407,20 @@ def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_ope
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     settings.CHATAPP_ACTIONS_PER_SECOND = 10_000
     Walk.loop, Walk.upstream = asyncio.new_event_loop(), upstream
-    Walk.connected = connected.pk
+    Walk.connected, upstream.models = connected.pk, MODELS
     Walk.client = AsyncClient(headers={"host": "localhost"})
     Walk.client.force_login(alice)
     try:
-        run_state_machine_as_test(Walk, settings=WALKS)
+        run_state_machine_as_test(Walk, settings=MANY)
     finally:
         Walk.loop.run_until_complete(shut_down(0))
         Walk.loop.close()
 
 
-WALKS = settings(
-    max_examples=10,
+MANY = settings(
+    max_examples=WALKS,
     stateful_step_count=12,
     deadline=None,
-    database=None,
+    phases=[Phase.reuse, Phase.generate],  # to find a shorter one, each try waits for what fails
     suppress_health_check=list(HealthCheck),
 )

@@ -3,10 +3,12 @@
 from uuid import uuid4
 
 import pytest
+from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatapp.chat import projects as views
 from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
+from tests.page import Page
 from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,6 +51,29 @@ def test_its_model_is_one_that_can_be_asked(
     assert post(alices, path, name="Poems")[0] == 200
     poems.refresh_from_db()
     assert poems.preset is None
+
+
+@pytest.mark.usefixtures("generations_end")
+@pytest.mark.parametrize("is_connected", [True, False], ids=["away", "disabled"])
+async def test_its_model_stays_while_it_can_t_be_asked(
+    alices: Client, poems: Project, connected: Upstream, is_connected: bool
+) -> None:
+    """What is saved is what its page has chosen."""
+    poems.upstream, poems.model = connected, "big"  # which the upstream does not list
+    await poems.asave()
+    connected.enabled = is_connected
+    await connected.asave()
+    drawn = await database_sync_to_async(alices.get)(f"/projects/{poems.pk}/")
+    page = Page(drawn.text)
+    [choice] = page.root.find_all("select", name="preset")
+    [chosen] = [one for one in choice.find_all("option") if "selected" in one.attributes]
+    assert chosen.text.strip() == "big"
+    path = f"/projects/{poems.pk}/change/"
+    preset = chosen.attributes["value"]
+    saved, _ = await database_sync_to_async(post)(alices, path, name="Odes", preset=preset)
+    assert saved == 200
+    poems = await Project.objects.aget(pk=poems.pk)
+    assert (poems.name, poems.preset) == ("Odes", ModelChoice(connected.pk, "big"))
 
 
 @pytest.mark.parametrize(

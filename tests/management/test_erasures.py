@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from shutil import copy
 
+import psycopg
 import pytest
 
-from tests.live import Site, run
+from tests.fake_upstream import FakeUpstream
+from tests.live import Site, execute, run
 from tests.management.archives import restore
 
 CANARY = "qzkcanary"
@@ -67,6 +69,32 @@ def files_with(environment: dict[str, str], word: str) -> list[str]:
     return [one.name for one in every if one.is_file() and word.encode() in one.read_bytes()]
 
 
+def rows_with(url: str, word: str) -> list[str]:
+    """The tables of which a row has it, as text or as bytes; the words of the search are in one."""
+    with psycopg.connect(url) as connected:
+        named = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        tables = [table for (table,) in connected.execute(named)]
+        asked = 'SELECT 1 FROM "{0}" AS one WHERE one::text ~* %s LIMIT 1'
+        either = f"{word}|{word.encode().hex()}"
+        return [
+            table
+            for table in tables
+            if connected.execute(asked.format(table).encode(), [either]).fetchone()
+        ]
+
+
+def relations_with(url: str, word: str) -> set[str]:
+    """The tables and indexes, the server's own too, whose files have it."""
+    with psycopg.connect(url, autocommit=True) as connected:
+        connected.execute("CHECKPOINT")
+        found = connected.execute(
+            "SELECT relname FROM pg_class WHERE relkind IN ('r', 'i', 't') AND position(%s::bytea"
+            " IN pg_read_binary_file(pg_relation_filepath(oid), 0, 1 << 28, true)) > 0",
+            [word.encode()],
+        )
+        return {name for (name,) in found}
+
+
 @pytest.fixture
 def written(site: Site) -> dict[str, str]:
     environment = site.server().environment
@@ -81,6 +109,37 @@ def test_no_file_of_the_data_directory_has_a_word_of_theirs(written: dict[str, s
     assert files_with(written, CANARY) == []
     assert bool(files_with(written, "sparrow")) == is_sqlite  # whose journal is completed, too
     assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}
+
+
+def test_no_file_of_postgresql_has_one_either(written: dict[str, str]) -> None:
+    """After the housekeeping none of the search's; after VACUUM FULL, as is told, none at all."""
+    if not (url := written.get("DATABASE_URL", "")):
+        pytest.skip("of PostgreSQL's files")
+    of_search = {"chatapp_searchentry_words", "chatapp_searchentry_title_words"}
+    assert {"chatapp_message", "chatapp_searchentry"} <= set(rows_with(url, CANARY))
+    execute(written, "ANALYZE")  # which keeps some names and titles, as it does by itself
+    before = relations_with(url, CANARY)
+    assert {"chatapp_message", "chatapp_user", "pg_statistic", *of_search} <= before
+    run(written, "-c", ERASE)
+    assert rows_with(url, CANARY) == []
+    assert of_search <= relations_with(url, CANARY)
+    run(written, "manage.py", "housekeeping")
+    assert not relations_with(url, CANARY) & of_search
+    with psycopg.connect(url, autocommit=True) as connected:
+        connected.execute("VACUUM FULL")
+    assert relations_with(url, CANARY) == set()
+    assert relations_with(url, "sparrow") >= of_search
+
+
+def test_the_log_of_a_server_has_no_word_of_theirs(site: Site, upstream: FakeUpstream) -> None:
+    with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
+        run(server.environment, "-c", WRITE)
+        with server.visit(site.olive) as client:
+            client.get("/review/", params={"person": f"carol-{CANARY}"})
+            client.get("/search/", params={"q": CANARY})
+        run(server.environment, "-c", ERASE)
+        assert "/search/" in server.log
+    assert CANARY not in server.log
 
 
 def test_who_was_erased_since_the_backup_is_erased_again(

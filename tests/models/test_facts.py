@@ -26,6 +26,8 @@ from chatapp.models import (
     Message,
     Refused,
     Restoration,
+    ReviewRule,
+    RuleFinding,
     Upstream,
     Usage,
     User,
@@ -53,7 +55,21 @@ def facts_of(conversation: Conversation) -> set[str]:
         found |= {f"tool {call['name']}" for call in [*calls, *one.tool_runs]}
         if hasattr(one, "feedback"):
             found |= {"feedback", f"feedback {one.feedback.rating}"}
+            found |= {"flagged"} if one.feedback.rating == "down" else set()
+        if one.is_flagged:
+            found |= {"flagged", "flagged moderation"}
+            results = one.moderation["input"]["results"] if one.moderation else []
+            found |= {f"category {name}" for result in results for name in result["categories"]}
     return found
+
+
+def characters_of(conversation: Conversation) -> int:
+    """Of prompts and answers that are there and grow no more."""
+    there = conversation.messages.filter(deleted_at=None).exclude(ending=Message.STREAMING)
+    return sum(
+        len(one.content) + sum(len(round.get("content") or "") for round in one.earlier_rounds)
+        for one in there
+    )
 
 
 def expect_proven() -> None:
@@ -64,6 +80,7 @@ def expect_proven() -> None:
         costs += [title.cost or 0 for title in Usage.objects.filter(pk=one.pk)]
         day = one.updated_at.astimezone(UTC).date()
         assert (one.sums.used_on, one.sums.replies, one.sums.cost) == (day, len(there), sum(costs))
+        assert one.sums.characters == characters_of(one)
         assert one.sums.is_whole
         kept = dict(one.facts.values_list("fact", "used_on"))
         assert set(kept) >= facts_of(one)
@@ -89,7 +106,7 @@ steps = st.tuples(
                 "delete",
                 "restore",
             ),
-            *("rate", "title", "age", "complete", "purge", "erase", "call"),
+            *("rate", "title", "age", "complete", "purge", "erase", "call", "write", "flag"),
         ]
     ),
     st.integers(0, 1),
@@ -146,6 +163,14 @@ class Walk:
             Conversation.objects.filter(pk=pk).update(updated_at=used)
         elif step == "call":
             replies.streaming().update(tool_runs=[{"name": f"{model} {number % 3}"}])
+        elif step == "flag":
+            result = {"categories": [f"{model} {number % 3}"]}
+            moderation = {"input": {"results": [result]}, "output": {"code": "x"}}
+            replies.update(is_flagged=bool(number % 2), moderation=moderation)
+        elif step == "write":
+            replies.update(content="So" * (number % 7))
+            said = {"content": "Ω" * (number % 9), "tool_runs": []}
+            replies.exclude(ending=Message.STREAMING).update(earlier_rounds=[said])
         elif step == "complete":
             ConversationSums.objects.filter(conversation=pk).update(is_whole=False)
             facts.complete()
@@ -201,6 +226,20 @@ def test_what_is_so_of_a_reply_is_known_of_its_conversation(asked: Conversation)
     expect_proven()
 
 
+def test_what_rules_found_is_known_of_the_conversation(asked: Conversation) -> None:
+    rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="Why?")
+    prompt = asked.messages.filter(role="user")[0]
+    RuleFinding.objects.create(rule=rule, conversation=asked, message=prompt)
+    expected = {"flagged", "flagged rule", f"flagged rule-{rule.pk}"}
+    assert set(asked.facts.filter(fact__startswith="flagged").values_list("fact", flat=True)) == (
+        expected
+    )
+    asked.facts.all().delete()
+    assert facts.differences() == [str(asked.pk)]
+    facts.rebuild()
+    assert set(asked.facts.values_list("fact", flat=True)) > expected
+
+
 def test_what_is_deleted_is_in_no_sum_and_brought_back_it_is(
     asked: Conversation, alice: User
 ) -> None:
@@ -209,6 +248,27 @@ def test_what_is_deleted_is_in_no_sum_and_brought_back_it_is(
     assert ConversationSums.objects.values_list("replies", "cost").get() == (1, 20)
     Restoration(prompt.pk).store(alice)
     assert ConversationSums.objects.values_list("replies", "cost").get() == (2, 40)
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+def test_characters_are_those_of_every_round_once_it_grows_no_more(
+    asked: Conversation, alice: User, is_streaming: bool
+) -> None:
+    prompts, so = 2 * len("Why?"), len("So.")
+    assert asked.sums.characters == prompts + 2 * so
+    reply = asked.messages.filter(role="assistant")[0]
+    ending = Message.STREAMING if is_streaming else Ending.FAILED
+    rounds = [{"content": "\N{PILE OF POO}" * 5}, {"content": None}, {"tool_runs": []}]
+    Message.objects.filter(pk=reply.pk).update(
+        content="o" * 10_000, reasoning="Hm.", earlier_rounds=rounds, ending=ending
+    )
+    kept = ConversationSums.objects.values_list("characters", flat=True)
+    assert kept.get() == prompts + so + (0 if is_streaming else 10_005)
+    Message.objects.filter(pk=reply.pk).update(ending=Ending.COMPLETE)
+    assert kept.get() == prompts + so + 10_005
+    reply.delete()
+    assert kept.get() == prompts + so
+    assert facts.differences() == []
 
 
 def test_a_tool_that_a_model_made_up_may_have_any_name(asked: Conversation) -> None:
@@ -250,7 +310,7 @@ def told(*words: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("changed", ["sums", "facts", "day of facts", "strays"])
+@pytest.mark.parametrize("changed", ["sums", "length", "facts", "day of facts", "strays"])
 def test_verify_finds_what_is_not_the_messages_and_rebuild_mends_it(
     asked: Conversation, changed: str
 ) -> None:
@@ -258,6 +318,8 @@ def test_verify_finds_what_is_not_the_messages_and_rebuild_mends_it(
     long_ago = datetime(2020, 1, 1, tzinfo=UTC).date()
     if changed == "sums":
         ConversationSums.objects.update(cost=39)
+    elif changed == "length":
+        ConversationSums.objects.update(characters=None)
     elif changed == "facts":
         ConversationFact.objects.filter(fact="model m").delete()
     elif changed == "day of facts":
@@ -304,6 +366,24 @@ def test_what_was_there_before_and_comes_from_old_processes_is_found(site: Site)
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     kept = json.loads(run(environment, "-c", DIFFERENCES).stdout)
     assert kept == [[], [[2, 9], [1, 9]], both[2]]
+
+
+LENGTHS = """
+import django, json; django.setup()
+from chatapp.models import ConversationSums, facts
+kept = ConversationSums.objects.order_by("pk").values_list("characters", flat=True)
+print(json.dumps([facts.differences(), list(kept)]))
+"""
+SAID = "UPDATE chatapp_message SET content = 'So.'"
+
+
+def test_what_was_said_before_characters_were_counted_counts(site: Site) -> None:
+    environment = site.nothing()
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0034")
+    execute(environment, *stored_by_an_old_process(1, 1), SAID)
+    run(environment, "manage.py", "migrate", "--verbosity", "0")
+    assert json.loads(run(environment, "-c", LENGTHS).stdout) == [[], [len("So.")]]
 
 
 MADE_ANEW = """

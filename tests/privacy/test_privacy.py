@@ -127,6 +127,16 @@ def test_it_says_who_may_and_how_often_the_list_was_looked_through(
     assert "Nobody on this server has the role" in alices.get("/privacy/").text
 
 
+def test_looks_through_the_list_are_counted_up_to_a_number(
+    alices: Client, olives: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.privacy.queries.MOST_LISTS", 2)
+    for _ in range(3):
+        olives.get("/review/")
+    page = " ".join(alices.get("/privacy/").text.split())
+    assert "was looked through 2 times and more since you joined" in page
+
+
 async def unpacked(client: Client) -> dict[str, str]:
     own = AsyncClient(headers={"host": "localhost"})
     own.cookies = (await sync_to_async(confirmed)(client)).cookies

@@ -64,6 +64,7 @@ async def test_json_lines_have_the_facts_of_every_page(
         "id": str(first.pk),
         "person": "alice",
         "replies": 1,
+        "characters": len(PROMPT + ANSWER),
         "tokens": 1000,
         "cost_usd": 0.5,
         "models": ["one"],

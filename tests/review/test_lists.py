@@ -58,6 +58,27 @@ def reply_in(conversation: Conversation) -> Message:
     return conversation.messages.filter(role="assistant")[0]
 
 
+def moderated(*categories: str) -> dict[str, Any]:
+    """As a message keeps it, of the prompt; the reply's moderation has failed."""
+    result = {"flagged": bool(categories), "categories": categories, "scores": {}}
+    verdict = {"input": {"model": "m", "results": [result]}, "output": {"code": "x"}}
+    return {"moderation": verdict, "is_flagged": bool(categories)}
+
+
+def test_a_category_of_moderation_finds_what_it_flagged(ritas: Client, begin: Begin) -> None:
+    begin(**moderated())
+    begin(is_flagged=True)
+    violent = str(begin(**moderated("harassment", "violence/graphic")).pk)
+    hateful = str(begin(**moderated("harassment"), model="two").pk)
+    assert found(ritas, category="violence/graphic") == [violent]
+    assert found(ritas, category="harassment") == [hateful, violent]
+    assert found(ritas, category="harassment", model="two") == [hateful]
+    assert found(ritas, category="violence") == []
+    gone = Conversation.objects.get(pk=violent).messages.filter(is_flagged=True)
+    gone.update(deleted_at=timezone.now())
+    assert found(ritas, category="violence/graphic") == []
+
+
 def test_a_row_tells_how_it_went_and_nothing_that_was_written(
     ritas: Client, begin: Begin, alice: User
 ) -> None:
@@ -87,6 +108,8 @@ def test_what_is_deleted_counts_nowhere(ritas: Client, begin: Begin) -> None:
     assert cells(row)[2:] == ["0", "0", NONE, NONE, NONE, NONE]
     assert found(ritas, flagged="any") == found(ritas, model="one") == []
     assert found(ritas, cost="0.000000001") == found(ritas, replies="1") == []
+    assert found(ritas, characters=len(PROMPT)) != []
+    assert found(ritas, characters=len(PROMPT) + 1) == []
 
 
 def test_what_its_title_cost_counts_as_the_row_says_it(
@@ -111,6 +134,21 @@ def test_the_trash_temporary_chats_and_what_the_policy_keeps_are_not_in_it(
     begin()
     flagged = begin(is_flagged=True)
     assert found(ritas) == [str(flagged.pk), str(shown.pk)]
+
+
+def test_what_nothing_flags_any_more_is_closed_again_by_a_policy_of_flagged_chats(
+    ritas: Client, begin: Begin
+) -> None:
+    ReviewPolicy.objects.create(scope=ReviewPolicy.Scope.FLAGGED)
+    moderated_once, rated = begin(is_flagged=True), begin()
+    Feedback.give(reply_in(rated), Feedback.Rating.DOWN, None)
+    both = [str(rated.pk), str(moderated_once.pk)]
+    assert found(ritas) == found(ritas, flagged="any") == found(ritas, model="one") == both
+    moderated_once.messages.update(is_flagged=False)
+    assert found(ritas) == found(ritas, flagged="any") == both[:1]
+    assert found(ritas, flagged="moderation") == []
+    Feedback.give(reply_in(rated), Feedback.Rating.UP, None)
+    assert found(ritas) == found(ritas, flagged="person") == found(ritas, model="one") == []
 
 
 def test_each_wish_finds_what_is_like_it_and_nothing_else(
@@ -158,6 +196,7 @@ def test_each_wish_finds_what_is_like_it_and_nothing_else(
         ({"tool": "search"}, this),
         ({"cost": "1.5"}, this),
         ({"replies": "2"}, this),
+        ({"characters": 2 * len(PROMPT + ANSWER)}, this),
         ({"label": label.pk}, this),
         ({"verdict": "minor"}, this),
         ({"verdict": "none"}, other),
@@ -209,6 +248,7 @@ def test_what_is_asked_of_a_reply_is_asked_of_one(
         ("cost", "much"),
         ("cost", "1e99"),
         ("replies", "-1"),
+        ("characters", "many"),
         ("after", "2026-01-01/x"),
         ("after", f"0001-01-01T00:00+14:00/{UUID(int=1)}"),
     ],
@@ -236,6 +276,7 @@ def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
         "person=alice",
         "model=one",
         "replies=1",
+        "characters=1",
         "feedback=none",
         "model=one&ending=failed&cost=0",
         "person=alice&model=one&replies=1",

@@ -18,10 +18,11 @@ from chatapp.models import (
     Usage,
     User,
 )
-from chatapp.review import queries, reading
+from chatapp.review import history, reading
 from tests.page import parse
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.reviewer import address, opened
+from tests.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,6 +59,30 @@ def test_an_opening_shows_every_branch_and_says_why_and_how_long(
     event = AuditEvent.objects.get(action="conversation.opened")
     assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
     assert event.detail.said["reason"] == f"Why {MARKUP}"
+
+
+def test_each_message_says_which_branch_it_is_and_what_it_follows(
+    ritas: Client, conversation: Conversation, connected: Upstream
+) -> None:
+    first, reply = conversation.messages.order_by("sequence")
+    prompts = [first, reply]
+    for parent in (reply.pk, None, reply.pk):
+        prompt, answer = conversation.ask(uuid4(), "Else?", parent, connected, "one", uuid4())
+        end(answer, reply_of(ANSWER))
+        prompts.append(prompt)
+    page = parse(opened(ritas, conversation.pk).text)
+    said = {
+        one.attributes["data-id"]: " ".join(
+            label.text.strip() for label in one.find_all("p", class_="review-label")
+        )
+        for one in page.find_all("section", class_="review-message")
+    }
+    words = [said[str(one.pk)] for one in prompts]
+    assert words == [
+        *("Branch 1 of 2", "", "Branch 1 of 2 after an earlier message", "Branch 2 of 2"),
+        "Branch 2 of 2 after an earlier message",
+    ]
+    assert f'href="#m-{reply.pk}"' in opened(ritas, conversation.pk).text
 
 
 def test_after_half_an_hour_it_is_asked_again(ritas: Client, conversation: Conversation) -> None:
@@ -173,7 +198,7 @@ def test_a_reviewer_who_is_deleted_leaves_the_history(
 def test_a_history_that_is_cut_says_where_the_rest_is(
     ritas: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (queries, reading):
+    for module in (history, reading):
         monkeypatch.setattr(module, "MOST_STEPS", 3)
     page = address(conversation.pk)
     for _ in range(3):

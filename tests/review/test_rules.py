@@ -54,6 +54,24 @@ def details(prefix: str) -> list[tuple[str, Any]]:
     return [(event.action, event.detail.said) for event in events.order_by("sequence")]
 
 
+@pytest.mark.parametrize(
+    ("scope", "why"),
+    [
+        ("all", ""),
+        ("flagged", "those that nothing has flagged were not looked into"),
+        ("nothing", "The policy lets nobody read chats that it holds for"),
+    ],
+)
+def test_a_trial_reads_no_more_than_a_reviewer_may_and_says_so(
+    olives: Client, begin: Begin, scope: str, why: str
+) -> None:
+    ReviewPolicy.objects.create(scope=scope)
+    begin()
+    told = " ".join(parse(olives.post(ADD, WORDS).text).text.split())
+    assert ("1 of the newest 1" if scope == "all" else "0 of the newest 0") in told
+    assert (why in told) if why else ("not looked into" not in told)
+
+
 def test_one_is_tried_before_it_is_saved_and_each_is_recorded(olives: Client, begin: Begin) -> None:
     conversation = begin()
     answer = olives.post(ADD, WORDS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC
+from uuid import UUID
 
 import pytest
 
@@ -30,10 +31,15 @@ def written(person: User, upstream: Upstream, title: str, prompt: str) -> Conver
 def search(alice: User) -> Search:
     """What Alice finds by a query, or whoever is named."""
 
-    def search(query: str, person: User = alice, until: int | None = None) -> Results:
+    def search(
+        query: str,
+        person: User = alice,
+        until: int | None = None,
+        conversation: UUID | None = None,
+    ) -> Results:
         form = SearchForm({"q": query}, UTC)
         assert form.is_valid(), form.problem
-        return results(person, form.wanted, until)
+        return results(person, form.wanted, until, conversation)
 
     return search
 

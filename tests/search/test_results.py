@@ -120,8 +120,28 @@ def test_a_conversation_shows_three_passages_and_counts_the_others(
     for number in range(4):
         _, after = answered(conversation, connected, f"Of canary {number}", after)
     index_all()
-    [found] = search("canary").found
+    written(alice, connected, "Another", "Of the canary")
+    [found] = [one for one in search("canary").found if one.conversation == conversation]
     assert (len(found.passages), found.more) == (3, 5)
+    [whole] = search("canary", conversation=found.conversation.pk).found
+    assert (whole.conversation, len(whole.passages), whole.more) == (conversation, 8, 0)
+
+
+def test_all_passages_of_a_conversation_have_pages_and_are_its_owners_alone(
+    search: Search, alice: User, bob: User, connected: Upstream
+) -> None:
+    conversation = started_by(alice)
+    after = None
+    for number in range(40):
+        _, after = answered(conversation, connected, f"Of canary {number}", after)
+    index_all()
+    first = search("canary", conversation=conversation.pk)
+    rest = search("canary", conversation=conversation.pk, until=first.older)
+    assert (len(messages(first)), len(messages(rest)), rest.older) == (60, 20, None)
+    assert {one.pk for one in (*messages(first), *messages(rest))} == set(
+        conversation.messages.values_list("pk", flat=True)
+    )
+    assert not search("canary", bob, conversation=conversation.pk).found
 
 
 @pytest.mark.parametrize(

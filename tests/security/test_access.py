@@ -98,6 +98,7 @@ TABLE = {
     "c/<uuid:pk>/outline/": OWNER,
     "c/<uuid:pk>/rename/": POSTED,
     "c/<uuid:pk>/keep/": POSTED,
+    "c/<uuid:pk>/usage/": OWNER,
     "models/": MEMBERS,
     "branding/accent.css": ANYBODY,
     "branding/logo": ANYBODY,

@@ -1,198 +1,186 @@
-"""Each text of Alice's is a word of its own, and no answer to anybody else has one of them, unless
-they may read it and the audit log says that they did.
+"""Each text of the database is a word of its own, and no answer has one of them for anybody who may
+not read it; what is somebody else's is read only if the audit log says so.
 
-A model with texts that this does not know fails it, and so does an address that `test_access` does
-not; what a socket answers is in `test_socket_access`.
+A field that `canaries` does not know fails it, and so does an address that `test_access` does not;
+sockets are in `test_canaries_of_sockets`.
 """
 
-import re
 from collections.abc import Iterator
-from itertools import count
+from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
-from asgiref.sync import sync_to_async
-from django.apps import apps
-from django.db import models
-from django.test import AsyncClient
+from django.http import HttpResponseBase
 
-from chatapp.models import (
-    Conversation,
-    Feedback,
-    Message,
-    Opening,
-    Project,
-    Usage,
-    User,
-    reindex,
-)
+from chatapp.models import Message, Opening
+from tests.security import canaries, furnished
+from tests.security.canaries import FILLED, NOBODY, UNFILLED, WORD, Text, fields_of, texts
 from tests.security.test_access import (
     CAST,
     FORMER,
-    READERS,
+    HERS,
+    OWN,
     TABLE,
     House,
     house,  # noqa: F401 - a fixture
     is_recorded,
     recorded,
-    said,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OF_PEOPLE: dict[type[models.Model], str] = {
-    Conversation: "user",
-    Feedback: "message__conversation__user",
-    Message: "conversation__user",
-    Project: "user",
-    Usage: "user",
-    User: "pk",
-}
-"""What people write, are answered and are called, and by what each is Alice's."""
-OTHERS = {
-    "AccessRule": "the administrators'",
-    "AuditDetail": "for administrators alone; tests/audit has what it says of whom",
-    "AuditEvent": "ids",
-    "AuditHead": "hashes",
-    "CacheEntry": "counts of attempts",
-    "ContentType": "Django's",
-    "ConversationFact": "models' and tools' names, by which reviewers find",
-    "DailyUsage": "the words of `Usage`, by which its rows are counted",
-    "Device": "what a session was opened with, of which its owner and administrators are told",
-    "EmailAddress": "allauth's, of which none is made",
-    "EmailConfirmation": "likewise",
-    "Group": "the administrators'",
-    "Installation": "likewise",
-    "Invitation": "of who has no account yet, for administrators",
-    "LegalHold": "why something must be kept, in words of administrators, for them alone",
-    "Limit": "the administrators'",
-    "Logo": "for everybody",
-    "LogEntry": "Django's history of what staff have changed",
-    "MonthlyUsage": "likewise",
-    "Permission": "Django's",
-    "Price": "of models",
-    "Process": "of servers",
-    "ReplyImage": "bytes, which are looked for in test_access",
-    "Session": "of its owner's browser alone",
-    "Opening": "why a reviewer opened a conversation, for whose it is and for reviewers",
-    "ReviewLabel": "the administrators'",
-    "ReviewRule": "the administrators', for them and reviewers",
-    "ReviewSample": "of reviewers, for all of them",
-    "ReviewView": "likewise, or for one of them alone",
-    "ReviewSearch": "of one reviewer and for them alone",
-    "ReviewNote": "of reviewers and for them alone; tests/review has who reads them",
-    "SocialAccount": "who somebody is at the organisation's sign-in, read by nobody",
-    "SocialApp": "allauth's, of which none is made",
-    "SocialToken": "likewise",
-    "Suggestion": "the administrators'",
-    "ToolServer": "likewise; its secrets are looked for in test_access",
-    "Upstream": "likewise",
-}
-NO_TEXT = {"password": "its hash signs her in"}
-STAFF = {"rita", "olive", "adam"}
-"""Who may see what people are called, without an event of it."""
-ADMINISTRATORS = {"olive", "adam"}
-"""Who may see which models they use, too: in `/usage/`."""
+PLAUSIBLE = {"post": "yes", "title": "New", "name": "New", "rating": "up", "reason": "A matter"}
+"""So that what is posted fails by whose it is, and not only by what is in it."""
 RULE = {"name": "All", "applies_to": "both", "kind": "pattern", "pattern": "qzk"}
-WORD = re.compile(r"qzk\d{4}")
+DELETING = ("admin/chatapp/user/<path:object_id>/delete/", "people/<int:pk>/delete/")
+"""After which nothing of Alice's is left to be told."""
+FACTS = {"Message model", "Usage model", "Usage upstream_name"}
+"""What a list tells of a reply, and nobody has said in it."""
+Look = tuple[str, str, dict[str, Any]]
 
 
-def texts_of(model: type[models.Model]) -> list[str]:
-    """The names of its fields for texts that are free."""
-    return [
-        field.name
-        for field in model._meta.concrete_fields
-        if isinstance(field, models.CharField | models.TextField)
-        and not isinstance(field, models.JSONField)
-        and not field.choices
-        and field.name not in NO_TEXT
-    ]
+@dataclass
+class Canaries:
+    house: House
+    words: dict[str, Text]
+
+    async def told(self, name: str, look: Look) -> str:
+        """What this one of the cast is answered, and what that leads to."""
+        method, path, fields = look
+        client = self.house.clients[name]
+        if method == "get":
+            return await readable(await client.get(path, fields))
+        page = await readable(await client.post(path, fields, follow=True))
+        part = await readable(await client.post(path, fields, headers={"HX-Request": "true"}))
+        return page + part
+
+    async def leaks(self, name: str, looks: Iterator[Look], seen: set[str]) -> list[str]:
+        """What this one of the cast reads and may not, or unrecorded; all they read is `seen`."""
+        leaks = []
+        for look in looks:
+            since = await recorded()
+            for word in sorted(set(WORD.findall(await self.told(name, look)))):
+                seen.add(word)
+                text = self.words[word]
+                if name in text.audience.freely:
+                    continue
+                may = name in text.audience.if_recorded
+                if not may or not await is_recorded(name, self.house, look[1], since):
+                    leaks.append(f"{name}: {text.field} in {look[0]} {look[1]}")
+        return leaks
 
 
-def fill(alice: int) -> dict[str, type[models.Model]]:
-    """Puts a word of its own into each text of hers; returns the words."""
-    numbers = count(1)
-    words: dict[str, type[models.Model]] = {}
-    for model, owner in OF_PEOPLE.items():
-        for row in model._default_manager.filter(**{owner: alice}):
-            texts = {name: f"qzk{next(numbers):04}" for name in texts_of(model)}
-            model._default_manager.filter(pk=row.pk).update(**texts)
-            words |= dict.fromkeys(texts.values(), model)
-    for _ in reindex():
-        pass
-    return words
+@pytest.fixture
+def filled(house: House) -> Canaries:  # noqa: F811 - the fixture
+    furnished.furnish(house)
+    return Canaries(house, canaries.fill(house.conversation.user_id))
 
 
-def test_every_model_with_texts_is_known() -> None:
-    with_texts = {model for model in apps.get_models() if texts_of(model)}
-    assert {model.__name__ for model in with_texts - set(OF_PEOPLE)} == set(OTHERS)
+def test_every_text_is_known() -> None:
+    known = [*fields_of(FILLED), *fields_of(UNFILLED)]
+    assert sorted(f"{model.__name__} {name}" for model, name in texts()) == sorted(known)
 
 
-def asked_besides(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
+async def test_every_export_is_looked_through(filled: Canaries) -> None:
+    for look in exports(filled.house):
+        told = [await filled.told(name, look) for name in ("alice", "olive")]
+        assert any("attachment; filename=" in one for one in told), look
+
+
+def exports(home: House) -> Iterator[Look]:
+    """All that is downloaded."""
+    yield "post", "/conversations/export/", {"ids": [str(home.conversation.pk)]}
+    yield "post", "/privacy/archive/", {}
+    yield "post", "/audit/export/", {}
+    for kind in ("csv", "jsonl"):
+        yield "get", "/review/export/", {"format": kind}
+        yield "get", "/review/export/", {"format": kind, "pseudonyms": "on"}
+    for by in ("day", "model", "upstream", "group", "person"):
+        for days in ("30", "365"):
+            yield "get", "/usage/", {"csv": "", "by": by, "days": days}
+            yield "get", "/usage/me/", {"csv": "", "by": by, "days": days}
+
+
+def asked_besides(home: House) -> Iterator[Look]:
     """What a plain look at each address leaves out: searches, and what is sent."""
     ids = [str(home.conversation.pk)]
     yield "get", "/search/", {"q": "qzk"}
     yield "get", "/conversations/", {"q": "qzk"}
     yield "get", "/review/", {"tool": "qzk"}
+    yield "get", "/review/", {"search": home.objects["search"]}
     yield "get", "/admin/chatapp/user/", {"q": "qzk"}
     yield "get", "/audit/", {"about": str(home.conversation.pk)}
-    yield "post", "/conversations/export/", {"ids": ids}
     yield "post", "/conversations/change/", {"ids": ids, "action": "no such action"}
     yield "post", "/review/search/", {"words": "qzk", "reason": "A complaint"}
     yield "post", "/review/rules/add/", RULE
+    for by in ("model", "upstream", "group", "person"):
+        yield "get", "/usage/", {"by": by}
 
 
-async def told(client: AsyncClient, method: str, path: str, fields: dict[str, Any]) -> str:
-    """What is answered, and what that leads to."""
-    follow = {"follow": True} if method == "post" else {}
-    return await said(await getattr(client, method)(path, fields, **follow))
-
-
-def looks(home: House) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def looks(home: House) -> Iterator[Look]:
     yield from (("get", home.path(route), {}) for route in TABLE if route != "accounts/logout/")
     yield from asked_besides(home)
+    yield from exports(home)
 
 
-@pytest.mark.parametrize("name", [*CAST, *FORMER])
-async def test_nobody_reads_a_word_of_hers_unless_they_may_and_it_is_recorded(
-    house: House,  # noqa: F811 - the fixture
-    name: str,
+async def readable(answer: HttpResponseBase) -> str:
+    """All of it, its headers too, and what is packed into it."""
+    if answer.streaming:
+        body = b"".join([part async for part in answer.streaming_content])  # type: ignore[attr-defined]
+    else:
+        body = answer.content  # type: ignore[attr-defined]
+    if answer.headers.get("content-type") == "application/zip":
+        packed = ZipFile(BytesIO(body))
+        body = b"".join(name.encode() + packed.read(name) for name in packed.namelist())
+    return f"{answer.headers}{body.decode(errors='replace')}"
+
+
+async def test_nobody_reads_a_word_but_who_may_and_what_is_others_where_it_is_recorded(
+    filled: Canaries,
 ) -> None:
-    words = await sync_to_async(fill)(house.conversation.user_id)
-    assert set(words.values()) == set(OF_PEOPLE)
-    client = house.clients[name]
     seen: set[str] = set()
-    for method, path, fields in looks(house):
-        since = await recorded()
-        found = set(WORD.findall(await told(client, method, path, fields)))
-        seen |= found
-        if name == "alice" or not found:
-            continue
-        open_to_them = (User, Usage) if name in ADMINISTRATORS else (User,)
-        names = {word for word in found if words[word] in open_to_them}
-        assert not names or name in STAFF, path
-        if found - names:
-            assert name in READERS, path
-            assert await is_recorded(name, house, path, since), path
-    written = {word for word in seen if words[word] is Message}
-    assert bool(written) == (name in READERS), "it looks nowhere where words are"
-
-
-def facts_of(alice: int) -> set[str]:
-    """What a list tells of a reply and nobody has said in it: which model, and how it ended."""
-    replies = Message.objects.filter(conversation__user=alice)
-    return {word for row in replies.values_list("model", "ending") for word in row}
+    leaks = [
+        leak
+        for name in (*CAST, *FORMER)
+        for leak in await filled.leaks(name, looks(filled.house), seen)
+    ]
+    assert leaks == []
+    unseen = set(fields_of(FILLED)) - {filled.words[word].field for word in seen}
+    assert unseen == {name for name, of in fields_of(FILLED).items() if of is NOBODY}, (
+        "nobody looks"
+    )
 
 
 @pytest.mark.parametrize("name", ["rita", "olive"])
 async def test_a_reviewer_reads_not_a_word_of_hers_where_no_opening_lasts(
-    house: House,  # noqa: F811 - the fixture
-    name: str,
+    filled: Canaries, name: str
 ) -> None:
-    words = await sync_to_async(fill)(house.conversation.user_id)
-    facts = await sync_to_async(facts_of)(house.conversation.user_id)
     await Opening.objects.all().adelete()
-    client = house.clients[name]
-    for method, path, fields in looks(house):
-        found = set(WORD.findall(await told(client, method, path, fields)))
-        assert {words[word] for word in found - facts} <= {User, Usage}, path
+    seen: set[str] = set()
+    for look in looks(filled.house):
+        seen |= set(WORD.findall(await filled.told(name, look)))
+    read = {filled.words[word] for word in seen}
+    assert {text.field for text in read if name not in text.audience.freely} <= FACTS
+
+
+@pytest.mark.parametrize("names", [(*CAST[:-2], *FORMER), ("olive",), ("adam",)])
+async def test_nobody_is_told_a_word_where_they_post(
+    filled: Canaries, names: tuple[str, ...]
+) -> None:
+    """Also what changes the house, as an administrator may: so each of them has a house alone."""
+    leaks = [
+        leak
+        for name in names
+        for leak in await filled.leaks(name, posts(filled.house, name), set())
+    ]
+    assert leaks == []
+    assert await Message.objects.filter(conversation=filled.house.conversation).aexists()
+
+
+def posts(home: House, name: str) -> Iterator[Look]:
+    mine = HERS if name == "alice" else ()
+    for route in TABLE:
+        if route not in (*OWN, *mine, *DELETING):
+            yield "post", home.path(route), PLAUSIBLE

@@ -62,7 +62,7 @@ def drawn(text: str) -> str:
             frames.problem_frame(text),
             frames.delay_frame(REPLY, text),
             frames.title_frame(conversation),
-            frames.emptied_frame(CONVERSATION, text),
+            frames.emptied_frame(CONVERSATION, text, ReviewPolicy(scope="all")),
             waiting_frame(REPLY, Waiting(text)),
             frames.deleted_frame(Deleted(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),

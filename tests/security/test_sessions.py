@@ -209,21 +209,44 @@ async def test_replies_of_who_is_signed_in_nowhere_end_within_a_second(
     await until_saved(reply, "abandoned", "Half of it")
 
 
-async def test_what_goes_on_for_who_is_signed_in_elsewhere_is_waited_for(
+async def test_a_reply_of_an_ended_session_goes_on_where_it_is_read_on_another(
+    tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
+) -> None:
+    """For as long as it is read there, and not for the grace of the tab that asked for it."""
+    settings.CHATAPP_DROP_GRACE, settings.CHATAPP_CLOSE_GRACE = 60.0, 0.0
+    upstream.script(role(), delta("Half of it"), Stall())
+    reply = await tab.ask()
+    await tab.until("Half of it")
+    request = await upstream.until_requested()
+    conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
+    async with Tab(
+        await database_sync_to_async(signed_in)(alice), conversation=conversation
+    ) as other:
+        await other.until("Half of it")
+        await tab.close(1006)
+        await Session.objects.filter(pk=present(alices.session.session_key)).adelete()
+        await until_looked_at()
+        assert request.closed is None
+        await other.close(1001)
+        await request.until_closed()
+    await until_saved(reply, "abandoned", "Half of it")
+
+
+async def test_a_reply_of_an_ended_session_is_not_waited_for_since_others_live(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_DROP_GRACE = 60.0
     upstream.script(role(), delta("Half of it"), Stall())
-    await tab.ask()
+    reply = await tab.ask()
     await tab.until("Half of it")
     request = await upstream.until_requested()
     await tab.close(1006)
     other = await database_sync_to_async(signed_in)(alice)
     await database_sync_to_async(other.get)("/help/")
     await Session.objects.filter(pk=present(alices.session.session_key)).adelete()
-    await asyncio.sleep(0.1)
-    await worker().revocation.until_seen()
-    assert request.closed is None
+    async with asyncio.timeout(SOON):
+        await request.until_closed()
+    await until_saved(reply, "abandoned", "Half of it")
 
 
 async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
@@ -314,6 +337,14 @@ def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: Se
     assert sessions.look((), {key: alice.pk}).ended == set()
     assert sessions.person_of(key) == alice
     assert Session.objects.filter(pk=key).exists()
+
+
+async def until_looked_at() -> None:
+    """Waits for the look that was asked for by a change just now."""
+    async with asyncio.timeout(SOON):
+        while not worker().revocation.asked:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(0.01)
+    await worker().revocation.until_seen()
 
 
 @contextmanager

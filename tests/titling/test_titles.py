@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -175,6 +176,50 @@ async def test_a_retry_that_ends_well_brings_the_title_that_a_failure_did_not(
     await worker().until_saved()
     await worker().titles.until_given()
     assert (await Conversation.objects.aget()).title == "Blue skies"
+
+
+@pytest.mark.parametrize("how", ["an edit", "another prompt", "a continuation"])
+async def test_the_first_whole_reply_brings_the_title_whichever_prompt_it_answers(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream, how: str
+) -> None:
+    upstream.script(role(), delta("Half"), error())
+    reply = await tab.ask(QUESTION)
+    await tab.until_ended()
+    await worker().until_saved()
+    conversation = await Conversation.objects.aget()
+    prompt = await conversation.messages.afirst()
+    assert prompt
+    upstream.script(*WHOLE)
+    upstream.script(role(), delta("Blue skies"), finish(), done())
+    fields = {
+        "an edit": {"action": "edit", "edited": str(prompt.pk), "message": "Why red?"},
+        "another prompt": {"action": "prompt", "parent": str(reply), "message": "Why?"},
+        "a continuation": {"action": "continue", "reply": str(reply)},
+    }[how]
+    await tab.send(conversation=str(conversation.pk), prompt=str(uuid4()), **fields)
+    await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    await conversation.arefresh_from_db()
+    assert (conversation.title, conversation.titled_by) == ("Blue skies", "model")
+    sent = str(upstream.chat_requests[-1].body["messages"])
+    assert fields.get("message", QUESTION) in sent
+
+
+async def test_a_conversation_that_has_had_a_whole_reply_is_given_no_title_any_more(
+    tab: Tab, upstream: FakeUpstream, titled: Upstream
+) -> None:
+    """It was begun before an administrator chose a model for titles."""
+    await Installation.objects.aupdate(title_upstream=None)
+    conversation = await asked(tab, upstream)
+    await Installation.objects.aupdate(title_upstream=titled)
+    head = await conversation.messages.alast()
+    assert head
+    await tab.ask("And at night?", conversation=str(conversation.pk), parent=str(head.pk))
+    await tab.until_ended()
+    await worker().until_saved()
+    await worker().titles.until_given()
+    assert "small" not in [one.body["model"] for one in upstream.chat_requests]
 
 
 async def test_no_request_for_a_title_outlives_a_drain(

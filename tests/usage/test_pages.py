@@ -178,9 +178,18 @@ def test_what_is_estimated_or_unknown_is_told_and_drawn(olives: Client, alice: U
     page = said(olives)
     assert "100 of the 400 tokens are estimated." in page
     assert "Of 1 of the 3 replies and titles the tokens are not known, and of 2 the cost." in page
-    assert 'y="25.0" height="75.0"' in page
-    assert 'y="0.0" height="25.0"' in page
+    assert 'class="shade-1" x="97.0%" y="0.0%" width="2.67%" height="100.0%"' in page
+    assert 'fill="url(#estimated)" x="97.0%" y="0.0%" width="2.67%" height="25.0%"' in page
+    assert '<rect class="shade-unknown" y="8" width="33.33%" height="2">' in page
     assert "1 stopped, 0 cut short, 1 failed" in page
+
+
+def test_money_in_the_file_is_in_plain_dollars(olives: Client, alice: User) -> None:
+    book(alice, 300, cost=1_250_000_007)
+    book(alice, 300, cost=1, provenance="estimated")
+    row = table(olives, "/usage/?by=person")["alice"]
+    assert (row["cost_usd"], row["estimated_cost_usd"]) == ("1.250000008", "0.000000001")
+    assert "cost" not in row
 
 
 def test_somebodys_own_page_has_nobody_elses_figures(

@@ -87,6 +87,19 @@ async def test_the_longest_grace_of_those_who_left_counts(
     assert not audience.is_gone.is_set()
 
 
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_a_grace_can_be_taken_from_those_who_left(audience: Audience, is_read: bool) -> None:
+    first, reader = Recorder(), Recorder()
+    audience.join(first)
+    if is_read:
+        audience.join(reader)
+    audience.leave(first, INF)
+    audience.forget_who_left()
+    assert audience.is_gone.is_set() is not is_read
+    audience.leave(reader, 0.0)
+    assert audience.is_gone.is_set()
+
+
 @pytest.mark.parametrize("comes_back", [True, False])
 async def test_whoever_comes_back_in_time_goes_on(audience: Audience, comes_back: bool) -> None:
     viewer = Recorder()

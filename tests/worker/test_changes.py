@@ -10,11 +10,11 @@ from django.db import OperationalError
 
 from chatapp.cluster import Sighting
 from chatapp.cluster.messages import ConversationChanged
-from chatapp.models import Conversation
+from chatapp.models import Conversation, ReviewPolicy
 from chatapp.worker import changes
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.viewers.doubles import Recorder
-from tests.worker.conftest import Company
+from tests.worker.conftest import Company, Reader
 
 WAIT = 10
 
@@ -126,6 +126,30 @@ async def test_a_database_that_is_away_ends_no_worker(
     monkeypatch.setattr(changes, "database_sync_to_async", away)
     await company.workers[0].hearing.act(ConversationChanged(1, uuid4()))
     await until(company, lambda: "is shown as it was: away" in caplog.text)
+
+
+async def test_a_new_policy_is_told_where_a_chat_may_begin(company: Company) -> None:
+    conversation = await stored(company)
+    new = [Reader(company.alice, worker) for worker in company.workers]
+    for worker, reader in zip(company.workers, new, strict=True):
+        await worker.welcome(reader)
+    begun = await company.open(company.workers[1], conversation.pk)
+    await ReviewPolicy.objects.acreate(scope="flagged")
+    company.workers[0].policy_changed()
+    note = "#policy-note[data-conversation='']"
+    await until(company, lambda: all(note in reader.seen for reader in new))
+    assert all("data-flags-open" in reader.seen for reader in new)
+    assert "policy-note" not in begun.seen
+
+
+async def test_what_takes_the_place_of_a_deleted_one_says_what_holds_now(company: Company) -> None:
+    conversation = await stored(company)
+    showing = await company.open(company.workers[0], conversation.pk)
+    await ReviewPolicy.objects.acreate(scope="nothing")
+    pk = conversation.pk
+    await erase(conversation)
+    company.workers[0].conversation_changed(company.alice.pk, pk)
+    await until(company, lambda: "Nobody reviews this chat." in showing.seen)
 
 
 async def test_a_changed_list_is_asked_for_by_all_tabs_of_the_person(company: Company) -> None:

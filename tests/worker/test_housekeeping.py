@@ -5,11 +5,15 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import transaction
+from asgiref.sync import sync_to_async
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
+from chatapp.accounts.erasing import erase
 from chatapp.models import Conversation, Message, Upstream, User, audit
 from chatapp.models.conversations import ERASED_AT_ONCE
+from chatapp.models.vacuuming import vacuum_erased
 from chatapp.worker import housekeeping
 from chatapp.worker.housekeeping import Housekeeping, clean_up
 from tests.stored import answered, started_by
@@ -76,4 +80,28 @@ async def test_it_does_so_when_asked(
         await steps.get()
         keeping.ask()
         await steps.get()
+    running.cancel()
+
+
+async def test_postgresql_is_vacuumed_once_after_an_erasure(
+    alice: User, olive: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("of PostgreSQL")
+    done = asyncio.Queue[bool]()
+
+    def vacuum(session: BaseDatabaseWrapper) -> bool:
+        was_wanted = vacuum_erased(session)
+        loop.call_soon_threadsafe(done.put_nowait, was_wanted)
+        return was_wanted
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(housekeeping, "vacuum_erased", vacuum)
+    await sync_to_async(erase)([alice])
+    keeping = Housekeeping(lambda *_: None)
+    running = asyncio.create_task(keeping.run())
+    async with asyncio.timeout(10 * WAIT):
+        assert await done.get()
+        keeping.ask()
+        assert not await done.get()
     running.cancel()

@@ -25,6 +25,7 @@ class Running(Generation):
         self.ended = asyncio.Event()
         self.stopped_as: Ending | None = None
         self.audience = Audience(())
+        self.session_key = f"session of {user}"
 
     async def run(self) -> None:
         await self.ended.wait()

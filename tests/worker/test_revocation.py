@@ -25,6 +25,7 @@ class Database:
     """Says of Alice that she is gone, or fails."""
 
     gone = frozenset({ALICE})
+    ended: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.looks: list[set[int]] = []
@@ -35,14 +36,13 @@ class Database:
         if self.fails:
             self.fails -= 1
             raise OperationalError("away")
-        return Look(self.gone & self.looks[-1], frozenset())
+        return Look(self.gone & self.looks[-1], self.ended & held.keys())
 
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch) -> Database:
     database = Database()
     monkeypatch.setattr(sessions, "look", database.look)
-    monkeypatch.setattr(sessions, "without_any", lambda people: database.gone & people)
     monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
     monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
     return database
@@ -104,6 +104,55 @@ async def test_replies_of_who_is_gone_end(database: Database, viewers: Viewers) 
     revocation.look_again_at([ALICE])
     await revocation.until_seen()
     assert running.stopped_as is Ending.ABANDONED
+
+
+@pytest.mark.parametrize("people", [[BOB], None])
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_replies_of_an_ended_session_end_for_who_left_and_not_for_who_reads_them(
+    database: Database, people: list[int] | None, is_read: bool
+) -> None:
+    database.ended = frozenset({"session of 2"})
+    running, left, reader = Running(user=BOB), Recorder(), Recorder(BOB, "another session")
+    running.audience.join(left)
+    running.audience.leave(left, float("inf"))
+    if is_read:
+        running.audience.join(reader)
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at(people)
+    await revocation.until_seen()
+    assert running.audience.is_gone.is_set() is not is_read
+    running.audience.leave(reader, 0.0)
+    assert running.audience.is_gone.is_set()
+
+
+async def test_replies_of_a_session_that_lives_are_waited_for(database: Database) -> None:
+    running, left = Running(user=BOB), Recorder()
+    running.audience.join(left)
+    running.audience.leave(left, float("inf"))
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at([BOB])
+    await revocation.until_seen()
+    assert not running.audience.is_gone.is_set()
+
+
+async def test_nothing_is_waited_for_but_a_quarter_of_a_second(
+    database: Database, viewers: Viewers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the second that is promised, whatever else it takes to hear of a change and to look."""
+    monkeypatch.undo()
+    monkeypatch.setattr(sessions, "look", database.look)
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    database.ended = frozenset({"session of 2"})
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([ALICE, BOB])
+    await revocation.until_seen()
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: CloseCode.SIGNED_OUT}
+    assert sum(waits) <= 0.25
 
 
 async def test_a_look_that_fails_is_tried_again(viewers: Viewers, database: Database) -> None:

@@ -1,0 +1,122 @@
+"""What the review is asked for (`bench.looking`): of each filter, and of pairs of them, many
+values; and what becomes of the same filters under other policies."""
+
+import random
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from bench.reviewed import CATEGORIES, DAYS, ENDINGS, GROUPS, MODELS, RULES, TOOLS, UPSTREAMS
+
+COSTS = (1_000_000, 20_000_000, 100_000_000, 400_000_000, 1_000_000_000, 5_000_000_000, 10**12)
+REPLIES = (1, 2, 5, 10, 20, 30, 45, 100)
+CHARACTERS = (1, 1_000, 3_000, 10_000, 15_000, 20_000, 10**6)
+# By how common they are: in a third of the messages, in one of hundreds, in a few, in none.
+SEARCHES = ("wordb", "wordcb", "worddab", "wordfaab", "wordeabab", "wordb worddab", "none such")
+PAIRS = (
+    *[("person", one) for one in ("model", "cost", "tool", "replies", "characters")],
+    *[("model", one) for one in ("ending", "feedback", "tool", "upstream", "cost", "replies")],
+    *[("model", one) for one in ("flagged", "verdict", "until a day", "characters")],
+    *[("tool", one) for one in ("ending", "feedback", "cost")],
+    ("upstream", "ending"),
+    *[("cost", one) for one in ("replies", "verdict", "feedback", "characters")],
+    ("feedback", "label"),
+    *[("flagged", one) for one in ("person", "verdict", "cost")],
+    *[("group", one) for one in ("model", "flagged")],
+    *[("search", one) for one in ("person", "model")],
+    *[("category", one) for one in ("model", "verdict")],
+    *[("sample", one) for one in ("no verdict", "model")],
+)
+# Filters that find nothing, and are to find that out as soon.
+FIND_NOTHING = {
+    *("tool none such", "cost 1000000000000", "replies 100", "characters 1000000"),
+    "search none such",
+    "names hidden: group",  # whose people would be told
+}
+Wish = dict[str, Any]
+Wishes = Mapping[str, list[Wish]]
+
+
+def wishes() -> Wishes:
+    """Of each filter, and of pairs, the values that are tried."""
+    seeded = random.Random(7)
+    values = _values(seeded)
+    found: dict[str, list[Wish]] = {
+        "nothing": [{}],
+        "person": values["person"],
+        "since": values["since"],
+        "until": values["until a day"],
+        "one day": [{**one, "until": one["since"]} for one in values["since"]],
+        "claimed by": [{"claim": one} for one in ("mine", "other", "nobody")],
+        "verdict": values["verdict"],
+        "no verdict": values["no verdict"],
+        "label": values["label"],
+        "feedback": values["feedback"],
+        "no feedback": [{"feedback": "none"}],
+        "not flagged": [{"flagged": "none"}],
+        "upstream": values["upstream"],
+        "sample": values["sample"],
+    }
+    for one in values["flagged"]:
+        found[f"flagged by {one['flagged']}"] = [one]
+    for name, group in zip(GROUPS, values["group"], strict=True):
+        found[f"group of {name}"] = [group]
+    for name in ("model", "tool", "ending", "cost", "replies", "characters", "category"):
+        found |= {f"{name} {one[name]}": [one] for one in values[name]}
+    found |= {f"search {one['search'].words}": [one] for one in values["search"]}
+    for first, second in PAIRS:
+        some, others = values[first], values[second]
+        joint = "" if second in ("until a day", "no verdict") else "and "
+        pairs = [one | other for one in some for other in seeded.sample(others, 1)]
+        pairs += [seeded.choice(some) | seeded.choice(others) for _ in range(8)]
+        found[f"{first} {joint}{second}"] = pairs
+    return found
+
+
+def _values(seeded: random.Random) -> dict[str, list[Wish]]:
+    """What filters are asked for, by their names."""
+    from django.contrib.auth.models import Group
+    from django.utils import timezone
+
+    from chatapp.models import ReviewLabel, ReviewRule, ReviewSample, ReviewSearch, Upstream, User
+
+    today = timezone.now().date()
+    people = list(User.objects.filter(username__startswith="asker").order_by("pk"))
+    persons = (people[0], *seeded.sample(people, 6), people[-1])
+    days = [today - timedelta(seeded.randrange(DAYS)) for _ in range(8)]
+    rules = [f"rule-{ReviewRule.objects.get(name=one).pk}" for one in RULES]
+    return {
+        "person": [{"person": one} for one in persons],
+        "since": [{"since": one} for one in days],
+        "until a day": [{"until": one} for one in days],
+        "model": [{"model": one} for one in MODELS],
+        "upstream": [{"upstream": Upstream.objects.get(name=one).pk} for one in UPSTREAMS],
+        "tool": [{"tool": one} for one in (*TOOLS, "none such")],
+        "ending": [{"ending": one} for one in ENDINGS],
+        "feedback": [{"feedback": one} for one in ("up", "down", "either")],
+        "cost": [{"cost": one} for one in COSTS],
+        "replies": [{"replies": one} for one in REPLIES],
+        "characters": [{"characters": one} for one in CHARACTERS],
+        "flagged": [{"flagged": one} for one in ("any", "moderation", "person", "rule", *rules)],
+        "category": [{"category": one} for one in CATEGORIES],
+        "group": [{"group": Group.objects.get(name=one).pk} for one in GROUPS],
+        "search": [{"search": ReviewSearch(words=one)} for one in SEARCHES],
+        "sample": [{"sample": ReviewSample.objects.get().pk}],
+        "verdict": [{"verdict": one} for one in ("fine", "minor", "serious", "unclear")],
+        "no verdict": [{"verdict": "none"}],
+        "label": [{"label": one.pk} for one in ReviewLabel.objects.all()],
+    }
+
+
+def policies(every: Wishes) -> Mapping[str, tuple[Wish, Wishes]]:
+    """What all conversations were begun under, each with the filters that are tried then."""
+    hidden = {"person": [one | {"by_pseudonym": True} for one in every["person"]]}
+    of_all = ("nothing", "since", "person", "model rare", "cost 5000000000", "characters 15000")
+    of_hidden = ("nothing", "since", "model rare")
+    return {
+        "flagged alone": ({"scope": "flagged"}, {name: every[name] for name in of_all}),
+        "names hidden": (
+            {"scope": "all", "hides_names": True},
+            {**{name: every[name] for name in of_hidden}, **hidden, "group": every["group of all"]},
+        ),
+    }

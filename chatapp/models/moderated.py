@@ -1,0 +1,35 @@
+"""In which messages an upstream's moderation flagged a category: what their JSON says, asked of the
+database. It is asked of flagged ones alone, which are few and have an index.
+"""
+
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.sql.compiler import SQLCompiler
+
+# Of the prompt and of the reply, each of which may have several results (`StoredReply.moderation`).
+AMONG = "jsonb_path_query_array({table}moderation, '$.*.results[*].categories[*]') ? %s"
+IN_JSON = (
+    "EXISTS (SELECT 1 FROM json_each({table}moderation) AS side,"
+    " json_each(side.value, '$.results') AS result,"
+    " json_each(result.value, '$.categories') AS category WHERE category.value = %s)"
+)
+
+
+class HasCategory(models.Func):
+    """Whether a message was flagged as of this category: a condition in a query of messages."""
+
+    output_field = models.BooleanField()
+
+    def __init__(self, category: str) -> None:
+        super().__init__(models.F("pk"))  # which says the table's alias
+        self.category = category
+
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any
+    ) -> tuple[str, tuple[str, ...]]:
+        [column] = self.get_source_expressions()
+        table = f"{compiler.quote_name_unless_alias(column.alias)}."
+        sql = IN_JSON if connection.vendor == "sqlite" else AMONG
+        return f"({sql})".format(table=table), (self.category,)

@@ -1,0 +1,229 @@
+"""A word of its own in each text of the database, and who may read it.
+
+Each field that may hold text is in `FILLED`, with who may read it, or in `UNFILLED`, with why not.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from django.apps import apps
+from django.db import models, transaction
+
+from chatapp.models import AuditDetail, Conversation, User, audit, reindex
+from tests.security.test_access import CAST, FORMER
+
+WORD = re.compile(r"qzk\d{4}")
+TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who of the cast may read a text: some at any time, others where the log says that they do."""
+
+    freely: frozenset[str]
+    if_recorded: frozenset[str] = frozenset()
+
+
+def only(*names: str) -> Audience:
+    return Audience(frozenset(names))
+
+
+HERS = Audience(frozenset({"alice"}), frozenset({"rita", "olive"}))
+NOBODY, ALICE, RITA, REVIEWERS = only(), only("alice"), only("rita"), only("rita", "olive")
+ADMINISTRATORS, STAFF = only("olive", "adam"), only("olive", "adam", "rita")
+HER_ACCOUNT = only("alice", "olive", "adam")
+HER_BOOKS = Audience(HER_ACCOUNT.freely, frozenset({"rita"}))
+HER_NAME = only("alice", "olive", "adam", "rita")
+MEMBERS, EVERYBODY = only(*CAST[1:]), only(*CAST, *FORMER)
+
+FILLED = {
+    "Conversation title": HERS,
+    "Feedback note": HERS,
+    "Message content reasoning refusal model": HERS,
+    "Message error earlier_rounds tool_runs extras_record logprobs moderation": HERS,
+    "Message finish_reason response_id service_tier system_fingerprint": HERS,
+    "ReplyImage data": HERS,
+    "Project name instructions model": ALICE,
+    "User username first_name last_name email": HER_NAME,
+    "Device agent": HER_ACCOUNT,
+    "EmailAddress email": NOBODY,
+    "SocialAccount uid": NOBODY,
+    "SocialAccount extra_data": ALICE,
+    "Authenticator data": NOBODY,
+    "Usage upstream_name model": HER_BOOKS,
+    "Opening reason": REVIEWERS,
+    "AuditDetail content": HER_NAME,
+    "LegalHold reason": ADMINISTRATORS,
+    "ReviewLabel name": STAFF,
+    "ReviewNote text": REVIEWERS,
+    "ReviewView name asked": RITA,
+    "ReviewSample name": REVIEWERS,
+    "ReviewSample asked": NOBODY,
+    "ReviewSearch words": RITA,
+    "ReviewSearch reason": NOBODY,
+    "ReviewRule name text": STAFF,
+    "Invitation address": ADMINISTRATORS,
+    "AccessRule model": ADMINISTRATORS,
+    "Price model": ADMINISTRATORS,
+    "Limit model whom_to_ask": MEMBERS,
+    "Group name": HER_NAME,
+    "LogEntry object_repr change_message": STAFF,
+    "Upstream name offered_models": MEMBERS,
+    "Upstream base_url parameters": STAFF,
+    "Upstream api_key": NOBODY,
+    "ToolServer name url command unasked_tools": STAFF,
+    "ToolServer secrets": NOBODY,
+    "Suggestion text": MEMBERS,
+    "Installation signup_domains title_model": ADMINISTRATORS,
+    "Installation notice": MEMBERS,
+    "Installation name": EVERYBODY,
+    "Logo data": EVERYBODY,
+}
+"""By a model's fields: who may read what stands in them, where it is Alice's or the house's."""
+
+UNFILLED = {
+    "AuditDetail salt": "hashes what it says",
+    "AuditEvent action target_type target detail_hash key previous mac": "ids and hashes",
+    "AuditHead link key mac": "hashes",
+    "CacheEntry cache_key value": "counts of attempts, by hashes",
+    "ContentType app_label model": "names of ours",
+    "Conversation indexed_title": "its title, as searches find it",
+    "ConversationFact fact": "made by the database of what stands in the messages",
+    "DailyUsage upstream_name model": "added up by the database of `Usage`",
+    "Device session_key": "signs in, and so does what has another",
+    "EmailConfirmation key": "allauth's, of which none is made",
+    "Installation accent accent_dark logo_version": "colours, and a hash",
+    "Installation default_model": "an id of a model, as `Upstream offered_models`",
+    "Invitation token_hash": "a hash",
+    "LogEntry object_id": "an id",
+    "Logo media_type": "one of a few",
+    "Message usage_so_far": "numbers",
+    "MonthlyUsage upstream_name model": "as `DailyUsage`",
+    "Permission name codename": "Django's",
+    "Process place": "of a server, which nothing shows",
+    "ReplyImage media_type": "one of a few",
+    "Session session_key session_data": "signs in, and so does no other",
+    "SocialAccount provider": "the one of ours",
+    "SocialApp provider provider_id name client_id secret key settings": "of which none is made",
+    "SocialToken token token_secret": "likewise",
+    "Usage price": "numbers",
+    "User password": "its hash signs her in",
+}
+
+COST = {"provenance": "unknown"}
+RUN = {"id": "{}", "name": "{}", "arguments": '{"a": "{}"}', "state": "done", "result": "{}"}
+SHAPES: dict[str, Any] = {
+    "Authenticator data": {"secret": "{}"},
+    "EmailAddress email": "{}@example.org",
+    "Invitation address": "{}@example.org",
+    "Logo data": b"RIFF{}",
+    "Message earlier_rounds": [
+        {"content": "{}", "reasoning": "{}", "refusal": "{}", "tool_runs": [RUN], "usage": COST}
+    ],
+    "Message error": {"kind": "stream_error", "message": "{}", "type": "{}", "code": "{}"},
+    "Message extras_record": {
+        "sources": [["https://example.org/{}", "{}"]],
+        "left_out": {"{}": 1},
+        "image_count": 1,
+    },
+    "Message logprobs": [["{}", 0.5, [["{}", 0.5]]]],
+    "Message moderation": {
+        "input": {"model": "{}", "results": [{"categories": ["{}"], "scores": {"{}": 0.5}}]},
+        "output": {"code": "{}", "message": "{}"},
+    },
+    "Message tool_runs": [RUN],
+    "ReplyImage data": b"GIF89a{}",
+    "ReviewSample asked": {"tool": "{}"},
+    "ReviewView asked": {"tool": "{}"},
+    "SocialAccount extra_data": {"name": "{}"},
+    "ToolServer secrets": "X-Key: {}",
+    "ToolServer url": "http://127.0.0.1:9/{}",
+    "Upstream base_url": "http://127.0.0.1:9/{}",
+    "Upstream offered_models": "{} = {}",
+    "Upstream parameters": {"user": "{}"},
+    "User email": "{}@example.org",
+}
+"""What stands in a field around its words; elsewhere the word is all of it."""
+
+
+@dataclass(frozen=True)
+class Text:
+    field: str
+    audience: Audience
+
+
+def fields_of(table: dict[str, Any]) -> dict[str, Any]:
+    """By each model and field, as `Message content`."""
+    return {
+        f"{model} {name}": value
+        for names, value in table.items()
+        for model, *fields in [names.split()]
+        for name in fields
+    }
+
+
+def texts() -> Iterator[tuple[type[models.Model], str]]:
+    """Each field that may hold text, but those that hold one of a few."""
+    for model in apps.get_models():
+        for field in model._meta.concrete_fields:
+            if isinstance(field, TEXTS) and not field.choices:
+                yield model, field.name
+
+
+def fill(alice: int) -> dict[str, Text]:
+    """Puts words into each text that is Alice's or the house's; returns them."""
+    audiences, numbers = fields_of(FILLED), count(1)
+    words: dict[str, Text] = {}
+
+    def word(field: str) -> str:
+        made = f"qzk{next(numbers):04}"
+        words[made] = Text(field, audiences[field])
+        return made
+
+    def filled(shape: Any, field: str) -> Any:
+        match shape:
+            case str():
+                return re.sub(r"\{\}", lambda _: word(field), shape)
+            case bytes():
+                return filled(shape.decode(), field).encode()
+            case list():
+                return [filled(one, field) for one in shape]
+            case dict():
+                return {filled(key, field): filled(one, field) for key, one in shape.items()}
+        return shape
+
+    for model, name in texts():
+        field = f"{model.__name__} {name}"
+        if field not in audiences or model is AuditDetail:
+            continue
+        rows = model._default_manager.all()
+        if model.__name__ in OF_ALICE:
+            rows = rows.filter(**{OF_ALICE[model.__name__]: alice})
+        for pk in rows.values_list("pk", flat=True):
+            value = {name: filled(SHAPES.get(field, "{}"), field)}
+            model._default_manager.filter(pk=pk).update(**value)
+    with transaction.atomic():
+        audit.record(
+            "conversation.opened",
+            actor=User.objects.get(username="rita"),
+            about=Conversation.objects.get(user=alice),
+            detail={"reason": word("AuditDetail content")},
+        )
+    for _ in reindex():
+        pass
+    return words
+
+
+OF_ALICE = {
+    "Conversation": "user",
+    "Device": "user",
+    "Feedback": "message__conversation__user",
+    "Message": "conversation__user",
+    "Project": "user",
+    "Usage": "user",
+    "User": "pk",
+}
+"""By what a row is Alice's; of the others all are."""

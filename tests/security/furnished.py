@@ -1,0 +1,56 @@
+"""A house in which there is something of everything that has texts."""
+
+from datetime import timedelta
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.utils import timezone
+
+from chatapp.models import (
+    AccessRule,
+    Invitation,
+    LegalHold,
+    Limit,
+    Price,
+    Review,
+    ReviewLabel,
+    ReviewSample,
+    ReviewSearch,
+    ReviewView,
+    Upstream,
+    User,
+)
+from tests.security.test_access import House
+
+
+@transaction.atomic
+def furnish(house: House) -> None:
+    alice, rita, olive = (User.objects.get(username=name) for name in ("alice", "rita", "olive"))
+    tomorrow = timezone.now() + timedelta(days=1)
+    alice.groups.add(Group.objects.get())
+    EmailAddress.objects.create(user=alice, email="alice@example.org")
+    SocialAccount.objects.create(user=alice, provider="oidc", uid="1")
+    Authenticator.objects.create(user=alice, type=Authenticator.Type.TOTP, data={})
+    LogEntry.objects.create(
+        user=olive,
+        content_type=ContentType.objects.get_for_model(User),
+        object_id=str(alice.pk),
+        action_flag=CHANGE,
+    )
+    LegalHold.begin(alice, house.conversation.pk, "A matter", olive)
+    review = Review.held(house.conversation.pk)
+    review.note("Look", rita, house.reply.pk)
+    review.label([ReviewLabel.objects.create(name="l")])
+    ReviewView.objects.create(maker=rita, name="v", asked={})
+    ReviewSample.objects.create(maker=rita, name="s", asked={}, share=1, size=1)
+    house.objects["search"] = ReviewSearch.begin(rita, "words", "A matter").pk
+    Invitation.objects.create(token_hash="0" * 64, made_by=olive, expires_at=tomorrow)
+    upstream = Upstream.objects.get()
+    AccessRule.objects.create(upstream=upstream, model="two").groups.add(Group.objects.get())
+    Price.objects.create(upstream=upstream, model="two", input=1, output=1)
+    Limit.objects.create(measure="tokens", cap=10**9, upstream=upstream, model="two")

@@ -1,0 +1,82 @@
+"""No frame has a word of Alice's for anybody else: not in answer to any action with her ids, nor
+while she writes, is answered and renames.
+"""
+
+from contextlib import AsyncExitStack
+
+import pytest
+from pytest_django import Settings
+
+from chatapp.chat.actions import ACTIONS
+from chatapp.models import Message, Upstream
+from tests.security.canaries import WORD
+from tests.security.test_access import CAST, FORMER, house  # noqa: F401 - a fixture
+from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixture
+from tests.security.test_socket_access import OUT_OF_DATE, Running
+from tests.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NEW = "qzknew"
+RENAMED = "qzkrenamed"
+
+
+async def test_no_frame_has_a_word_for_anybody_but_who_may_read_it(
+    filled: Canaries,  # noqa: F811 - the fixture
+    settings: Settings,
+) -> None:
+    settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
+    hers = await running(filled)
+    async with AsyncExitStack() as opened:
+        tabs: dict[str, list[Tab]] = {}
+        for name in (*CAST, *FORMER):
+            for query in ({}, {"conversation": hers.conversation}):
+                tab = Tab(filled.house.clients[name], **query)
+                if await tab.connect():
+                    opened.push_async_callback(tab.close)
+                    tabs.setdefault(name, []).append(tab)
+        assert set(tabs) == {*CAST[1:], "deactivated"}, "who is told why, and no more"
+        await alice_goes_on(filled, tabs["alice"][1], hers)
+        for name in set(tabs) - {"alice", "deactivated"}:
+            for tab in tabs[name]:
+                await tries_everything(tab, hers)
+        for tab in tabs["deactivated"]:
+            await tab.until_closed()
+    told = {name: "".join(frame for tab in tabs[name] for frame in tab.frames) for name in tabs}
+    read = {name: {filled.words[word] for word in set(WORD.findall(told[name]))} for name in told}
+    assert {"Message content", "Conversation title"} <= {text.field for text in read["alice"]}
+    assert all(word in told["alice"] for word in (NEW, RENAMED))
+    for name in tabs:
+        assert not [one.field for one in read[name] if name not in one.audience.freely], name
+        assert name == "alice" or not [word for word in (NEW, RENAMED) if word in told[name]]
+
+
+async def running(filled: Canaries) -> Running:  # noqa: F811 - no fixture
+    reply = filled.house.reply
+    upstream = await Upstream.objects.aget()
+    model = next(iter(upstream.named_models))
+    return Running(
+        str(reply.conversation_id), str(reply.parent_id), str(reply.pk), f"{upstream.pk}/{model}"
+    )
+
+
+async def alice_goes_on(canaries: Canaries, tab: Tab, hers: Running) -> None:
+    """Her upstream is away, so the reply has an end at once."""
+    fields, _ = hers.attempts()["prompt"]
+    await tab.ask(**(fields | {"message": NEW}))
+    await tab.until_ended()
+    path = f"/c/{hers.conversation}/rename/"
+    await canaries.house.clients["alice"].post(path, {"title": RENAMED})
+    await tab.until(RENAMED)
+    assert await Message.objects.filter(content=NEW).aexists()
+
+
+async def tries_everything(tab: Tab, hers: Running) -> None:
+    attempts = hers.attempts()
+    assert set(attempts) == set(ACTIONS)
+    for action, (fields, told) in attempts.items():
+        await tab.send(action=action, **fields)
+        await tab.send(action="no such action")
+        await tab.until(told)
+        if told != OUT_OF_DATE:
+            await tab.until(OUT_OF_DATE)

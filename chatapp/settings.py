@@ -134,7 +134,7 @@ SQLITE = {
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        # What is deleted is overwritten, as most builds of SQLite have it by themselves.
+        # What is deleted is mostly overwritten; `vacuuming` says where it is not.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
         "PRAGMA secure_delete=ON;",
     },

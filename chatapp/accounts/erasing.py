@@ -14,7 +14,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import SESSION_KEY
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.db import connection, transaction
+from django.db import transaction
 
 from chatapp.accounts import erasures
 from chatapp.accounts.erasure_report import Report
@@ -26,9 +26,7 @@ from chatapp.models import (
     ReplyImage,
     User,
     audit,
-    full_text,
 )
-from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
 from chatapp.worker import has_to_delete
@@ -88,10 +86,6 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
             report.rows += conversation.erase()
         _forget(person, by, report, is_known)
         reports.append(report)
-    full_text.clear_deleted()
-    was_emptied = empty_write_ahead_log(connection)
-    for report in reports:
-        report.tell(was_emptied)
     has_to_delete()
     return reports
 

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.db import connection, models
 
 from chatapp.models import Conversation, User
+from chatapp.models.vacuuming import is_large
 
 WORDS = {
     "chatapp.Opening": "openings by reviewers",
@@ -17,15 +18,17 @@ WORDS = {
     "chatapp.User": "account",
 }
 AT_ONCE = 500  # conversations that are looked for in one statement
-NOW = (
-    "From the database's files now: what is deleted is overwritten there, the search's index is "
-    "written anew, and the write-ahead log is emptied."
+SQLITE = (
+    "From the database's file with the next housekeeping, which a running server begins at once: "
+    "it writes the search's index and then the whole file anew, and empties the write-ahead log, "
+    "as soon as nobody reads for a moment."
 )
-LATER = (
-    "From the database's files once nobody reads it for a moment: the write-ahead log could not be "
-    "emptied just now, which is tried again every hour."
+SQLITE_LARGE = (
+    "From the database's file by `manage.py housekeeping`, which writes the search's index and "
+    "then the whole file anew. It is too large for a running server to do so by itself: nobody can "
+    "write to it meanwhile, some ten seconds for each GB. Choose a quiet moment."
 )
-VACUUM = (
+POSTGRESQL = (
     "From PostgreSQL's tables and the search's indexes with the next housekeeping, which a running "
     "server begins at once, and again every hour until it is done: it writes these indexes anew "
     "and vacuums the tables. What then lies in free space of their files is overwritten as that is "
@@ -47,7 +50,6 @@ class Report:
     conversations: set[UUID] = field(default_factory=set)
     checked: list[str] = field(default_factory=list)  # each a table and its field
     left: dict[str, int] = field(default_factory=dict)  # of those, where there are rows still
-    gone: str = VACUUM
     backups: ClassVar[str] = BACKUPS
 
     def look(self) -> None:
@@ -59,10 +61,12 @@ class Report:
             if count := sum(_counted(model, name, wanted)):
                 self.left[label] = count
 
-    def tell(self, was_emptied: bool) -> None:
-        """When the rest goes from the disk, now that SQLite's log was emptied, or was not."""
-        if connection.vendor == "sqlite":
-            self.gone = NOW if was_emptied else LATER
+    @property
+    def gone(self) -> str:
+        """When the rest goes from the disk."""
+        if connection.vendor == "postgresql":
+            return POSTGRESQL
+        return SQLITE_LARGE if is_large(connection) else SQLITE
 
     @property
     def deleted(self) -> list[tuple[str, int]]:

@@ -13,7 +13,9 @@ from uuid import UUID
 
 from django.apps import AppConfig
 from django.apps import apps as global_apps
-from django.db import connection, connections, transaction
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.models.signals import post_migrate
 from django.dispatch import receiver
 
@@ -241,7 +243,7 @@ def tsquery(user: int, terms: Iterable[Term]) -> str:
     )
 
 
-def clear_deleted() -> None:
+def clear_deleted(connection: BaseDatabaseWrapper) -> None:
     """Writes SQLite's index anew without what was deleted, whose words it keeps until then.
 
     Step by step, so that nobody waits long; PostgreSQL's are gone after `vacuuming`.
@@ -251,15 +253,12 @@ def clear_deleted() -> None:
     pages = -MERGED_AT_ONCE  # that all of it is to be one, not only what is of the same size
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chatapp_words (chatapp_words, rank) VALUES ('usermerge', 2)")
-    while _merge(pages):
-        pages = MERGED_AT_ONCE
+        while _merge(cursor, pages):
+            pages = MERGED_AT_ONCE
 
 
-def _merge(pages: int) -> bool:
+def _merge(cursor: CursorWrapper, pages: int) -> bool:
     """Whether there was something to be done; SQLite counts what it changed for that."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        counted = cursor.connection.total_changes
-        cursor.execute(
-            "INSERT INTO chatapp_words (chatapp_words, rank) VALUES ('merge', %s)", [pages]
-        )
-        return bool(cursor.connection.total_changes - counted >= 2)
+    counted = cursor.connection.total_changes
+    cursor.execute("INSERT INTO chatapp_words (chatapp_words, rank) VALUES ('merge', %s)", [pages])
+    return bool(cursor.connection.total_changes - counted >= 2)

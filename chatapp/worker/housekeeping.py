@@ -1,7 +1,7 @@
 """What goes by itself after its days: what has been in the trash for too long, the messages that
 were deleted as long ago, and what is kept no longer by `Retention`; and what SQLite's write-ahead
-log still has of that, or of people who were erased, and PostgreSQL's files of these. And the word
-on where the audit log ends.
+log still has of that, and the database's files of people who were erased. And the word on where the
+audit log ends.
 
 In short steps, each a transaction of its own, between which others have their turn; every hour, and
 when somebody asks for it.
@@ -26,7 +26,7 @@ from chatapp.models.audit import head_now
 from chatapp.models.connections import empty_write_ahead_log, unpooled_connection
 from chatapp.models.retaining import Round
 from chatapp.models.shelves import TRASH_DAYS
-from chatapp.models.vacuuming import vacuum_erased
+from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
 
 logger = logging.getLogger(__name__)
 
@@ -111,8 +111,7 @@ class Housekeeping:
             await stored(round.record)
         await stored(partial(empty_write_ahead_log, connection))
         await stored(tell_audit_head)
-        if connection.vendor == "postgresql":
-            await _vacuum()
+        await _vacuum()
 
     def _tell(self, round: Round) -> None:
         while round.erased:
@@ -127,7 +126,7 @@ async def _vacuum() -> None:
         connections[DEFAULT_DB_ALIAS] = session = unpooled_connection(settings.DATABASES)
         sessions.append(session)
         try:
-            vacuum_erased(session)
+            vacuum_erased(session, is_serving=True)
         finally:
             session.close()
             del connections[DEFAULT_DB_ALIAS]
@@ -136,6 +135,5 @@ async def _vacuum() -> None:
         await asyncio.to_thread(vacuum)
     except asyncio.CancelledError:
         for session in sessions:
-            if session.connection:
-                session.connection.cancel()
+            stop_vacuum(session)
         raise

@@ -20,7 +20,8 @@ from django.test import Client
 from chatapp import rendering
 from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
-from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User
+from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User, vacuuming
+from chatapp.models.vacuuming import vacuum_erased
 from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import worker
 from chatapp.worker.housekeeping import clean_up
@@ -230,7 +231,9 @@ def words_in_files() -> int:
 
 def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
     assert words_in_files()
-    erase([carol])
+    [report] = erase([carol])
+    assert "with the next housekeeping" in report.gone
+    clean_up()
     assert not words_in_files()
 
 
@@ -241,8 +244,21 @@ def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
     with closing(sqlite3.connect(connection.settings_dict["NAME"])) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM chatapp_message").fetchone()
-        [report] = erase([carol])
-        assert "could not be emptied just now" in report.gone
+        erase([carol])
+        clean_up()
         assert words_in_files()
     clean_up()
     assert not words_in_files()
+
+
+def test_no_server_writes_a_large_file_anew_by_itself(
+    carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert words_in_files()
+    monkeypatch.setattr(vacuuming, "MOST_WHILE_SERVING", 4096)
+    [report] = erase([carol])
+    assert "by `manage.py housekeeping`" in report.gone
+    assert not vacuum_erased(connection, is_serving=True)
+    assert vacuum_erased(connection)
+    assert not words_in_files()
+    assert not vacuum_erased(connection)

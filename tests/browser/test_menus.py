@@ -158,6 +158,7 @@ def test_a_menu_lies_wholly_in_the_window_of_a_phone_on_its_side(
     tab.page.get_by_role("button", name="Conversations").click()
     for name, menu in (("Account", "#account-menu"), ("Options for Hello", "#conversation-menu")):
         tab.page.get_by_role("button", name=name).click()
+        expect(tab.page.locator(menu)).to_be_visible()
         box = tab.page.locator(menu).bounding_box()
         assert box
         assert box["y"] >= 0

@@ -53,6 +53,12 @@ def choose(tab: Tab, choice: str) -> None:
     notifying(tab, choice).click(force=True)
 
 
+def want_it(tab: Tab) -> None:
+    choose(tab, "Yes")
+    expect(notifying(tab, "Yes")).to_be_checked()
+    tab.page.keyboard.press("Escape")
+
+
 def ask_and_look_away(tab: Tab, upstream: FakeUpstream) -> None:
     """The reply ends while nobody looks."""
     pause = Pause()
@@ -70,6 +76,10 @@ def told(tab: Tab) -> list[dict[str, object]]:
     )
     found: list[dict[str, object]] = tab.page.evaluate(script)
     return found
+
+
+def until_told(tab: Tab) -> None:
+    tab.page.wait_for_function("told.length")
 
 
 @pytest.fixture
@@ -96,8 +106,7 @@ def test_a_new_title_keeps_the_mark(tab: Tab, upstream: FakeUpstream) -> None:
 def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
-    choose(allowed, "Yes")
-    allowed.page.keyboard.press("Escape")
+    want_it(allowed)
     upstream.script(role(), delta(SECRET), finish(), done())
     allowed.ask(TITLE)
     allowed.expect_ending("complete")
@@ -108,9 +117,9 @@ def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
 def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
-    choose(allowed, "Yes")
-    allowed.page.keyboard.press("Escape")
+    want_it(allowed)
     ask_and_look_away(allowed, upstream)
+    until_told(allowed)
     assert told(allowed) == [{"title": TITLE, "body": "The reply has ended.", "open": True}]
     allowed.page.evaluate("told[0].notification.onclick()")
     assert allowed.page.evaluate("focused") == 1
@@ -118,9 +127,9 @@ def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
 
 
 def test_a_notification_goes_when_somebody_looks(allowed: Tab, upstream: FakeUpstream) -> None:
-    choose(allowed, "Yes")
-    allowed.page.keyboard.press("Escape")
+    want_it(allowed)
     ask_and_look_away(allowed, upstream)
+    until_told(allowed)
     see(allowed, "visible")
     assert [one["open"] for one in told(allowed)] == [False]
 

@@ -106,6 +106,7 @@ def test_no_file_of_the_data_directory_has_a_word_of_theirs(written: dict[str, s
     is_sqlite = "DATABASE_URL" not in written
     assert len(files_with(written, CANARY)) >= 1 + is_sqlite  # the journal, and the database
     assert run(written, "-c", ERASE).stdout.startswith("{} ")
+    run(written, "manage.py", "housekeeping")
     assert files_with(written, CANARY) == []
     assert bool(files_with(written, "sparrow")) == is_sqlite  # whose journal is completed, too
     assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}

@@ -1,19 +1,24 @@
 """What goes by itself after its days, in steps, and when somebody asks for it."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
+from threading import Event
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection, transaction
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
 from chatapp.models import Conversation, Message, Upstream, User, audit
+from chatapp.models.connections import unpooled_connection
 from chatapp.models.conversations import ERASED_AT_ONCE
-from chatapp.models.vacuuming import vacuum_erased
+from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.worker import housekeeping
 from chatapp.worker.housekeeping import Housekeeping, clean_up
 from tests.stored import answered, started_by
@@ -83,15 +88,13 @@ async def test_it_does_so_when_asked(
     running.cancel()
 
 
-async def test_postgresql_is_vacuumed_once_after_an_erasure(
+async def test_the_database_is_vacuumed_once_after_an_erasure(
     alice: User, olive: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("of PostgreSQL")
     done = asyncio.Queue[bool]()
 
-    def vacuum(session: BaseDatabaseWrapper) -> bool:
-        was_wanted = vacuum_erased(session)
+    def vacuum(session: BaseDatabaseWrapper, *, is_serving: bool) -> bool:
+        was_wanted = vacuum_erased(session, is_serving=is_serving)
         loop.call_soon_threadsafe(done.put_nowait, was_wanted)
         return was_wanted
 
@@ -105,3 +108,20 @@ async def test_postgresql_is_vacuumed_once_after_an_erasure(
         keeping.ask()
         assert not await done.get()
     running.cancel()
+
+
+def test_a_vacuum_ends_at_once_when_it_is_stopped() -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL's driver does it")
+    session = unpooled_connection(settings.DATABASES)
+    session.inc_thread_sharing()
+    session.ensure_connection()
+    runs = Event()
+    session.connection.set_progress_handler(runs.set, 1000)
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT max(x) FROM n"
+    with ThreadPoolExecutor() as pool, closing(session):
+        working = pool.submit(lambda: session.cursor().execute(endless))
+        assert runs.wait(WAIT)
+        stop_vacuum(session)
+        with pytest.raises(OperationalError, match="interrupted"):
+            working.result(WAIT)

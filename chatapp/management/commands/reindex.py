@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import connection
 
 from chatapp.management.sentences import in_sentences
 from chatapp.models import full_text, reindex
@@ -24,5 +25,5 @@ class Command(BaseCommand):
                 if time.monotonic() - told_at > EVERY_SECONDS:
                     told_at = time.monotonic()
                     self.stdout.write(f"{done:,} of {total:,} messages and titles")
-            full_text.clear_deleted()
+            full_text.clear_deleted(connection)
         self.stdout.write(f"Searches find all {done:,} messages and titles.")

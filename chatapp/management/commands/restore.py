@@ -16,6 +16,7 @@ from chatapp.management.backups import data_dir, postgres, refusals, sqlite
 from chatapp.management.backups.archive import DATABASE, Archive, verified
 from chatapp.management.backups.progress import Progress
 from chatapp.models import Message, Process, User, audit
+from chatapp.models.vacuuming import vacuum_erased
 
 WITHOUT_ERASURES = (
     "There is no erasures.jsonl in DATA_DIR: who was erased after this backup was made is back. If "
@@ -80,6 +81,7 @@ class Command(BaseCommand):
         if unknown := [one for one in told if one not in since]:
             erasures.append(unknown)
         reports = erase_again(erasures.still_here(since + unknown))
+        vacuum_erased(connection)
         self.stdout.write(f"People who were erased since, now erased again: {len(reports)}.")
         if reports and not User.objects.filter(is_active=True, is_superuser=True).exists():
             self.stderr.write("Nobody administers it any more: `manage.py createsuperuser`.")

@@ -3,6 +3,8 @@ what a conversation cost, for its owner.
 """
 
 import csv
+from collections.abc import Iterator
+from itertools import zip_longest
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -19,7 +21,7 @@ from chatapp.usage.conversations import spent
 from chatapp.usage.figures import Figures, change
 from chatapp.usage.forms import MEASURES, AskedForm
 from chatapp.usage.pictures import PARTS, picture
-from chatapp.usage.queries import Report, report
+from chatapp.usage.queries import Asked, Report, report
 from chatapp.usage.spreadsheets import in_dollars, no_formula
 
 MONEY = ("cost", "estimated_cost")
@@ -65,8 +67,12 @@ def _answer(request: HttpRequest, form: AskedForm, template: str) -> HttpRespons
     asked = form.asked
     found = report(asked)
     if "csv" in request.GET:
-        return _file(found, f"usage-by-{asked.by}-{found.begins}.csv", asked.by)
-    used = [one for one in found.rows if one["booked"]]
+        return _file(found, asked)
+    used = [
+        (one, before)
+        for one, before in _with_before(found, asked)
+        if one["booked"] or (before and before.of(asked.measure))
+    ]
     if asked.by == "day":
         used.reverse()
     context = {
@@ -97,7 +103,14 @@ def _address(request: HttpRequest, **given: str) -> str:
     return asked.urlencode()
 
 
-def _file(found: Report, name: str, by: str) -> HttpResponse:
+def _with_before(found: Report, asked: Asked) -> Iterator[tuple[Figures, Figures | None]]:
+    """The rows; each day or month with that of the period before, which the picture shows."""
+    before = found.earlier if asked.by == "day" else []
+    return zip_longest(found.rows, before)
+
+
+def _file(found: Report, asked: Asked) -> HttpResponse:
+    name = f"usage-by-{asked.by}-{found.begins}.csv"
     answer = HttpResponse(
         content_type="text/csv; charset=utf-8",
         headers={
@@ -106,11 +119,19 @@ def _file(found: Report, name: str, by: str) -> HttpResponse:
         },
     )
     lines = csv.writer(answer)
-    lines.writerow([by, "people", *(f"{name}_usd" if name in MONEY else name for name in SUMS)])
-    lines.writerows(_line(one) for one in found.rows)
+    measure = asked.measure
+    heads = [asked.by, "people", *map(_head, SUMS)]
+    lines.writerow([*heads, f"{_head(measure)}_before"] if asked.by == "day" else heads)
+    for one, before in _with_before(found, asked):
+        sums = (_amount(one, name) for name in SUMS)
+        line = [no_formula(one.label), one.people, *sums]
+        lines.writerow([*line, _amount(before, measure)] if before else line)
     return answer
 
 
-def _line(one: Figures) -> list[object]:
-    sums = (in_dollars(one[name]) if name in MONEY else one[name] for name in SUMS)
-    return [no_formula(one.label), one.people, *sums]
+def _head(name: str) -> str:
+    return f"{name}_usd" if name in MONEY else name
+
+
+def _amount(one: Figures, name: str) -> object:
+    return in_dollars(one[name]) if name in MONEY else one.figure(name)

@@ -130,6 +130,36 @@ def test_a_period_ends_today_and_is_compared_with_the_one_before(
     assert "+50 %" in said(olives, f"/usage/?days={days}")
 
 
+def test_each_day_stands_beside_the_one_before_that_the_picture_shows(
+    olives: Client, alice: User
+) -> None:
+    book(alice, 30, date(2026, 3, 19), cost=5)
+    book(alice, 70, date(2026, 3, 12), cost=1_000_000_000)  # a week before
+    book(alice, 90, date(2026, 3, 10))
+    page = said(olives, "/usage/?days=7")
+    assert "Tokens before: of the day 7 days earlier." in page
+    rows = page.partition("<tbody>")[2].split("<tr>")[1:]
+    assert [row[row.index('dir="auto">') + 11 :][:10] for row in rows] == [
+        "2026-03-19",
+        "2026-03-17",
+    ]
+    assert '<td class="number">70</td>' in rows[0]
+    assert '<td class="number">90</td>' in rows[1]  # of a day in which nothing was used
+    file = table(olives, "/usage/?days=7")
+    assert {
+        day: row["tokens_before"] for day, row in file.items() if row["tokens_before"] != "0"
+    } == {
+        "2026-03-17": "90",
+        "2026-03-19": "70",
+    }
+    assert table(olives, "/usage/?days=7&measure=cost")["2026-03-19"]["cost_usd_before"] == (
+        "1.000000000"
+    )
+    speeds = table(olives, "/usage/?days=7&measure=speed")
+    assert {row["speed_before"] for row in speeds.values()} == {""}
+    assert "before" not in said(olives, "/usage/?days=7&by=model").partition("<thead>")[2]
+
+
 @pytest.mark.parametrize(
     ("today", "until"),
     [

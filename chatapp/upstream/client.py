@@ -2,10 +2,10 @@
 
 What an upstream does wrong becomes an event of the stream (`Failed`, `TimedOut`) or, where there is
 no stream, `UpstreamFailed`; nothing else is raised but the caller's own cancellation, which passes
-through untouched. Whoever cancels does it once and awaits the task: cancelled twice, httpx leaks
-the connection (encode/httpx #3782). Nothing is tried again here but a request whose
-`stream_options` the upstream did not take; and no redirect is followed, since the key would go
-along.
+through untouched. Whoever cancels does it once and awaits the task: cancelled twice, httpx's own
+way, which is taken behind a proxy of the environment, leaks the connection (encode/httpx #3782).
+Nothing is tried again here but a request whose `stream_options` the upstream did not take; and no
+redirect is followed, since the key would go along.
 """
 
 import asyncio

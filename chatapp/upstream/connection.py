@@ -1,20 +1,19 @@
 """One connection to an upstream, on the event loop's own transport.
 
-httpcore's backend goes through anyio, which makes a scope of cancellation for each read. This one
-is made for many small reads, by httpcore's public interface: one timer for all of them, and none is
-made for what comes while somebody waits.
+It is made for many small reads: one timer for all of them, and none is made for what comes while
+somebody waits. Timeouts are in seconds, None for no end; errors are httpx's.
 """
 
-# ruff: noqa: ASYNC109 - the timeouts are httpcore's
+# ruff: noqa: ASYNC109 - a timer of its own is what this is for
 
 import asyncio
 import re
 import ssl
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from typing import Any, cast
+from typing import cast
 
-import httpcore
+import httpx
 
 from chatapp.upstream.os_errors import words_of
 
@@ -22,10 +21,9 @@ _MOST_BUFFERED = 256 * 1024  # bytes received and not read yet, before the peer 
 _MOST_AT_ONCE = 16 * 1024  # bytes of one read that may be worked on in the turn in which they came
 
 _HEAD_END = re.compile(rb"\n\r?\n")
-_INTERIM = b"HTTP/1.1 1"  # a response that another one follows
 
 
-class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
+class Stream(asyncio.Protocol):
     """One connection; read by one task at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -41,9 +39,6 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._take: Callable[[bytes], bool] | None = None
         self._context: Context
         self._silence_seconds: float | None = None
-        self._head = b""  # of a request, that is not written yet
-        self._expects_head = False
-        self.is_at_body = False  # the head of a response was read, and nothing more
 
     # What the loop calls.
 
@@ -78,16 +73,20 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._is_full = False
         self._wake(self._writing)
 
-    # What httpcore calls.
+    # What a request calls.
+
+    @property
+    def is_readable(self) -> bool:
+        """Of an idle connection: it can't be used again."""
+        return self._has_ended or bool(self._received)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if self._expects_head:
-            max_bytes = await self._until_head(max_bytes, timeout)
-        elif not self._received and not self._has_ended:
+        """Return what has come, b"" at the end. Raises `ReadTimeout` and `ReadError`."""
+        if not self._received and not self._has_ended:
             await self._until_received(timeout)
         if not self._received:
             if self._error:
-                raise httpcore.ReadError(str(self._error)) from self._error
+                raise httpx.ReadError(str(self._error)) from self._error
             return b""
         data = bytes(self._received[:max_bytes])
         del self._received[:max_bytes]
@@ -96,16 +95,20 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self._transport.resume_reading()
         return data
 
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+    async def read_head(self, most: int, timeout: float | None = None) -> bytes:
+        """Read to the end of a response's head and not beyond it; what there is where that would
+        be over so many bytes, or never comes."""
+        while not (end := _HEAD_END.search(self._received)):
+            if self._has_ended or len(self._received) > most:
+                return await self.read(len(self._received), timeout)
+            await self._until_received(timeout)
+        return await self.read(end.end(), timeout)
+
+    async def write(self, data: bytes, timeout: float | None = None) -> None:
+        """Return once the peer keeps up. Raises `WriteTimeout` and `WriteError`."""
         if self._has_ended:
-            raise httpcore.WriteError(str(self._error or "the connection is closed"))
-        if not self._expects_head:  # a request's head, which goes along with what follows
-            self._expects_head, self.is_at_body = True, False
-            self._head = buffer
-            return
-        if data := self._head + buffer:
-            self._head = b""
-            self._transport.write(data)
+            raise httpx.WriteError(str(self._error or "the connection is closed"))
+        self._transport.write(data)
         if not self._is_full:
             return
         self._writing = self._loop.create_future()
@@ -113,53 +116,34 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             async with asyncio.timeout(timeout):
                 await self._writing
         except TimeoutError as error:
-            raise httpcore.WriteTimeout from error
+            raise httpx.WriteTimeout("") from error
         finally:
             self._writing = None
         if self._error:
-            raise httpcore.WriteError(str(self._error)) from self._error
-
-    async def aclose(self) -> None:
-        self.close()
+            raise httpx.WriteError(str(self._error)) from self._error
 
     async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> "Stream":
+        self, context: ssl.SSLContext, host: str, timeout: float | None = None
+    ) -> None:
+        """Raises `ConnectTimeout` and `ConnectError`."""
         try:
             transport = await self._loop.start_tls(
                 self._transport,
                 self,
-                ssl_context,
-                server_hostname=server_hostname,
+                context,
+                server_hostname=host,
                 ssl_handshake_timeout=timeout,
             )
         except TimeoutError as error:
-            await self.aclose()
-            raise httpcore.ConnectTimeout(str(error)) from error
+            raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # of which ssl.SSLError is one
-            await self.aclose()
-            raise httpcore.ConnectError(words_of(error)) from error
-        except asyncio.CancelledError:
-            await self.aclose()
-            raise
+            raise httpx.ConnectError(words_of(error)) from error
         assert transport
         self._transport = transport
-        return self
-
-    def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # of an idle connection: it can't be used again
-            return self._has_ended or bool(self._received)
-        names = {"client_addr": "sockname", "server_addr": "peername"}
-        return self._transport.get_extra_info(names.get(info, info))
-
-    # What is called in place of httpcore.
 
     def close(self) -> None:
+        """At once: what is still to be sent, a TLS farewell included, is of no use to anyone."""
         self._cancel_timer()
-        # What is still to be sent is of no use to anyone, a TLS farewell included.
         self._transport.abort()
 
     async def offer(self, take: Callable[[bytes], bool], timeout: float | None) -> bool:
@@ -175,10 +159,6 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         finally:
             self._take = None
 
-    def put_back(self, data: bytes) -> None:
-        """Let the next `read` begin with it."""
-        self._received[:0] = data
-
     def _give(self, data: bytes) -> None:
         assert self._take
         assert self._reading
@@ -192,17 +172,6 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             self._wake(self._reading, True)
         elif self._silence_seconds is not None:
             self._read_by = self._loop.time() + self._silence_seconds
-
-    async def _until_head(self, max_bytes: int, timeout: float | None) -> int:
-        """Wait for a response's head; returns its size, so that nothing behind it is read along."""
-        while not (end := _HEAD_END.search(self._received)):
-            if self._has_ended or len(self._received) >= max_bytes:
-                self._expects_head = False
-                return max_bytes
-            await self._until_received(timeout)
-        self._expects_head = self._received.startswith(_INTERIM)
-        self.is_at_body = not self._expects_head and end.end() <= max_bytes
-        return min(end.end(), max_bytes)
 
     async def _until_received(self, timeout: float | None) -> bool:
         self._reading = self._loop.create_future()
@@ -222,7 +191,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         if self._reading is None or self._reading.done():
             return
         if self._loop.time() >= self._read_by:
-            self._reading.set_exception(httpcore.ReadTimeout())
+            self._reading.set_exception(httpx.ReadTimeout(""))
         else:
             self._timer = self._loop.call_at(self._read_by, self._look_at_clock)
 

@@ -1,24 +1,20 @@
-"""httpx's way to the network: httpcore's HTTP/1.1, but for its pool and how a body is read.
+"""httpx's way to the network: HTTP/1.1 by h11, on connections of our own.
 
-Between a connection and httpx there are six generators and a parser of all of HTTP, for each read
-of a few bytes. A body of chunks is read off its connection instead; its end, and every body of
-another kind, is httpcore's. And for each request, and each end of one, its pool looks at every
-connection there is; here those that are idle wait by their origins. What goes wrong is raised as
-httpx's exceptions, as its own transport does.
+httpcore, which httpx brings, closes a connection behind a lock that waits for the event loop:
+whoever is cancelled meanwhile leaves it open, and the upstream generates for nobody. Here closing
+never waits. And between a connection and httpx it has six generators and a parser of all of HTTP,
+for each read of a few bytes; here a body of chunks is read off its connection, and h11 reads heads,
+ends and every body of another kind.
 """
 
 import asyncio
 import contextlib
-import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from importlib.util import find_spec
-from types import ModuleType
-from typing import Any, cast
 
-import httpcore
+import h11
 import httpx
 
 from chatapp.upstream.connection import Stream
@@ -26,14 +22,11 @@ from chatapp.upstream.os_errors import words_of
 from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire import chunked
 
-# httpcore looks for this optional package several times a request, which takes as long as a fifth
-# of the request where there is none.
-if find_spec("sniffio") is None:
-    sys.modules["sniffio"] = cast(ModuleType, None)
-
 _READ_BYTES = 64 * 1024
+_MAX_HEAD_BYTES = 100 * 1024
 BODY = "chatapp.body"
 _NEXT_ADDRESS_SECONDS = 1.0  # for an address that leads nowhere, where a host has several
+_PORTS = {"http": 80, "https": 443}
 
 
 class Transport(httpx.AsyncBaseTransport):
@@ -43,56 +36,85 @@ class Transport(httpx.AsyncBaseTransport):
         self.connections = Connections(kept_seconds)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        url, timeouts = request.url, request.extensions["timeout"]
-        if url.scheme not in ("http", "https"):
-            raise httpx.UnsupportedProtocol(
-                f"{url.scheme or 'no scheme'} is neither http nor https"
-            )
-        asked = httpcore.Request(
-            request.method,
-            httpcore.URL(
-                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
-            ),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
+        timeouts = request.extensions["timeout"]
         with _httpx_errors():
-            connection = await self.connections.get(asked.url.origin, timeouts["connect"])
-            response = await connection.http.handle_async_request(asked)
+            connection = await self.connections.get(request.url, timeouts["connect"])
+            head = await connection.ask(request)
         closed = partial(self.connections.give_back, connection)
-        body = Body(response, timeouts["read"], closed)
+        body = Body(connection, head, timeouts["read"], closed)
         return httpx.Response(
-            response.status,
-            headers=response.headers,
+            head.status_code,
+            headers=head.headers.raw_items(),
             stream=body,
-            extensions={**response.extensions, BODY: body},
+            extensions={
+                "http_version": b"HTTP/" + head.http_version,
+                "reason_phrase": head.reason,
+                BODY: body,
+            },
             request=request,
         )
 
     async def aclose(self) -> None:
-        await self.connections.aclose()
+        self.connections.close()
+
+
+Place = tuple[str, str, int]  # scheme, host and port
 
 
 @dataclass
 class Connection:
     """One to an upstream: it serves one request at a time."""
 
-    origin: httpcore.Origin
+    place: Place
     stream: Stream
-    http: httpcore.AsyncHTTP11Connection
+    http: h11.Connection = field(
+        default_factory=lambda: h11.Connection(
+            h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES
+        )
+    )
     end: asyncio.TimerHandle | None = None  # while it is idle
+
+    async def ask(self, request: httpx.Request) -> h11.Response:
+        """Send it, and return the head of its response; where that fails the connection closes."""
+        timeouts, send = request.extensions["timeout"], self.http.send
+        with _closed_if_it_fails(self.stream):
+            asked = send(
+                h11.Request(
+                    method=request.method, target=request.url.raw_path, headers=request.headers.raw
+                )
+            )
+            body = send(h11.Data(request.content)) if request.content else b""
+            # Who closes before all is written may have said why.
+            with contextlib.suppress(httpx.WriteError):
+                await self.stream.write(asked + body + send(h11.EndOfMessage()), timeouts["write"])
+            return await self._head(timeouts["read"])
+
+    async def _head(self, silence_seconds: float | None) -> h11.Response:
+        while not isinstance(event := self.http.next_event(), h11.Response):
+            if event is h11.NEED_DATA:
+                data = await self.stream.read_head(_MAX_HEAD_BYTES, silence_seconds)
+                if not data:
+                    raise httpx.RemoteProtocolError("Server disconnected without a response.")
+                self.http.receive_data(data)
+        return event
+
+    def can_be_used_again(self) -> bool:
+        """Once its response was read to the end, where both sides keep it."""
+        if not (self.http.our_state is self.http.their_state is h11.DONE):
+            return False
+        self.http.start_next_cycle()
+        return True
 
 
 class Connections:
-    """After its request, each waits for the next to its origin."""
+    """After its request, each waits for the next to its place."""
 
     def __init__(self, kept_seconds: float) -> None:
         self._kept_seconds = kept_seconds
         self._network = Network()
         self._ssl_context = httpx.create_ssl_context()
         self._ssl_context.set_alpn_protocols(["http/1.1"])
-        self._idle: defaultdict[_Place, list[Connection]] = defaultdict(list)
+        self._idle: defaultdict[Place, list[Connection]] = defaultdict(list)
 
     def __len__(self) -> int:
         """How many are idle."""
@@ -100,51 +122,51 @@ class Connections:
 
     async def get(
         self,
-        origin: httpcore.Origin,
-        timeout: float | None,  # noqa: ASYNC109 - it is httpcore's
+        url: httpx.URL,
+        timeout: float | None,  # noqa: ASYNC109 - the connection's
     ) -> Connection:
         """Whoever gets it gives it back; one whose request fails closes itself."""
-        idle = self._idle[_place(origin)]
+        if url.scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(
+                f"{url.scheme or 'no scheme'} is neither http nor https"
+            )
+        host, port = url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
+        place = url.scheme, host, port
+        idle = self._idle[place]
         while idle:
             connection = idle.pop()
             if connection.end:
                 connection.end.cancel()
-            if not connection.http.has_expired():
+            if not connection.stream.is_readable:
                 return connection
             connection.stream.close()
-        host = origin.host.decode("ascii")
-        stream = await self._network.connect_tcp(host, origin.port, timeout)
-        if origin.scheme == b"https":
-            stream = await stream.start_tls(self._ssl_context, host, timeout)
-        return Connection(origin, stream, httpcore.AsyncHTTP11Connection(origin, stream))
+        stream = await self._network.connect(host, port, timeout)
+        if url.scheme == "https":
+            with _closed_if_it_fails(stream):
+                await stream.start_tls(self._ssl_context, host, timeout)
+        return Connection(place, stream)
 
     def give_back(self, connection: Connection) -> None:
-        """Forgets it where it was closed, since its response was not read to its end."""
-        if connection.http.is_idle():
-            idle = self._idle[_place(connection.origin)]
-            loop = asyncio.get_running_loop()
-            connection.end = loop.call_later(self._kept_seconds, self._end_first, idle)
-            idle.append(connection)
+        """Closes it where its response was not read to its end."""
+        if not connection.can_be_used_again():
+            connection.stream.close()
+            return
+        idle = self._idle[connection.place]
+        loop = asyncio.get_running_loop()
+        connection.end = loop.call_later(self._kept_seconds, self._end_first, idle)
+        idle.append(connection)
 
     def _end_first(self, idle: list[Connection]) -> None:
         """Ends the one that waits longest, whose time it is."""
         idle.pop(0).stream.close()
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         for idle in self._idle.values():
             for connection in idle:
                 if connection.end:
                     connection.end.cancel()
                 connection.stream.close()
             idle.clear()
-
-
-_Place = tuple[bytes, bytes, int]
-
-
-def _place(origin: httpcore.Origin) -> _Place:
-    """What httpcore's own value is not: a key."""
-    return origin.scheme, origin.host, origin.port
 
 
 class Body(httpx.AsyncByteStream):
@@ -157,39 +179,49 @@ class Body(httpx.AsyncByteStream):
 
     def __init__(
         self,
-        response: httpcore.Response,
+        connection: Connection,
+        head: h11.Response,
         silence_seconds: float | None,
         closed: Callable[[], None],
     ) -> None:
         self.at_once: Callable[[bytes], bool] | None = None
-        self._response = response
+        self._http, self._stream = connection.http, connection.stream
         self._closed: Callable[[], None] | None = closed  # is called once
         self._silence_seconds = silence_seconds
         self._coding = chunked.Decoder()
+        codings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]
+        self._is_chunked = head.status_code == 200 and codings == [b"chunked"]
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        http, stream = self._http, self._stream
         with _httpx_errors():
-            if (connection := self._connection) is not None:
-                while not self._coding.is_over:
-                    if self.at_once:
-                        was_ended = await connection.offer(self._take, self._silence_seconds)
-                        self.at_once = None
-                        if was_ended:
-                            yield b""
-                            continue
-                    data = await connection.read(_READ_BYTES, self._silence_seconds)
-                    if not data:
-                        break
-                    if part := self._coding.receive_data(data):
-                        yield part
-                connection.put_back(self._coding.rest)
-            async for part in cast("AsyncIterator[bytes]", self._response.stream):
-                yield part
+            while self._is_chunked and not self._coding.is_over:
+                if self.at_once:
+                    was_ended = await stream.offer(self._take, self._silence_seconds)
+                    self.at_once = None
+                    if was_ended:
+                        yield b""
+                        continue
+                data = await stream.read(_READ_BYTES, self._silence_seconds)
+                if not data:
+                    break
+                if part := self._coding.receive_data(data):
+                    yield part
+            if self._coding.rest:
+                http.receive_data(self._coding.rest)
+            while True:
+                event = http.next_event()
+                if event is h11.NEED_DATA:
+                    http.receive_data(await stream.read(_READ_BYTES, self._silence_seconds))
+                elif isinstance(event, h11.Data):
+                    yield bytes(event.data)
+                else:
+                    return
 
     async def aclose(self) -> None:
+        """Waits for nothing, so that nobody can be cancelled in it."""
         closed, self._closed = self._closed, None
         if closed:
-            await self._response.aclose()
             closed()
 
     def _take(self, data: bytes) -> bool:
@@ -197,64 +229,53 @@ class Body(httpx.AsyncByteStream):
         part = self._coding.receive_data(data)
         return (not part or self.at_once(part)) and not self._coding.is_over
 
-    @property
-    def _connection(self) -> Stream | None:
-        """Where the body can be read from; None where httpcore has read some of it already."""
-        connection = self._response.extensions["network_stream"]
-        codings = [
-            value.lower()
-            for name, value in self._response.headers
-            if name.lower() == b"transfer-encoding"
-        ]
-        is_chunked = self._response.status == 200 and codings == [b"chunked"]
-        if is_chunked and isinstance(connection, Stream) and connection.is_at_body:
-            return connection
-        return None
-
 
 @contextlib.contextmanager
 def _httpx_errors() -> Iterator[None]:
-    """Raise httpcore's errors as those of the same names in httpx."""
+    """Raise those of the protocol as httpx's."""
     try:
         yield
-    except (
-        httpcore.TimeoutException,
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
-        httpcore.UnsupportedProtocol,
-    ) as error:
-        raise getattr(httpx, type(error).__name__)(str(error)) from error
-    except chunked.BrokenCoding as error:
+    except h11.LocalProtocolError as error:
+        raise httpx.LocalProtocolError(str(error)) from error
+    except (h11.RemoteProtocolError, chunked.BrokenCoding) as error:
         raise httpx.RemoteProtocolError(str(error)) from error
 
 
-class Network(httpcore.AsyncNetworkBackend):
+@contextlib.contextmanager
+def _closed_if_it_fails(stream: Stream) -> Iterator[None]:
+    """Or is cancelled."""
+    has_failed = True
+    try:
+        yield
+        has_failed = False
+    finally:
+        if has_failed:
+            stream.close()
+
+
+class Network:
     """Opens TCP connections."""
 
     def __init__(self) -> None:
         self._resolver = Resolver()
 
-    async def connect_tcp(
+    async def connect(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - it is httpcore's
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - for the look-up and all addresses
     ) -> Stream:
+        """Raises `ConnectTimeout` and `ConnectError`."""
         try:
             async with asyncio.timeout(timeout):
                 return await _connected(await self._resolver.addresses(host), port)
         except TimeoutError as error:
-            raise httpcore.ConnectTimeout(str(error)) from error
+            raise httpx.ConnectTimeout(str(error)) from error
         except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(words_of(error)) from error
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+            raise httpx.ConnectError(words_of(error)) from error
 
 
-async def _connected(addresses: list[str], port: int) -> "Stream":
+async def _connected(addresses: list[str], port: int) -> Stream:
     loop = asyncio.get_running_loop()
     *others, last = addresses
     for address in others:

@@ -10,11 +10,14 @@ const canNotify = () => window.Notification?.permission === "granted";
 let shown = []; // notifications of endings that nobody has seen
 
 document.addEventListener("htmx:after:settle", ({ target }) => {
-  const isEnded = target.matches?.("#messages [data-reply]:not([data-ending=streaming])");
-  if (!isEnded || isStreaming() || !document.hidden) return;
-  mark(true);
-  if (notifies() && canNotify()) notify(target);
+  if (target.matches?.("#messages [data-reply]")) look(target);
 });
+
+export function look(reply) {
+  if (reply.dataset.ending === "streaming" || isStreaming() || !document.hidden) return;
+  mark(true);
+  if (notifies() && canNotify()) notify(reply);
+}
 
 function notify(reply) {
   const title = document.getElementById("title").textContent.trim();

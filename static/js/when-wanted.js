@@ -2,7 +2,7 @@
 // is done before its script has come is done again once it has, and meanwhile nothing else comes of it.
 
 import { OURS } from "./foreign.js";
-import { isStreaming } from "./page.js";
+import { isStreaming, streaming } from "./page.js";
 import { tell } from "./toast.js";
 
 const FAILED = "That did not work. Nothing was changed: try again in a moment.";
@@ -72,6 +72,11 @@ for (const type of ["chat:shown", "htmx:after:settle"]) {
   document.addEventListener(type, () => {
     const mayHaveCode = isStreaming() || document.querySelector("#messages .code");
     if (mayHaveCode) import("./code-buttons.js").catch(() => {});
-    if (isStreaming()) import("./while-streaming.js").catch(() => {});
+    if (isStreaming()) whileStreaming(streaming());
   });
+}
+
+async function whileStreaming(replies) {
+  const { lookAt } = await import("./while-streaming.js").catch(() => ({}));
+  lookAt?.(replies);
 }

@@ -4,8 +4,9 @@ import re
 
 import pytest
 from django.template.loader import render_to_string
-from playwright.sync_api import Route, WebSocket, expect
+from playwright.sync_api import Page, Route, WebSocket, expect
 
+from chatapp.server.socket_protocol import BEAT, BEAT_ANSWER
 from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage
@@ -116,15 +117,11 @@ def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_kee
     desk = sit_down(alice, line.url)
     desk.expect_error(NETWORK)
     tab = Tab(desk.context.new_page())
-    tab.page.clock.install()
-    sockets: list[WebSocket] = []
-    tab.page.on("websocket", lambda socket: sockets.append(socket))
+    beats = Beats(tab.page)
     tab.page.goto(line.url)
     tab.until_connected()
-    for _ in range(12):
-        tab.page.wait_for_timeout(100)  # that an answer may take
-        tab.page.clock.run_for(1000)
-    assert len(sockets) == 1
+    beats.for_seconds(12)
+    assert len(beats.sockets) == 1
     line.hush()
     tab.page.clock.run_for(4500)
     expect(tab.connection).to_contain_text("Connection lost.")
@@ -136,29 +133,57 @@ def test_a_page_that_nobody_touches_notices_as_soon_and_one_that_nobody_sees_ask
     desk = sit_down(alice, line.url)
     desk.expect_error(NETWORK)
     tab = Tab(desk.context.new_page())
-    tab.page.clock.install()
-    beats: list[str | bytes] = []
-    tab.page.on("websocket", lambda socket: socket.on("framesent", lambda text: beats.append(text)))
+    beats = Beats(tab.page)
     tab.page.goto(line.url)
     tab.until_connected()
-    for_minutes(tab, 2)
-    assert 30 <= len(beats) <= 60
+    beats.for_seconds(120)
+    assert 30 <= len(beats.asked) <= 60
     see(tab, "hidden")
-    beats.clear()
-    for_minutes(tab, 1)
-    assert not beats
+    before = len(beats.asked)
+    beats.for_seconds(60)
+    assert len(beats.asked) == before
     see(tab, "visible")
-    assert len(beats) == 1
-    for_minutes(tab, 1)
+    beats.until_answered()
+    assert len(beats.asked) == before + 1
+    beats.for_seconds(60)
     line.hush()
     tab.page.clock.run_for(4500)
     expect(tab.connection).to_contain_text("Connection lost.")
 
 
-def for_minutes(tab: Tab, minutes: int) -> None:
-    for _ in range(60 * minutes):
-        tab.page.wait_for_timeout(20)  # that an answer may take
-        tab.page.clock.run_for(1000)
+class Beats:
+    """What a page asks its server to see whether it is there, by a clock that waits for answers."""
+
+    def __init__(self, page: Page) -> None:
+        self.sockets: list[WebSocket] = []
+        self.asked: list[str | bytes] = []
+        self.answered: list[str | bytes] = []
+        self._page = page
+        page.clock.install()
+        page.on("websocket", self._listen)
+
+    def for_seconds(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self._page.clock.run_for(1000)
+            self.until_answered()
+
+    def until_answered(self) -> None:
+        self._page.evaluate("0")  # by its answer all has come that was sent before
+        while len(self.answered) < len(self.asked):
+            self.sockets[-1].wait_for_event("framereceived")
+
+    def _listen(self, socket: WebSocket) -> None:
+        self.sockets.append(socket)
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+
+    def _sent(self, text: str | bytes) -> None:
+        if text == BEAT.decode():
+            self.asked.append(text)
+
+    def _received(self, text: str | bytes) -> None:
+        if text == BEAT_ANSWER:
+            self.answered.append(text)
 
 
 def see(tab: Tab, state: str) -> None:

@@ -1,7 +1,7 @@
 """A reply that ends in a tab that nobody sees: the title is marked, and who wants it notified."""
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
@@ -95,6 +95,17 @@ def test_the_title_is_marked_until_somebody_looks(tab: Tab, upstream: FakeUpstre
     expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
     see(tab, "visible")
     expect(tab.page).to_have_title(f"{TITLE} · chatapp")
+
+
+def test_it_is_marked_too_where_its_script_comes_after_the_end(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    held: list[Route] = []
+    desk.context.route("**/while-streaming*.js", lambda route: held.append(route))
+    tab = desk.open()
+    ask_and_look_away(tab, upstream)
+    held[0].continue_()
+    expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
 
 
 def test_a_new_title_keeps_the_mark(tab: Tab, upstream: FakeUpstream) -> None:

@@ -10,6 +10,8 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.live import Person, Site
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture
 def talk(tab: Tab, upstream: FakeUpstream) -> Tab:

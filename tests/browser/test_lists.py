@@ -11,6 +11,8 @@ from tests.browser.test_sidebar import give, shown
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.live import Person, Server
 
+pytestmark = pytest.mark.any_database
+
 LISTS = "**/conversations/?*"
 SCRIPT = "**/js/list-hands.*"
 COUNT_LISTS = """

@@ -9,6 +9,8 @@ from tests.browser.test_sidebar import give
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.live import Person, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 INSTRUCTIONS = "Answer in rhymes, <b>always</b>."
 
 

@@ -12,6 +12,8 @@ from tests.line import Line
 from tests.live import Person, Server
 from tests.long_thread import LongThread, stored_for
 
+pytestmark = pytest.mark.any_database
+
 PHONE = ViewportSize(width=390, height=844)
 SHOWN = "() => [...document.querySelectorAll('#messages > :not(.edge)')].map((one) => one.id)"
 # The first message that is read, and how far down it stands.

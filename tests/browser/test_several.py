@@ -10,6 +10,8 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.live import Person, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 NAMES = ("alpha", "beta", "gamma", "delta")
 PHONE = {"width": 390, "height": 780}
 

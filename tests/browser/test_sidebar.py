@@ -7,6 +7,8 @@ from tests.browser.conftest import Desk, SitDown
 from tests.fake_upstream import FakeUpstream
 from tests.live import Person, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 MAKE = """
 from datetime import timedelta
 from django.utils import timezone

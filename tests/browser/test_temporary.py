@@ -8,6 +8,8 @@ from tests.browser.test_accessible import expect_accessible
 from tests.fake_upstream import FakeUpstream
 from tests.live import Person
 
+pytestmark = pytest.mark.any_database
+
 NOTE = "Temporary chat: gone for good when its last tab is closed."
 
 

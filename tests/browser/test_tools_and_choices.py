@@ -23,6 +23,8 @@ from tests.fake_upstream import (
 from tests.line import Line
 from tests.live import Person, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 OFFER = """
 from chatapp.models import ToolServer, Upstream
 

@@ -10,6 +10,8 @@ from tests.browser.test_keeping import path_of, post
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.live import Person
 
+pytestmark = pytest.mark.any_database
+
 TITLE = "Why is the sky blue?"
 SECRET = "Scattering, between us."
 

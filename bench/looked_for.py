@@ -27,6 +27,7 @@ PAIRS = (
     *[("category", one) for one in ("model", "verdict")],
     *[("sample", one) for one in ("no verdict", "model")],
 )
+ENOUGH = 100_000  # conversations, so that every other filter finds some
 # Filters that find nothing, and are to find that out as soon.
 FIND_NOTHING = {
     *("tool none such", "cost 1000000000000", "replies 100", "characters 1000000"),

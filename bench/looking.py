@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
-from bench.looked_for import FIND_NOTHING, Wish, Wishes, policies, wishes
+from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishes
 
 if TYPE_CHECKING:
     from chatapp.models import User
@@ -120,6 +120,7 @@ def pages(every: Wishes) -> Found:
     def client_of(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})
         client.force_login(person)
+        client.handler.load_middleware()  # as a server has done
         return client
 
     def ask(client: Client, address: str) -> None:
@@ -160,6 +161,8 @@ def plans(values: Sequence[Wish]) -> Iterator[str]:
 def main(tries: int, planned: Sequence[str]) -> None:
     from django.db import connection
 
+    from chatapp.models import Conversation
+
     every = wishes()
     for name in planned:
         print("\n".join(plans(every[name])), file=sys.stderr)
@@ -174,7 +177,8 @@ def main(tries: int, planned: Sequence[str]) -> None:
         **pages(every),
     }
     empty = {name for name, (count, _) in found.items() if count == 0}
-    if empty != FIND_NOTHING:
+    allowed = FIND_NOTHING if Conversation.objects.count() >= ENOUGH else empty
+    if not FIND_NOTHING <= empty <= allowed:
         sys.exit(f"Where something is to be found, and where nothing: {empty ^ FIND_NOTHING}")
     print(json.dumps(found))
 

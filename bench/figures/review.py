@@ -16,15 +16,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.cluster import site_on_postgres
+from bench.looked_for import ENOUGH
 from bench.server import ROOT
 from bench.table import Row, at_most, percentile
 
-CONVERSATIONS, TRIES = 100_000, 20
+TRIES = 20
 P95_MS = 50.0
 
 
 async def measure(quick: bool) -> list[Row]:
-    conversations, tries = (CONVERSATIONS // 10, 5) if quick else (CONVERSATIONS, TRIES)
+    conversations, tries = (ENOUGH // 10, 5) if quick else (ENOUGH, TRIES)
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
         site_on_postgres(Path(folder)) as site,

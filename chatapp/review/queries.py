@@ -50,6 +50,7 @@ MORE = 4  # times as many are looked at where too few were found
 NONE = "none"
 NEWEST: tuple[str, ...] = "-updated_at", "-id"
 MOST_COUNTED = 5_000  # conversations, to know of which there are fewer
+_FOR_FEW_ROWS = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
 
 
 @dataclass(frozen=True)
@@ -332,19 +333,20 @@ def _rarest_first(
 
 def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
     """The keys of one page, and where the next one begins, if there is one."""
-    with _not_compiled():
+    with _of_few_rows():
         places = list(islice(asked.places(after), PAGE + 1))
     shown = places[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(places) > PAGE else None
 
 
 @contextmanager
-def _not_compiled() -> Iterator[None]:
-    """PostgreSQL compiles what it takes for long, and takes these for that: each has a limit."""
+def _of_few_rows() -> Iterator[None]:
+    """For what takes long PostgreSQL compiles and begins other processes, which takes longer than
+    these do: each has a limit, which it does not count on."""
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL jit = off")
+                cursor.execute(_FOR_FEW_ROWS)
         yield
 
 
@@ -363,7 +365,7 @@ def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
     """Of what is asked for, the one before which this was used, and the one after it; this need not
     be asked for itself, or no longer."""
     place = Place(conversation.updated_at, conversation.pk)
-    with _not_compiled():
+    with _of_few_rows():
         older = next(asked.places(place, count=FEW), None)
         newer = next(asked.places(place, count=FEW, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)

@@ -162,8 +162,12 @@ class Installation(models.Model):
     @classmethod
     def this(cls) -> Self:
         """The row; where nothing was set yet, one that is not stored."""
-        found = cls.objects.select_related("title_upstream").filter(pk=ONLY).first()
-        return found or cls(pk=ONLY)
+        return cls.objects.filter(pk=ONLY).first() or cls(pk=ONLY)
+
+    @classmethod
+    def of_titles(cls) -> "Installation":
+        """The same, with the upstream that it names for them: asked after each reply."""
+        return _WITH_TITLES.first(ONLY) or cls(pk=ONLY)
 
     @classmethod
     def of_new_chats(cls) -> "Installation":
@@ -208,3 +212,7 @@ class Installation(models.Model):
 
 
 _ITSELF = Query(lambda pk: Installation.objects.filter(pk=pk), Installation._meta.pk)
+_WITH_TITLES = Query(
+    lambda pk: Installation.objects.filter(pk=pk).select_related("title_upstream"),
+    Installation._meta.pk,
+)

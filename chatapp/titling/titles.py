@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 from uuid import UUID
 
-from channels.db import database_sync_to_async
 from django.db import Error, transaction
 from django.db.models import Subquery
 
@@ -56,16 +56,20 @@ class Untitled:
         prompt = self.prompt.content or self.first_words  # nobody typed a continuation
         return History.of(messages_for(prompt, self.reply.said))
 
-    @transaction.atomic
-    def claim(self, upstream: Upstream, model: str, process: UUID) -> tuple[bool, Purse | None]:
-        """Whether a model is to be asked now, and what that may cost where limits concern it.
-        Raises `Refused` where they leave nothing."""
+    def claim(self, process: UUID) -> "Claimed | None":
+        """Whom to ask now, where anybody. Raises `Refused` where the limits leave nothing."""
+        installation = Installation.of_titles()
+        upstream, model = installation.titles_by, installation.title_model
+        if not upstream:
+            return None
         conversation = self.conversation
-        if self._is_late() or not conversation.claim_title(self.first_words):
-            return False, None
-        asking = Asking(conversation.pk, upstream.pk, model, process)
-        tokens = Asked.of(self.history).upper_tokens
-        return True, admit_title(conversation.user_id, asking, tokens)
+        with transaction.atomic():
+            if self._is_late() or not conversation.claim_title(self.first_words):
+                return None
+            asking = Asking(conversation.pk, upstream.pk, model, process)
+            tokens = Asked.of(self.history).upper_tokens
+            purse = admit_title(conversation.user_id, asking, tokens)
+            return Claimed(upstream, model, purse)
 
     def _is_late(self) -> bool:
         """Whether another prompt had its whole reply before: of that its title would have been."""
@@ -74,6 +78,14 @@ class Untitled:
 
     def _sequence(self) -> Subquery:
         return Subquery(Message.objects.filter(pk=self.reply.pk).values("sequence"))
+
+
+class Claimed(NamedTuple):
+    """A title that nobody else asks for, and what it may cost where limits concern it."""
+
+    upstream: Upstream
+    model: str
+    purse: Purse | None
 
 
 class Titles:
@@ -124,14 +136,8 @@ class Titles:
     async def _give(self, untitled: Untitled) -> None:
         conversation = untitled.conversation
         try:
-            installation = await database_sync_to_async(Installation.this)()
-            upstream, model = installation.titles_by, installation.title_model
-            if not upstream:
-                return
-            claim = partial(untitled.claim, upstream, model, self._process)
-            is_claimed, purse = await stored(claim)
-            if is_claimed:
-                await self._take(untitled, await self._ask(upstream, model, untitled, purse))
+            if claimed := await stored(partial(untitled.claim, self._process)):
+                await self._take(untitled, await self._ask(untitled, *claimed))
         except Refused as refused:
             logger.info("Conversation %s keeps its first words: %s", conversation.pk, refused)
         except Error as error:
@@ -140,7 +146,7 @@ class Titles:
             logger.exception("Conversation %s keeps its first words", conversation.pk)
 
     async def _ask(
-        self, upstream: Upstream, model: str, untitled: Untitled, purse: Purse | None
+        self, untitled: Untitled, upstream: Upstream, model: str, purse: Purse | None
     ) -> Reply:
         """What the model answers, booked whatever becomes of it."""
         is_over = asyncio.Event()

@@ -151,16 +151,7 @@ async def test_cancelling_closes_the_upstream(
     endpoint: Endpoint,
     upstream: FakeUpstream,
 ) -> None:
-    upstream.script(delta("Hello"), Stall())
-    streaming = asyncio.Event()
-
-    async def read() -> None:
-        async with client.stream(endpoint, "m", MESSAGES) as reads:
-            async for _ in reads:
-                streaming.set()
-
-    task = asyncio.create_task(read())
-    await streaming.wait()
+    task = await streaming(client, endpoint, upstream)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -174,16 +165,7 @@ async def test_cancelling_twice_closes_the_upstream(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, turns: int
 ) -> None:
     """Whatever it waits for when it is cancelled again, so many turns of the loop later."""
-    upstream.script(delta("Hello"), Stall())
-    streaming = asyncio.Event()
-
-    async def read() -> None:
-        async with client.stream(endpoint, "m", MESSAGES) as reads:
-            async for _ in reads:
-                streaming.set()
-
-    task = asyncio.create_task(read())
-    await streaming.wait()
+    task = await streaming(client, endpoint, upstream)
     task.cancel()
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -191,6 +173,23 @@ async def test_cancelling_twice_closes_the_upstream(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (await (await upstream.until_requested()).until_closed()).was_streaming
+
+
+async def streaming(
+    client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
+) -> asyncio.Task[None]:
+    """Reads a reply, the first of which has come."""
+    upstream.script(delta("Hello"), Stall())
+    has_come = asyncio.Event()
+
+    async def read() -> None:
+        async with client.stream(endpoint, "m", MESSAGES) as reads:
+            async for _ in reads:
+                has_come.set()
+
+    task = asyncio.create_task(read())
+    await has_come.wait()
+    return task
 
 
 async def test_cancelling_before_the_headers_closes_the_upstream(

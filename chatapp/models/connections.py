@@ -30,25 +30,25 @@ def is_locked(error: Exception) -> bool:
 
 
 @contextmanager
-def impatient(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """What is written meanwhile fails at once where another program has locked SQLite."""
+def impatient(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> Iterator[None]:
+    """What is written meanwhile fails where another program locks SQLite for longer than that."""
     if connection.vendor != "sqlite":
         yield
         return
     with connection.cursor() as cursor:
         (usual,) = cursor.execute("PRAGMA busy_timeout").fetchone()
-        cursor.execute("PRAGMA busy_timeout = 0")
+        cursor.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
         try:
             yield
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
-def empty_write_ahead_log(connection: BaseDatabaseWrapper) -> bool:
+def empty_write_ahead_log(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> bool:
     """SQLite's, which has old pages of the database for as long as nobody writes over them; whether
-    nobody was in its way."""
+    nobody was in its way for longer than that, in which nobody else writes."""
     if connection.vendor != "sqlite":
         return False
-    with impatient(connection), connection.cursor() as cursor:
+    with impatient(connection, seconds), connection.cursor() as cursor:
         was_busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not was_busy

@@ -34,6 +34,7 @@ LAST_VACUUM = (
 VACUUMED = "PRAGMA user_version"
 # Nobody writes to SQLite meanwhile, some 9 seconds for a GB, and who waits does so for 20 at most.
 MOST_WHILE_SERVING = 10**9  # bytes
+READER_SECONDS = 1.0  # that the log waits for who reads; where that is too short, for another hour
 
 
 def vacuum_erased(connection: BaseDatabaseWrapper, *, is_serving: bool = False) -> bool:
@@ -87,7 +88,7 @@ def _vacuum_sqlite(connection: BaseDatabaseWrapper) -> None:
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
         cursor.execute(f"{VACUUMED} = {erasure}")
-    empty_write_ahead_log(connection)
+    empty_write_ahead_log(connection, READER_SECONDS)
 
 
 def _erasure(connection: BaseDatabaseWrapper) -> int | None:

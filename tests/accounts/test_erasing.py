@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 from uuid import uuid4
 
 import pytest
@@ -237,18 +238,36 @@ def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User)
     assert not words_in_files()
 
 
-def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
-    carol: User, olive: User
-) -> None:
+def test_the_log_waits_for_who_reads_a_page_just_now(carol: User, olive: User) -> None:
     assert words_in_files()
-    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM chatapp_message").fetchone()
+    erase([carol])
+    with closing(read_on()) as reader:
+        end = Timer(0.1, reader.rollback)
+        end.start()
+        vacuum_erased(connection)
+        end.join()
+    assert not words_in_files()
+
+
+def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
+    carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vacuuming, "READER_SECONDS", 0.1)
+    assert words_in_files()
+    with closing(read_on()):
         erase([carol])
         clean_up()
         assert words_in_files()
     clean_up()
     assert not words_in_files()
+
+
+def read_on() -> sqlite3.Connection:
+    """Somebody who reads until they roll back."""
+    reader = sqlite3.connect(connection.settings_dict["NAME"], check_same_thread=False)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM chatapp_message").fetchone()
+    return reader
 
 
 def test_no_server_writes_a_large_file_anew_by_itself(

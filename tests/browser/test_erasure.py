@@ -2,6 +2,7 @@
 another's."""
 
 import re
+import time
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,6 +14,7 @@ from tests.browser.test_beside_the_text import png
 from tests.browser.test_people import signed_in
 from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
 from tests.live import PASSWORD, Person, Server, Site
+from tests.program import WAIT_SECONDS
 from tests.reviewer import address
 
 WORD = "canarybird"
@@ -60,6 +62,7 @@ def test_from_a_members_words_to_their_erasure(
         bobs.page.goto(f"{server.url}/privacy/")
         kept = bobs.page.get_by_role("region", name="Kept because of a legal hold")
         expect(kept).to_contain_text(re.compile("your account can.t be erased"))
+        until_gone_from_files(server)
     assert files_with_it(server) == []
     assert WORD not in server.log
 
@@ -162,6 +165,14 @@ def expect_on_no_page(staff: Page, reviewer: Page, server: Server, conversation:
     answer = reviewer.goto(f"{server.url}{address(conversation)}")
     assert answer
     assert answer.status == 404
+
+
+def until_gone_from_files(server: Server) -> None:
+    """Its housekeeping comes to that soon after an erasure."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while files_with_it(server):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def files_with_it(server: Server) -> list[Path]:

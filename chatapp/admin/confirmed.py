@@ -8,12 +8,14 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import unquote
+from django.db.models import TextField
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.admin.recorded import RecordedAdmin
+from chatapp.lines import LinesField
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
 
@@ -38,6 +40,8 @@ class ConfirmedAdmin(RecordedAdmin):
     It is asked for before a form is shown. Where a form comes too late, it is asked for in the form
     itself, so that nothing typed is lost.
     """
+
+    formfield_overrides = {TextField: {"form_class": LinesField}}
 
     def changeform_view(
         self,

@@ -14,6 +14,7 @@ from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.admin.people import is_superuser
 from chatapp.admin.secret_forms import SecretForm, state_of_secret
+from chatapp.lines import LinesField
 from chatapp.models import ToolServer
 from chatapp.upstream.wire.estimates import cost_of_tools
 
@@ -26,7 +27,7 @@ class ToolServerForm(SecretForm):
 
     may_run_commands = False  # set for each request
 
-    new_secrets = forms.CharField(
+    new_secrets = LinesField(
         label="Headers or environment",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),

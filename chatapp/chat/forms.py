@@ -10,6 +10,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 
+from chatapp.lines import LinesField
 from chatapp.models import (
     Continuation,
     Deletion,
@@ -109,7 +110,7 @@ class AskForm(forms.Form):
 class PromptForm(AskForm):
     """One prompt, as the composer sends it."""
 
-    message = forms.CharField(strip=False, error_messages={"required": "Type a message first."})
+    message = LinesField(strip=False, error_messages={"required": "Type a message first."})
     conversation = forms.UUIDField(required=False)
     parent = forms.UUIDField(required=False)
     prompt = forms.UUIDField(required=False)

@@ -6,6 +6,7 @@ from uuid import UUID
 from django import forms
 
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
+from chatapp.lines import LinesField
 from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.conversations import LONGEST_TITLE
@@ -95,7 +96,7 @@ class ProjectForm(forms.Form):
     """A project, and what its new chats start with."""
 
     name = OneLine(LONGEST_NAME, "A name")
-    instructions = forms.CharField(required=False, max_length=LONGEST_INSTRUCTIONS)
+    instructions = LinesField(required=False, max_length=LONGEST_INSTRUCTIONS)
     preset = ModelField(required=False)
 
     def __init__(self, data: Mapping[str, object], project: Project) -> None:
@@ -120,13 +121,6 @@ class ProjectForm(forms.Form):
         return preset
 
 
-class NoteField(forms.CharField):
-    """Lines that end as the box has them, which a form's own sending changes."""
-
-    def to_python(self, value: str | None) -> str:
-        return (super().to_python(value) or "").replace("\r\n", "\n")
-
-
 class FeedbackForm(forms.Form):
     """What a person thinks of a reply."""
 
@@ -136,7 +130,7 @@ class FeedbackForm(forms.Form):
         choices=[*Feedback.Rating.choices, (NONE, NONE)],
         error_messages=dict.fromkeys(["required", "invalid_choice"], OUT_OF_DATE),
     )
-    note = NoteField(
+    note = LinesField(
         required=False,
         max_length=LONGEST_NOTE,
         error_messages={"max_length": f"A note has at most {LONGEST_NOTE:,} characters."},

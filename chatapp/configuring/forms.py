@@ -7,6 +7,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import BoundField
 
+from chatapp.lines import LinesField
 from chatapp.models import Installation, Logo, Upstream
 from chatapp.models.branding import OWN_ACCENT, OWN_NAME
 from chatapp.models.logos import MEDIA_TYPES, MOST_BYTES, MOST_PIXELS, TOO_LARGE, logo_of
@@ -48,6 +49,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("notice", "default_upstream", "default_model"),
             *("title_upstream", "title_model"),
         ]
+        field_classes = {"notice": LinesField}
         widgets = {
             "accent": ColourInput,
             "name": forms.TextInput({"placeholder": OWN_NAME}),

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 
 from chatapp.admin.upstreams import UpstreamForm
+from chatapp.lines import LinesField
 from chatapp.models import Upstream
 from chatapp.models.upstreams import validate_offered_models
 from chatapp.people.forms import GivenForm
@@ -39,7 +40,7 @@ class OfferForm(GivenForm):
         initial="all",
     )
     models = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
-    names = forms.CharField(
+    names = LinesField(
         label="Names of its models",
         required=False,
         validators=[validate_offered_models],

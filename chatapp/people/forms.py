@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from chatapp.accounts.forms import UniqueEmail
 from chatapp.accounts.links import sends_mail
+from chatapp.lines import LinesField
 from chatapp.models import Installation, Invitation, User
 from chatapp.models.legal_holds import LONGEST_REASON
 from chatapp.people.queries import Asked
@@ -86,7 +87,7 @@ class GroupsForm(forms.Form):
 class HoldForm(forms.Form):
     """What must be kept, and why."""
 
-    reason = forms.CharField(
+    reason = LinesField(
         max_length=LONGEST_REASON,
         widget=forms.Textarea({"rows": 2}),
         help_text="Who asks for it, and in which matter. Administrators read it.",
@@ -194,6 +195,7 @@ class AccessForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Installation
         fields = ["signup", "signup_domains", "staff_second_factor"]
         widgets = {"signup": forms.RadioSelect, "signup_domains": forms.Textarea({"rows": 3})}
+        field_classes = {"signup_domains": LinesField}
 
     def clean(self) -> dict[str, Any]:
         wanted = super().clean() or {}

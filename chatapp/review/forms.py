@@ -2,6 +2,7 @@
 
 from django import forms
 
+from chatapp.lines import LinesField
 from chatapp.models.reviews import LONGEST_NOTE, LONGEST_REASON
 
 
@@ -33,7 +34,7 @@ class RevealForm(SentForm):
 
 
 class NoteForm(SentForm):
-    text = forms.CharField(
+    text = LinesField(
         label="Note",
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"rows": 3}),

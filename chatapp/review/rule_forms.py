@@ -7,6 +7,7 @@ from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
 
+from chatapp.lines import LinesField
 from chatapp.models import ReviewRule
 from chatapp.models.prices import DOLLAR
 from chatapp.models.review_rules import (
@@ -39,7 +40,7 @@ class RuleForm(forms.Form):
         label="Looks at", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
     )
     kind = forms.ChoiceField(label="Looks for", choices=ReviewRule.Kind.choices)
-    words = forms.CharField(
+    words = LinesField(
         label="Words",
         error_messages=MISSING,
         max_length=LONGEST_WORDS,

@@ -19,6 +19,7 @@ from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from chatapp.models import User, branding
+from chatapp.row_keys import key_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ def person_of_link(named: str, token: str) -> User | None:
         pk = force_str(urlsafe_base64_decode(named))
     except ValueError:
         return None
-    person = User.objects.filter(pk=pk, is_active=True).first() if pk.isdecimal() else None
+    person = User.objects.filter(pk=key_of(pk), is_active=True).first()
     return person if person and default_token_generator.check_token(person, token) else None
 
 

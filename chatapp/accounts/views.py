@@ -24,6 +24,7 @@ from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.models import Installation, ReviewPolicy, User, audit
 from chatapp.models.locks import one_at_a_time
+from chatapp.row_keys import key_of
 
 View = Callable[..., HttpResponseBase]
 
@@ -105,11 +106,10 @@ def devices(request: HttpRequest) -> HttpResponse:
     own = request.user.devices
     others = own.exclude(session_key=request.session.session_key)
     if request.method == "POST":
-        named = request.POST.get("device", "")
-        is_one = named.isdecimal() and len(named) < 19
+        device = key_of(request.POST.get("device", ""))
         with transaction.atomic():
-            (others.filter(pk=int(named)) if is_one else others).sign_out()
-            which = "one device" if is_one else "all others"
+            (others.filter(pk=device) if device else others).sign_out()
+            which = "one device" if device else "all others"
             audit.record(
                 "sessions.ended", actor=request.user, about=request.user, detail={"which": which}
             )

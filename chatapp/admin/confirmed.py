@@ -7,17 +7,21 @@ htmx sends: whatever gets into a page that an administrator looks at has the ses
 from typing import Any
 
 from django import forms
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
-from django.db.models import TextField
+from django.core.exceptions import BadRequest
+from django.db.models import JSONField, TextField
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.accounts.confirming import ask_to_confirm, check_own_password, confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.admin.recorded import RecordedAdmin
+from chatapp.admin.stored_json import StoredJSONField
 from chatapp.lines import LinesField
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
+from chatapp.row_keys import key_of
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
@@ -41,7 +45,10 @@ class ConfirmedAdmin(RecordedAdmin):
     itself, so that nothing typed is lost.
     """
 
-    formfield_overrides = {TextField: {"form_class": LinesField}}
+    formfield_overrides = {
+        TextField: {"form_class": LinesField},
+        JSONField: {"form_class": StoredJSONField},
+    }
 
     def changeform_view(
         self,
@@ -69,16 +76,19 @@ class ConfirmedAdmin(RecordedAdmin):
     ) -> HttpResponse:
         """Posts are what is done to the selected ones."""
         refuse_scripts(request)
+        if not all(map(key_of, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+            raise BadRequest("What was selected is no row.")
         if request.method == "POST" and not is_confirmed(request):
             self.message_user(request, "Nothing was done yet. Select again what it was meant for.")
             return ask_to_confirm(request.get_full_path())
         return super().changelist_view(request, extra_context)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Never for a secret, which a filter would give away character by character."""
-        secrets = [one.name for one in self.opts.get_fields() if isinstance(one, SecretField)]
-        is_secret = lookup.split(LOOKUP_SEP)[0] in secrets
-        return not is_secret and super().lookup_allowed(lookup, value, request)
+        """Never for a secret, which a filter would give away character by character; nor by a
+        year, which may be one of no calendar."""
+        secrets = {one.name for one in self.opts.get_fields() if isinstance(one, SecretField)}
+        is_refused = not {"year", "iso_year", *secrets}.isdisjoint(lookup.split(LOOKUP_SEP))
+        return not is_refused and super().lookup_allowed(lookup, value, request)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any

@@ -22,6 +22,7 @@ from chatapp.models import (
     Retry,
 )
 from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.row_keys import key_of
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 MOST_AT_ONCE = 4  # models that answer one prompt side by side
@@ -68,10 +69,10 @@ class ModelField(forms.CharField):
     """An upstream's primary key and one of its models, as `catalogue` joins them: `1/gpt-4o`."""
 
     def to_python(self, value: str | None) -> ModelChoice | None:  # type: ignore[override]
-        upstream, _, model = str(value or "").partition("/")
-        is_key = upstream.isdecimal() and len(upstream) < 19
-        if is_key and 0 < len(model) <= 200 and model.isprintable():
-            return ModelChoice(int(upstream), model)
+        named, _, model = str(value or "").partition("/")
+        upstream = key_of(named)
+        if upstream and 0 < len(model) <= 200 and model.isprintable():
+            return ModelChoice(upstream, model)
         return None
 
     def validate(self, value: object) -> None:

@@ -21,6 +21,7 @@ from chatapp.models.users import LAST_ADMINISTRATOR
 from chatapp.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.people.log import record
 from chatapp.people.views import person_page
+from chatapp.row_keys import key_of
 
 
 @require_POST
@@ -78,9 +79,8 @@ def _groups(request: HttpRequest, person: User) -> None:
 
 def _sign_out(request: HttpRequest, person: User) -> None:
     """One device, or all of them where none is named."""
-    device = request.POST.get("device", "")
-    if device.isdecimal() and len(device) < 19:
-        person.devices.filter(pk=int(device)).sign_out()
+    if device := key_of(request.POST.get("device", "")):
+        person.devices.filter(pk=device).sign_out()
         record(request, "sessions.ended", person, which="one device")
         messages.success(request, "That device is signed out.")
         return
@@ -142,9 +142,7 @@ def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
 
 def _end_hold(request: HttpRequest, person: User) -> None:
     assert isinstance(request.user, User)
-    pk = request.POST.get("hold", "")
-    is_number = pk.isdecimal() and len(pk) < 19
-    hold = person.legal_holds.filter(pk=int(pk)).first() if is_number else None
+    hold = person.legal_holds.filter(pk=key_of(request.POST.get("hold", ""))).first()
     if hold is None:
         raise Refused(NO_HOLD)
     hold.end(request.user)

@@ -20,6 +20,7 @@ from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, U
 from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
 from chatapp.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.people.log import record
+from chatapp.row_keys import key_of
 from chatapp.worker import worker
 
 SHOWN = 200  # of a group's people
@@ -91,11 +92,11 @@ def member(request: HttpRequest, pk: int) -> HttpResponse:
     if not is_confirmed(request):
         return ask_to_confirm(reverse("group", args=[pk]))
     found = get_object_or_404(Group, pk=pk)
-    if removed := request.POST.get("remove", ""):
-        if removed.isdecimal() and len(removed) < 19:
+    if "remove" in request.POST:
+        if removed := key_of(request.POST["remove"]):
             with transaction.atomic():
-                found.user_set.remove(int(removed))
-                record(request, "group.changed", found, removed=int(removed))
+                found.user_set.remove(removed)
+                record(request, "group.changed", found, removed=removed)
         return redirect("group", pk)
     form = MemberForm(request.POST)
     if not form.is_valid():

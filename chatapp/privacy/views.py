@@ -9,8 +9,7 @@ from django.views.decorators.http import require_GET
 from chatapp.models import Retention, ReviewRule, User
 from chatapp.models.shelves import TRASH_DAYS
 from chatapp.privacy import queries
-
-LONGEST_NUMBER = 18  # digits of an event's
+from chatapp.row_keys import key_of
 
 
 @require_GET
@@ -18,13 +17,12 @@ LONGEST_NUMBER = 18  # digits of an event's
 @login_required
 def privacy(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    before = request.GET.get("before", "")
-    is_number = before.isdecimal() and len(before) <= LONGEST_NUMBER
-    looks, has_older = queries.looks_at(request.user, int(before) if is_number else None)
+    before = key_of(request.GET.get("before", ""))  # an event's
+    looks, has_older = queries.looks_at(request.user, before or None)
     context = {
         "looks": looks,
         "has_older": has_older,
-        "is_first": not is_number,
+        "is_first": not before,
         "lists": queries.lists_since(request.user),
         "reviewers": queries.reviewers(),
         "rules": ReviewRule.objects.filter(is_on=True).count(),

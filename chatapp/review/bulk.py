@@ -19,6 +19,7 @@ from chatapp.review import acts
 from chatapp.review.acts import Act
 from chatapp.review.filters import FilterForm
 from chatapp.review.queries import PAGE, reviewable
+from chatapp.row_keys import key_of
 
 CHANGED = "somebody changed it meanwhile"
 NOT_HERE = "it is not here any more"
@@ -70,8 +71,7 @@ def _act(sent: QueryDict) -> Act:
         case "verdict":
             return partial(acts.decide, verdict=acts.verdict_of(value))
         case "label" | "unlabel":
-            chosen = sent.get("label", "")
-            label = ReviewLabel.objects.filter(pk=chosen).first() if chosen.isdecimal() else None
+            label = ReviewLabel.objects.filter(pk=key_of(sent.get("label", ""))).first()
             if not label:
                 raise Refused("Choose the label first.")
             return partial(_with if wanted == "label" else _without, label=label)

@@ -25,8 +25,7 @@ from chatapp.review.history import last_acts_of
 from chatapp.review.names import Names
 from chatapp.review.queries import reviewable
 from chatapp.review.reading import conversation_page
-
-LONGEST_NUMBER = 9  # digits of a version and of a label
+from chatapp.row_keys import key_of
 
 GONE = (
     "Nothing was done, since something that this was about was deleted just now. Look again, and "
@@ -70,17 +69,13 @@ def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> No
     sent = request.POST.get("version", "")
     if sent == str(review.version):
         return
-    missed = max(review.version - (_number(sent) or 0), 0)
+    missed = max(review.version - key_of(sent), 0)
     names = Names.of(review.conversation, reviewer, None)
     acts = last_acts_of(review.conversation, names, missed)
     done = f" What was done: {acts}." if acts else ""
     raise Refused(
         f"Nothing was done, since this was changed meanwhile.{done} Look again, and decide."
     )
-
-
-def _number(sent: str) -> int | None:
-    return int(sent) if sent.isdecimal() and len(sent) <= LONGEST_NUMBER else None
 
 
 @_deciding
@@ -102,8 +97,8 @@ def verdict(request: HttpRequest, review: Review, by: User) -> Done:
 
 @_deciding
 def labels(request: HttpRequest, review: Review, _by: User) -> Done:
-    sent = map(_number, request.POST.getlist("labels"))
-    chosen = ReviewLabel.objects.filter(pk__in=[one for one in sent if one is not None])
+    sent = list(map(key_of, request.POST.getlist("labels")))
+    chosen = ReviewLabel.objects.filter(pk__in=sent)
     return acts.label(review, chosen)
 
 

@@ -1,0 +1,127 @@
+"""Numbers that Python does not read, or no database counts with, wherever a page takes one: each is
+answered as what is not there, or at its field, and none makes a page fail."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import get_resolver
+from django.utils.http import urlsafe_base64_encode
+
+from chatapp.models import Conversation, Upstream, User
+from chatapp.row_keys import key_of
+from tests.page import parse
+from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
+from tests.review.told import told_by
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAST_64_BITS = str(2**63)
+PAST_PYTHON = "9" * 4301  # digits, which it refuses to read
+NUMBERS = [PAST_64_BITS, "9" * 30, "9" * 4300, PAST_PYTHON, "\N{SUPERSCRIPT TWO}"]
+NUMBER = re.compile("<int:[a-z_]+>|<path:[a-z_]+>|<id>")
+OTHERS = {
+    "<uuid:pk>": ["00000000-0000-4000-8000-000000000000"],
+    "<slug:kind>": ["upstream", "tool-server"],
+    "<slug:what>": ["name", "groups", "sign-out", "hold", "end-hold", "active"],
+}
+numbers = pytest.mark.parametrize("number", NUMBERS, ids=len)
+
+
+def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
+    """All that take a number, with `{}` for it."""
+    for one in patterns:
+        address = f"{before}{one.pattern}"
+        if hasattr(one, "url_patterns"):
+            yield from addresses(one.url_patterns, address)
+        elif NUMBER.search(address):
+            yield from filled(NUMBER.sub("{0}", address))
+
+
+def filled(address: str) -> Iterator[str]:
+    found = re.search("<[^>]+>", address)
+    if not found:
+        yield address
+        return
+    for value in OTHERS[found[0]]:
+        yield from filled(address.replace(found[0], value))
+
+
+@pytest.mark.any_database
+@numbers
+def test_a_key_is_of_digits_that_a_database_counts_with(number: str) -> None:
+    assert key_of(number) == key_of("-1") == key_of("") == 0
+    assert key_of("9" * 18) == 999_999_999_999_999_999
+
+
+@numbers
+def test_an_address_with_it_leads_nowhere(olives: Client, number: str) -> None:
+    there = [one.format(number) for one in addresses(get_resolver().url_patterns)]
+    assert len(there) > 40
+    for address in there:
+        for answer in (olives.get(address), olives.post(address)):
+            # The administration leads back to its first page, and says that it is not there.
+            expected = (302, 404, 405) if address.startswith("/admin/") else (404, 405)
+            assert answer.status_code in expected, address[:60]
+
+
+@numbers
+def test_a_link_to_a_new_password_with_it_is_over(client: Client, number: str) -> None:
+    named = urlsafe_base64_encode(number.encode())
+    assert client.get(f"/accounts/password/new/{named}/x/").status_code == 410
+
+
+@numbers
+def test_no_label_device_hold_or_member_has_it(
+    olives: Client,
+    alice: User,
+    begin: Begin,  # noqa: F811
+    number: str,
+) -> None:
+    conversation: Conversation = begin()
+    rows = [f"{conversation.pk} 0"]
+    for act in ("label", "unlabel"):
+        answer = olives.post(
+            "/review/bulk/", {"act": act, "rows": rows, "label": number}, follow=True
+        )
+        assert told_by(answer.text) == "Choose the label first."
+    group = Group.objects.create(name="Writers")
+    group.user_set.add(alice)
+    assert olives.post(f"/people/groups/{group.pk}/member/", {"remove": number}).status_code == 302
+    assert group.user_set.get() == alice
+    page = olives.post(f"/people/{alice.pk}/end-hold/", {"hold": number}, follow=True).text
+    assert "has ended already" in page
+    assert olives.post("/accounts/devices/", {"device": number}).status_code == 302
+    assert olives.get("/privacy/", {"before": number}).status_code == 200
+
+
+@numbers
+def test_the_administration_has_no_such_row_selected(olives: Client, number: str) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": number}
+    for model in ("chatapp/user", "auth/group", "chatapp/suggestion", "chatapp/upstream"):
+        assert olives.post(f"/admin/{model}/", chosen).status_code == 400
+    for year in ("0", "-1", number):
+        answer = olives.get("/admin/chatapp/user/", {"date_joined__year": year})
+        assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "value",
+    [PAST_PYTHON, "1e999", "NaN", "-Infinity", '"\\ud800"', "[" * 100_000],
+    ids=["digits", "exponent", "NaN", "Infinity", "half", "deep"],
+)
+def test_parameters_that_no_json_of_a_database_has_are_refused(olives: Client, value: str) -> None:
+    fields = {
+        "name": "Gateway",
+        "base_url": "https://gateway.test/v1",
+        "dialect": "auto",
+        "silence_seconds": "300",
+        "parameters": f'{{"seed": {value}}}',
+    }
+    page = olives.post("/admin/chatapp/upstream/add/", fields).text
+    assert "Enter a valid JSON." in page
+    assert parse(page).find("textarea", name="parameters").text.strip() == fields["parameters"]
+    assert not Upstream.objects.exists()

@@ -120,14 +120,14 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> No
     # In the order of who saves a reply: itself, whose it is, what it cost, and the allowances.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
     list(theirs.values_list("pk"))
-    User.objects.select_for_update().filter(pk=person.pk).first()
+    stored = User.objects.select_for_update().filter(pk=person.pk).first()
     refuse_held(person.pk)
     entries = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
     pk = person.pk
-    forget_name(person.username)
+    forget_name((stored or person).username)  # who was renamed meanwhile, by the new one
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
     if person.email:

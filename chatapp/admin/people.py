@@ -36,6 +36,7 @@ from chatapp.accounts.staff import refuse_scripts
 from chatapp.admin.confirmed import ConfirmedAdmin
 from chatapp.models import LegalHold, User
 from chatapp.models.legal_holds import KEPT, Held
+from chatapp.models.review_finds import rename
 from chatapp.models.users import LAST_ADMINISTRATOR
 
 ROLES = ["is_staff", "is_superuser", "reviews", "groups", "user_permissions"]
@@ -162,6 +163,12 @@ class PersonAdmin(Ticked, ConfirmedAdmin, UserAdmin):  # type: ignore[type-arg]
         belongings = Belongings.of([person.pk for person in people])
         counts = {str(self.opts.verbose_name_plural): len(people), **asdict(belongings)}
         return [*map(str, people), *WHAT_GOES], counts, lacking, protected
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        stored = User.objects.select_for_update(no_key=True).filter(pk=obj.pk).first()
+        super().save_model(request, obj, form, change)
+        if stored and stored.username != obj.username:
+            rename(stored.username, obj.username)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         """Once the page's own transaction has ended: in one, much would be locked for long."""

@@ -125,6 +125,16 @@ def forget_name(username: str) -> None:
     ReviewSample.objects.filter(pk__in=_that_ask_for(names, ReviewSample)).update(asked={})
 
 
+def rename(before: str, after: str) -> None:
+    """Of somebody whose username is another now: what looks for them finds them still, and forgets
+    them when they are erased."""
+    for kept in (ReviewView, ReviewSample):
+        theirs = kept.objects.filter(pk__in=_that_ask_for([before.casefold()], kept))
+        for one in theirs.select_for_update():
+            one.asked["person"] = after
+            one.save(update_fields=["asked"])
+
+
 def _that_ask_for(names: Collection[str], kept: type[ReviewView | ReviewSample]) -> list[int]:
     """By what was typed, also with a space before or after it."""
     of_people = kept.objects.filter(asked__has_key="person").values_list("pk", "asked__person")

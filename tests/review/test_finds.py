@@ -15,7 +15,7 @@ from chatapp.models import (
     User,
     review_finds,
 )
-from tests.conftest import signed_in
+from tests.conftest import PASSWORD, signed_in
 from tests.review.conftest import Begin, review_of
 from tests.review.test_lists import found
 from tests.review.told import told_by
@@ -157,6 +157,40 @@ def test_what_was_kept_as_it_was_typed_goes_too(
     assert sorted(ReviewView.objects.values_list("name", flat=True)) == ["1", "Of nobody"]
     assert ReviewSample.objects.get(name="0").asked == {}
     assert ReviewSample.objects.get(name="1").asked == {"person": "bob", "model": "one"}
+
+
+def test_who_is_renamed_is_looked_for_by_the_new_name_and_forgotten_by_it(
+    ritas: Client, olives: Client, begin: Begin, alice: User
+) -> None:
+    conversation = begin()
+    told(ritas, SAVE, name="Hers", person="ALICE", model="one")
+    told(ritas, DRAW, name="Hers", share="100", person="alice")
+    rita = User.objects.get(username="rita")
+    ReviewView.objects.create(maker=rita, name="As it was typed", asked={"person": " Alice"})
+    ReviewView.objects.create(maker=rita, name="His", asked={"person": "bob"})
+    answer = olives.post(
+        f"/admin/chatapp/user/{alice.pk}/change/",
+        {"username": "alina", "is_active": "on", "date_joined_0": "2026-01-01"},
+    )
+    assert answer.status_code == 302
+    asked = dict(ReviewView.objects.values_list("name", "asked"))
+    assert asked == {
+        "Hers": {"person": "alina", "model": "one"},
+        "As it was typed": {"person": "alina"},
+        "His": {"person": "bob"},
+    }
+    assert ReviewSample.objects.get().asked == {"person": "alina"}
+    assert found(ritas, **asked["Hers"]) == [str(conversation.pk)]
+    erase([alice])  # as they were called before
+    assert ReviewView.objects.get().name == "His"
+    assert ReviewSample.objects.get().asked == {}
+
+
+def test_a_new_person_renames_nobody(ritas: Client, olives: Client, alice: User) -> None:
+    told(ritas, SAVE, name="Hers", person="alice")
+    new = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
+    assert olives.post("/admin/chatapp/user/add/", new).status_code == 302
+    assert ReviewView.objects.get().asked == {"person": "alice"}
 
 
 def test_nobodys_name_is_kept(ritas: Client) -> None:

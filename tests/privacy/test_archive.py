@@ -4,6 +4,7 @@ A field or table that is new is in neither list, and fails here until it is.
 """
 
 import json
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Feedback, Message, Upstream, Usage, User
+from tests.page import parse
 from tests.privacy.test_privacy import unpacked
 from tests.stored import answered, end, reply_of
 
@@ -180,6 +182,36 @@ async def test_what_is_kept_of_a_chat_is_in_it_and_marked(
     assert reply["extras"] == {"citations": ["https://x.test/"]}
     for name in ("finish_reason", "moderation", "choice", "time_to_first_token", "duration"):
         assert reply[name], name
+
+
+# What the archive has in words of the page's, and what is left out.
+TOLD = {
+    "roles": "account with its roles", "groups": "groups", "devices": "devices",
+    "organisation": "sign-in said of you", "reasoning": "reasoning",
+    "tool_calls": "calls of tools", "result": "what these answered",
+    "feedback": "what you said of replies", "trashed_at": "the trash",
+    "deleted_at": "what you deleted and is kept still", "projects.json": "projects",
+    "usage.csv": "usage", "opened.json": "what staff opened and did",
+}  # fmt: skip
+NOT_TOLD = {
+    "limit": "limits", "hold": "limits and holds", "notes": "what reviewers and rules noted",
+    "logprobs": "how probable a reply", "events": "other events",
+}  # fmt: skip
+
+
+async def test_the_page_says_what_is_in_it_and_what_is_not(
+    alices: Client, alice: User, connected: Upstream, connections_close: None
+) -> None:
+    await sync_to_async(write)(alice, connected)
+    files = await unpacked(alices)
+    keys = {*files, *re.findall('"([a-z_]+)": ', "".join(files.values()))}
+    page = parse((await sync_to_async(alices.get)("/privacy/")).text)
+    section = page.find("section", **{"aria-labelledby": "take-along"})
+    has, _, lacks = " ".join(section.find_all("p")[0].text.split()).partition("Not in it are")
+    assert [key for key, words in TOLD.items() if words not in has or words in lacks] == []
+    assert [words for words in NOT_TOLD.values() if words not in lacks] == []
+    assert set(TOLD) <= keys
+    assert keys.isdisjoint(NOT_TOLD)
 
 
 async def test_what_deleted_chats_cost_is_in_it_in_plain_dollars(

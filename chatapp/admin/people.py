@@ -186,6 +186,8 @@ admin.site.unregister(Group)
 class RoleAdmin(Ticked, ConfirmedAdmin, GroupAdmin):
     """Groups hold rights, so they are a superuser's."""
 
+    limited_by = "group"
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_superuser(request)
 

@@ -12,7 +12,7 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse
 
 from chatapp.admin.secret_forms import SecretForm
-from chatapp.models import User, audit
+from chatapp.models import Allowance, Limit, User, audit
 
 NOUNS = {"user": "person"}  # other models are called in the log as they are
 ROLES = frozenset({"is_staff", "is_superuser", "reviews", "groups", "user_permissions"})
@@ -28,6 +28,8 @@ class Changes(list[dict[str, Any]]):
 
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    limited_by = ""  # the field of limits that names a row, with which they go
+
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> Changes:
@@ -58,6 +60,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         with transaction.atomic():
             entries = super().log_deletions(request, queryset)
             for one in queryset:
+                self._delete_limits(request, one)
                 self._record(request, "deleted", one, [])
         return entries
 
@@ -67,6 +70,16 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """What is done to the selected ones, with its events or not at all."""
         with transaction.atomic():
             return super().response_action(request, queryset)
+
+    def _delete_limits(self, request: HttpRequest, row: models.Model) -> None:
+        """They would go with the row, and nobody would learn of it."""
+        assert isinstance(request.user, User)
+        limits = Limit.objects.filter(**{self.limited_by: row}) if self.limited_by else ()
+        for limit in limits:
+            Allowance.objects.remove_of(limit)
+            detail = {"before": limit.as_record()}
+            audit.record("limit.deleted", actor=request.user, about=limit, detail=detail)
+            limit.delete()
 
     def _record(self, request: HttpRequest, verb: str, obj: models.Model, message: Any) -> None:
         before, after = getattr(message, "before", {}), getattr(message, "after", {})

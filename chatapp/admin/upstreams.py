@@ -84,6 +84,7 @@ def switch_demo_off(request: HttpRequest) -> None:
 class UpstreamAdmin(InquiringAdmin):
     form = UpstreamForm
     inquiry = "check"
+    limited_by = "upstream"
     list_display = ["name", "base_url", "key", "enabled", "from_environment"]
     fieldsets = [
         (None, {"fields": ["name", "base_url", "new_api_key", "offered_models", "enabled"]}),

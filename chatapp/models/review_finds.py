@@ -6,7 +6,7 @@ from random import SystemRandom
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
@@ -70,7 +70,10 @@ class ReviewSample(models.Model):
         by: User,
         asked: Mapping[str, str],
     ) -> Self:
-        """Raises `Refused`. At least one, where something is found."""
+        """Raises `Refused`. At least one, where something is found.
+
+        Raises `IntegrityError`, at the end of the transaction too, where one was deleted meanwhile.
+        """
         keys = list(found.values_list("pk", flat=True))
         size = int((len(keys) * share / 100).to_integral_value(ROUND_CEILING))
         if not size:
@@ -80,13 +83,18 @@ class ReviewSample(models.Model):
                 f"That would be {size:,} conversations, and a sample has {MOST_DRAWN:,} at most. "
                 "Choose a smaller share, or narrow what is found."
             )
-        drawn = cls.objects.create(name=name, maker=by, asked=dict(asked), share=share, size=size)
+        drawn = cls(name=name, maker=by, asked=dict(asked), share=share, size=size)
+        try:
+            with transaction.atomic():
+                drawn.save(force_insert=True)
+        except IntegrityError:
+            raise Refused("There is a sample of this name. Choose another.") from None
         members = [
             SampleMember(sample=drawn, conversation_id=key)
             for key in SystemRandom().sample(keys, size)
         ]
         SampleMember.objects.bulk_create(members, batch_size=AT_ONCE)
-        return drawn  # type: ignore[no-any-return]
+        return drawn
 
     @property
     def progress(self) -> tuple[int, int]:

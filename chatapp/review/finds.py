@@ -1,10 +1,11 @@
 """What a reviewer keeps of what the filter finds: as a view, or a random sample of it."""
 
+from contextlib import suppress
 from decimal import Decimal
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -19,6 +20,7 @@ from chatapp.review.forms import SentForm
 
 NAMELESS = {"required": "Give it a name first."}
 SMALLEST = Decimal("0.1")
+TRIES = 3  # of a draw
 
 
 class ViewForm(SentForm):
@@ -92,20 +94,25 @@ def draw_sample(request: HttpRequest) -> HttpResponse:
         messages.error(request, "Nothing was drawn, since not all of the filter is understood.")
         return _to_list(asked)
     name, share = form.cleaned_data["name"], form.cleaned_data["share"]
-    if ReviewSample.objects.filter(name=name).exists():
-        messages.error(request, "There is a sample of this name. Choose another.")
-        return _to_list(asked)
     try:
-        with transaction.atomic():
-            found = wanted.asked.conversations().order_by()
-            drawn = ReviewSample.draw(name, share, found, request.user, asked)
-            detail = {"asked": _recorded(wanted), "share": str(share), "size": drawn.size}
-            audit.record("reviewsample.drawn", actor=request.user, about=drawn, detail=detail)
+        drawn = _drawn(name, share, wanted, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
         return _to_list(asked)
     messages.success(request, f"{drawn} has {drawn.size:,} conversations.")
     return _to_list({"sample": str(drawn.pk)})
+
+
+def _drawn(name: str, share: Decimal, wanted: FilterForm, by: User) -> ReviewSample:
+    """Raises `Refused`. A conversation that is deleted while it is drawn is not found again."""
+    for _ in range(TRIES):
+        with suppress(IntegrityError), transaction.atomic():
+            found = wanted.asked.conversations().order_by()
+            drawn = ReviewSample.draw(name, share, found, by, wanted.kept)
+            detail = {"asked": _recorded(wanted), "share": str(share), "size": drawn.size}
+            audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)
+            return drawn
+    raise Refused("Conversations are being deleted just now. Draw the sample again.")
 
 
 @require_POST

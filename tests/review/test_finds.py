@@ -1,6 +1,8 @@
 """What reviewers keep of what they look for: views, and random samples."""
 
+from typing import Any
 from unittest.mock import patch
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
@@ -117,6 +119,44 @@ def test_what_makes_no_sample_is_told(ritas: Client, begin: Begin) -> None:
     assert not ReviewSample.objects.exists()
     told(ritas, DRAW, name="One", share="5")
     assert "There is a sample of this name" in told(ritas, DRAW, name="One", share="5")
+
+
+class Deleting:
+    """Draws all, and the first times one more, which is deleted before it is stored."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def sample(self, keys: list[UUID], size: int) -> list[UUID]:
+        self.times -= 1
+        return [*keys[:size], *([uuid4()] if self.times >= 0 else [])]
+
+
+def test_what_is_deleted_while_it_is_drawn_is_left_out(ritas: Client, begin: Begin) -> None:
+    conversation = begin()
+    with patch.object(review_finds, "SystemRandom", lambda: Deleting(1)):
+        assert "deleted just now" in told(ritas, DRAW, name="One", share="100")
+    assert not ReviewSample.objects.exists()
+    once = Deleting(1)
+    with patch.object(review_finds, "SystemRandom", lambda: once):
+        assert "One has 1 conversations" in told(ritas, DRAW, name="One", share="100")
+    assert SampleMember.objects.get().conversation == conversation
+    assert AuditEvent.objects.filter(action="reviewsample.drawn").count() == 1
+
+
+def test_a_name_that_is_given_while_another_draws_by_it_is_taken(
+    ritas: Client, begin: Begin
+) -> None:
+    begin()
+    draw = ReviewSample.draw
+
+    def later(name: str, *drawn: Any) -> ReviewSample:
+        ReviewSample.objects.create(name=name, share=1, size=1, asked={})
+        return draw(name, *drawn)
+
+    with patch.object(ReviewSample, "draw", later):
+        assert "There is a sample of this name" in told(ritas, DRAW, name="One", share="5")
+    assert not AuditEvent.objects.filter(action="reviewsample.drawn").exists()
 
 
 def test_no_name_of_who_was_erased_is_kept(

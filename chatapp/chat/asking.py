@@ -25,7 +25,7 @@ from chatapp.models import (
     View,
     permitted,
 )
-from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.models.upstreams import NONE_GIVEN, NOT_OFFERED
 from chatapp.viewers import Viewer, show_to
 from chatapp.worker import worker
 
@@ -49,9 +49,13 @@ async def offered_models(chosen: Sequence[ModelChoice], person: int) -> Sequence
 async def _default_model(person: int) -> ModelChoice:
     theirs = await database_sync_to_async(permitted)(person)
     for wait_for_all in (False, True):
-        for offer in open_to(await worker().catalogue.offers(wait_for_all), theirs):
+        connected = await worker().catalogue.offers(wait_for_all)
+        offers = open_to(connected, theirs)
+        for offer in offers:
             if offer.models:
                 return ModelChoice(offer.upstream.pk, offer.models[0].id)
+    if connected and not offers:
+        raise Refused(NONE_GIVEN)
     raise Refused("No model is available. An administrator can connect one.")
 
 

@@ -82,6 +82,7 @@ def chat_page(
         "is_long": view is not None and (view.has_earlier or view.has_later),
         "thread": reading.html_of(view, live) if view else "",
         **_models(offers, wanted),
+        "are_connected": bool(upstreams),
         "notice": notice,
         "prompt_id": uuid4(),
         "suggestions": [] if (view and view.shown) or project else _suggestions(offers),
@@ -153,14 +154,20 @@ def models(request: HttpRequest) -> HttpResponse:
     conversation = request.user.conversations.kept().filter(pk=pk).first() if pk else None
     pk = uuid_of(request.GET.get("project", ""))
     project = request.user.projects.filter(pk=pk).first() if pk else None
-    offers = open_to(async_to_sync(_all_offers)(), permitted(request.user.pk))
+    connected = async_to_sync(_all_offers)()
+    offers = open_to(connected, permitted(request.user.pk))
     shown = request.GET.get("model", "")
     wanted = [] if shown == request.GET.get("stopgap") else [shown]
     if conversation:
         wanted += _models_of(conversation.view())
     else:
         wanted += _to_begin_with(request, project, Installation.of_new_chats())
-    context = {"conversation": conversation, "project": project, **_models(offers, wanted)}
+    context = {
+        "conversation": conversation,
+        "project": project,
+        **_models(offers, wanted),
+        "are_connected": bool(connected),
+    }
     return render(request, "chat/_models.html", context)
 
 

@@ -21,6 +21,7 @@ from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
 DEMO = "Demo"  # the name of the built-in one, which the environment connects
 SILENCE_SECONDS = 300
+NONE_GIVEN = "None of the models is given to you. Ask your administrator for one."
 NOT_OFFERED = "This model is not offered any more. Choose another."
 
 

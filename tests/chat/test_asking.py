@@ -10,7 +10,7 @@ from django.test import Client
 
 from chatapp import catalogue
 from chatapp.generation import storing
-from chatapp.models import Conversation, Message, ReviewPolicy, Upstream, Usage
+from chatapp.models import AccessRule, Conversation, Message, ReviewPolicy, Upstream, Usage
 from chatapp.worker import worker
 from tests.fake_upstream import (
     MODEL,
@@ -142,6 +142,12 @@ async def test_without_a_model_the_prompt_is_refused_and_given_back(
     async with Tab(alices) as tab:
         await tab.send(action="prompt", message="Hello", prompt=prompt)
         assert f'data-prompt="{prompt}"' in await tab.until("No model is available")
+
+
+async def test_who_is_given_no_model_is_told_so(tab: Tab, connected: Upstream) -> None:
+    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+    await tab.send(action="prompt", message="Hello", prompt=str(uuid4()))
+    await tab.until("None of the models is given to you. Ask your administrator for one.")
 
 
 NOT_OFFERED = "This model is not offered any more. Choose another."

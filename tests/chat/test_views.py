@@ -8,7 +8,15 @@ from asgiref.sync import sync_to_async
 from django.db.models.sql.compiler import SQLCompiler
 from django.test import AsyncClient, Client
 
-from chatapp.models import Conversation, Installation, Message, Suggestion, Upstream, User
+from chatapp.models import (
+    AccessRule,
+    Conversation,
+    Installation,
+    Message,
+    Suggestion,
+    Upstream,
+    User,
+)
 from chatapp.models.upstreams import DEMO
 from tests.fake_upstream import FakeUpstream, Pause, Script
 from tests.page import parse
@@ -151,6 +159,26 @@ async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient)
     assert "No model is connected. An administrator can add one." in page
     assert "/admin/" not in page
     assert '<option value="" selected>No model</option>' in page
+
+
+@pytest.mark.parametrize("path", ["/", "/models/"])
+async def test_who_is_given_no_model_is_told_whom_to_ask_and_an_administrator_where_to_give_it(
+    alices: AsyncClient, olives: AsyncClient, connected: Upstream, path: str
+) -> None:
+    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+    to_ask = "None of the models is given to you. Ask your administrator for one."
+    for browser, told in (
+        (alices, to_ask),
+        (olives, "None of the models is given to you. Say who"),
+    ):
+        offers = parse((await browser.get(path)).content.decode()).find(id="offers")
+        assert " ".join(offers.text.split()).startswith(told)
+        links = [one.attributes["href"] for one in offers.find_all("a")]
+        assert links == (["/people/groups/#given-title"] if browser is olives else [])
+    connected.enabled = False
+    await connected.asave()
+    offers = parse((await alices.get(path)).content.decode()).find(id="offers")
+    assert "No model is connected. An administrator can add one." in offers.text
 
 
 async def test_models_that_cannot_be_listed_are_told_without_the_key(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_tools_and_choices import call
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
 from tests.live import PASSWORD, Person, Server, Site
@@ -22,7 +22,10 @@ LISTED = [
     {"id": BACKWARDS * 30},
 ]
 NAME = """
-from chatapp.models import Conversation, Suggestion, ToolServer, Upstream, User
+from django.contrib.auth.models import Group
+
+from chatapp.models import (
+    AccessRule, Conversation, Limit, ReviewLabel, Suggestion, ToolServer, Upstream, User)
 
 markup, backwards = {markup!r}, {backwards!r}
 
@@ -43,6 +46,12 @@ for name in ("w" * 150, "\\u05e9" * 150):
         name, email="e" * 60 + "@" + "d" * 60 + ".example", password=None,
         first_name=markup, last_name="L" * 150)
 User.objects.filter(pk=person.pk).update(username="W" * 150)
+for name in long(150):
+    group = Group.objects.create(name=name)
+    group.user_set.add(person)
+    Limit.objects.create(measure="tokens", cap=1, group=group, upstream=Upstream.objects.last())
+    AccessRule.objects.give([group], upstream=Upstream.objects.last())
+    ReviewLabel.objects.create(name=name[:30])
 Upstream.objects.filter(from_environment=True).update(name="U" * 100)
 ToolServer.objects.create(name="t" * 30, transport="stdio", command={command!r})
 print(Conversation.objects.filter(user=person).first().pk)
@@ -169,23 +178,31 @@ ADMINISTRATION = (
     *("upstream/{upstream}/delete/", "upstream/{upstream}/history/", "toolserver/"),
     *("toolserver/1/change/", "suggestion/", "suggestion/1/change/", "suggestion/1/delete/"),
 )  # fmt: skip
+NAMED = ("user", "upstream", "group", "limit", "conversation")
 KEYS = """
-from chatapp.models import Conversation, Upstream, User
+from chatapp.models import Conversation, Limit, Upstream, User
 print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 100).pk,
+      Limit.objects.get(group__name="W" * 150).group_id, Limit.objects.last().pk,
       Conversation.objects.order_by("updated_at").last().pk)
 """
 
 
-def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
-    server, _person = named
-    printed = server.run(KEYS).split()
-    keys = dict(zip(("user", "upstream", "conversation"), printed, strict=True))
-    desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
+def confirmed(desk: Desk, server: Server) -> Page:
+    """A page of an administrator's who has given the password a short while ago."""
     page = desk.context.new_page()
     page.goto(f"{server.url}/admin/chatapp/toolserver/add/")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Confirm").click()
+    if "/reauthenticate/" in page.url:
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_label("Name:")).to_be_visible()
+    return page
+
+
+def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
+    server, _person = named
+    keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
+    desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
+    page = confirmed(desk, server)
     wider = {}
     administration = (f"/admin/chatapp/{path}" for path in ADMINISTRATION)
     for path in (*administration, "/review/{conversation}/"):
@@ -197,4 +214,36 @@ def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], sit
     page.get_by_role("button", name="tools").click()
     expect(page.get_by_text("Offering them costs")).to_be_visible()
     expect_to_fit(page)
+    assert wider == {}
+
+
+WIDEST_TABLE = 1500  # px, of all its columns; it scrolls by itself
+ROOMS = (
+    *("people/", "people/{user}/", "people/{user}/delete/", "people/invitations/"),
+    *("people/groups/", "people/groups/{group}/", "people/groups/{group}/delete/"),
+    *("people/given/upstream/{upstream}/", "people/?group={group}", "upstreams/{upstream}/"),
+    *("limits/", "limits/new/", "limits/{limit}/", "limits/me/", "usage/?by=group"),
+    *("review/", "review/?group={group}", "review/labels/", "audit/", "privacy/"),
+    *("admin/auth/group/", "admin/auth/group/{group}/change/", "admin/chatapp/user/"),
+    *("admin/auth/group/{group}/delete/", "admin/chatapp/user/{user}/change/"),
+)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_rooms_of_the_staff_with_groups(
+    sit_down: SitDown, named: tuple[Server, Person], site: Site, width: int
+) -> None:
+    server, _person = named
+    keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
+    desk = sit_down(site.olive, url=server.url, phone={"width": width, "height": 844})
+    page = confirmed(desk, server)
+    wider = {}
+    for path in ROOMS:
+        path = path.format(**keys)
+        page.goto(f"{server.url}/{path}")
+        assert page.url == f"{server.url}/{path}"
+        if told := page.evaluate(WIDER):
+            wider[path] = told[:6]
+        wide = page.locator(".table").evaluate_all("all => all.map(one => one.scrollWidth)")
+        assert [one for one in wide if one > WIDEST_TABLE] == [], path
     assert wider == {}

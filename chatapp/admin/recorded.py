@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 
 from chatapp.admin.secret_forms import SecretForm
 from chatapp.models import Allowance, Limit, User, audit
+from chatapp.once_more import once_more
 
 NOUNS = {"user": "person"}  # other models are called in the log as they are
 ROLES = frozenset({"is_staff", "is_superuser", "reviews", "groups", "user_permissions"})
@@ -29,6 +30,16 @@ class Changes(list[dict[str, Any]]):
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     limited_by = ""  # the field of limits that names a row, with which they go
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        view = once_more(super().changeform_view)
+        return view(request, object_id, form_url, extra_context)
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False

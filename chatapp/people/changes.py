@@ -18,6 +18,7 @@ from chatapp.accounts.staff import administrators_only
 from chatapp.models import LegalHold, Refused, User
 from chatapp.models.legal_holds import NO_HOLD
 from chatapp.models.users import LAST_ADMINISTRATOR
+from chatapp.once_more import once_more
 from chatapp.people.forms import GroupsForm, HoldForm, NameForm, RolesForm
 from chatapp.people.log import record
 from chatapp.people.views import person_page
@@ -26,6 +27,7 @@ from chatapp.row_keys import key_of
 
 @require_POST
 @administrators_only
+@once_more
 def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
     changed = CHANGES.get(what)
     if changed is None:

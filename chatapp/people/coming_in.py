@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatapp.accounts import links
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import Installation, Invitation, User, branding
+from chatapp.once_more import once_more
 from chatapp.people.forms import AccessForm, InvitationForm
 from chatapp.people.log import record
 
@@ -19,6 +20,7 @@ SHOWN = 100  # of the invitations, the newest first
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
+@once_more
 def invitations(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = InvitationForm(request.POST or None)

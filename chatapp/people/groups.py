@@ -18,6 +18,7 @@ from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
 from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
+from chatapp.once_more import once_more
 from chatapp.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.people.log import record
 from chatapp.row_keys import key_of
@@ -42,6 +43,7 @@ class Thing:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
+@once_more
 def groups(request: HttpRequest) -> HttpResponse:
     form = GroupForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -59,6 +61,7 @@ def groups(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
+@once_more
 def group(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Group, pk=pk)
     form = GroupForm(request.POST or None, instance=found)
@@ -130,6 +133,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @administrators_only
 @confirmed_only
+@once_more
 def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
     """To whom an upstream, one of its models (`?model=`), or a tool server is given."""
     what, context = _what(kind, pk, request.GET.get("model", "").strip())

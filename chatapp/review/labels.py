@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import ReviewLabel, User, audit
+from chatapp.once_more import once_more
 
 
 class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -21,6 +22,7 @@ class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@once_more
 def labels(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = LabelForm(request.POST or None)

@@ -11,6 +11,7 @@ from chatapp.accounts.staff import administrators_only
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.review_rules import Trial, tried
+from chatapp.once_more import once_more
 from chatapp.review.rows import rows_of
 from chatapp.review.rule_forms import RuleForm
 
@@ -24,12 +25,14 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@once_more
 def add(request: HttpRequest) -> HttpResponse:
     return _rule_page(request, None)
 
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@once_more
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     return _rule_page(request, get_object_or_404(ReviewRule, pk=pk))
 

@@ -1,0 +1,146 @@
+"""What two send at one moment: the second is told at the field, as if the first had been long
+before."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django import forms
+from django.contrib.admin import ModelAdmin
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, connection
+from django.test import Client
+
+from chatapp.models import AuditEvent, ReviewLabel, ReviewRule, ToolServer, User
+from chatapp.once_more import once_more
+from chatapp.people.forms import GroupForm, InvitationForm
+from chatapp.people.log import record
+from chatapp.review.labels import LabelForm
+from chatapp.review.rule_forms import RuleForm
+from tests.review.test_rules import WORDS, seal_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Meanwhile = Callable[[type[forms.BaseForm], Callable[[], object]], None]
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Something that another does once the form of this class was checked."""
+
+    def meanwhile(kind: type[forms.BaseForm], happens: Callable[[], object]) -> None:
+        check, left = kind.is_valid, [happens]
+
+        def checked(form: forms.BaseForm) -> bool:
+            is_valid = check(form)
+            if is_valid and left:
+                left.pop()()
+            return is_valid
+
+        monkeypatch.setattr(kind, "is_valid", checked)
+
+    return meanwhile
+
+
+def test_a_group_is_added_and_renamed_by_a_name_that_is_free(
+    olives: Client, meanwhile: Meanwhile
+) -> None:
+    there = Group.objects.create(name="Writers")
+    meanwhile(GroupForm, lambda: Group.objects.create(name="Readers"))
+    assert "There is a group of this name already." in post(olives, "/people/groups/", "Readers")
+    meanwhile(GroupForm, lambda: Group.objects.create(name="Editors"))
+    page = post(olives, f"/people/groups/{there.pk}/", "Editors")
+    assert "There is a group of this name already." in page
+    assert Group.objects.filter(name="Writers").exists()
+    assert not AuditEvent.objects.filter(action__startswith="group.").exists()
+
+
+def test_a_label_is_added_by_a_name_that_is_free(olives: Client, meanwhile: Meanwhile) -> None:
+    meanwhile(LabelForm, lambda: ReviewLabel.objects.create(name="Odd"))
+    assert "There is a label of this name." in post(olives, "/review/labels/", "Odd")
+    assert not AuditEvent.objects.filter(action="reviewlabel.added").exists()
+
+
+def test_a_rule_is_saved_by_a_name_that_is_free(olives: Client, meanwhile: Meanwhile) -> None:
+    seal = seal_of(olives.post("/review/rules/add/", WORDS).text)
+    taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
+    meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
+    page = olives.post("/review/rules/add/", WORDS | {"seen": seal}).text
+    assert "There is a rule of this name." in page
+    other = ReviewRule.objects.create(name="other", kind="words", text="x")
+    address = f"/review/rules/{other.pk}/"
+    wanted = WORDS | {"name": "third"}
+    seal = seal_of(olives.post(address, wanted).text)
+    meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken | {"name": "third"}))
+    page = olives.post(address, wanted | {"seen": seal}).text
+    assert "There is a rule of this name." in page
+    assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
+
+
+def test_a_group_that_was_chosen_and_is_deleted_is_no_choice(
+    olives: Client, meanwhile: Meanwhile
+) -> None:
+    gone = Group.objects.create(name="Gone")
+    meanwhile(InvitationForm, Group.objects.filter(pk=gone.pk).delete)
+    sent = {"days": "7", "uses": "1", "group": str(gone.pk)}
+    assert "Select a valid choice" in olives.post("/people/invitations/", sent).text
+
+
+def test_a_person_is_put_into_groups_again_where_one_was_deleted_as_it_was_stored(
+    olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = Group.objects.create(name="Readers")
+    left = ["DELETE FROM auth_group WHERE id = %s"]
+
+    def deleted(*recorded: Any, **detail: Any) -> None:
+        record(*recorded, **detail)
+        if left:
+            with connection.cursor() as cursor:
+                cursor.execute(left.pop(), [group.pk])
+
+    monkeypatch.setattr("chatapp.people.changes.record", deleted)
+    olives.post(f"/people/{alice.pk}/groups/", {"groups": group.pk})
+    assert alice.groups.get() == group
+    assert AuditEvent.objects.filter(action="person.changed").count() == 1
+
+
+def test_a_name_that_is_taken_is_told_under_admin(
+    olives: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = ModelAdmin.changeform_view
+    left = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
+
+    def taken(admin: Any, *asked: Any) -> Any:
+        if left:
+            left.pop()()
+            raise IntegrityError
+        return change(admin, *asked)
+
+    monkeypatch.setattr(ModelAdmin, "changeform_view", taken)
+    fields = {
+        "name": "wiki",
+        "transport": "http",
+        "url": "https://wiki.test/mcp",
+        "timeout_seconds": "30",
+        "result_limit_kb": "100",
+    }
+    page = olives.post("/admin/chatapp/toolserver/add/", fields).text
+    assert "Tool server with this Name already exists." in page
+    assert ToolServer.objects.count() == 1
+
+
+@pytest.mark.any_database
+def test_what_can_not_be_stored_at_all_fails() -> None:
+    tried = []
+
+    def view() -> None:
+        tried.append(1)
+        raise IntegrityError
+
+    with pytest.raises(IntegrityError):
+        once_more(view)()
+    assert len(tried) == 2
+
+
+def post(client: Client, address: str, name: str) -> str:
+    return client.post(address, {"name": name}).content.decode()

@@ -144,6 +144,7 @@ SQLITE = {
 }
 # Whoever waits for a database that is away is told so within seconds, and nothing hangs.
 POSTGRESQL = {
+    "ENGINE": "chatapp.postgresql",
     "CONN_HEALTH_CHECKS": True,
     "OPTIONS": {
         "connect_timeout": 3,

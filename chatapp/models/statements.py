@@ -8,7 +8,7 @@ are of the default database.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -239,7 +239,10 @@ class Update:
         return int(_run_many(connection, self._sql, rows).rowcount)
 
 
-def run_together(*pairs: "tuple[Insert | Update, models.Model]") -> None:
+Pair: TypeAlias = "tuple[Insert | Update, models.Model]"
+
+
+def run_together(*pairs: Pair) -> None:
     """Each of these with one object, none of which needs what another does; in one message to a
     PostgreSQL, for what must not wait for an answer in between."""
     connection = connections[DEFAULT_DB_ALIAS]
@@ -247,10 +250,24 @@ def run_together(*pairs: "tuple[Insert | Update, models.Model]") -> None:
         for statement, one in pairs:
             statement.run(one)
         return
+    _run(connection, *_together(pairs, connection))
+
+
+def run_with_commit(*pairs: Pair) -> None:
+    """The same; where the transaction ends with it, the message to a PostgreSQL commits too, and
+    it is then that it fails."""
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor == "sqlite":
+        run_together(*pairs)
+        return
+    connection.run_with_commit(*_together(pairs, connection))
+
+
+def _together(pairs: Sequence[Pair], connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
     *others, last = (statement.sql for statement, _ in pairs)
     parts = ", ".join(f"part{number} AS ({sql})" for number, sql in enumerate(others))
     values = [value for statement, one in pairs for value in statement.row(one, connection)]
-    _run(connection, f"WITH {parts} {last}", values)
+    return f"WITH {parts} {last}", values
 
 
 # What a database takes as it is, with most of a row.

@@ -63,7 +63,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise LogIsFull
 
-    monkeypatch.setattr(recording, "run_together", refuse)
+    monkeypatch.setattr(recording, "run_with_commit", refuse)
 
 
 def last(action: str) -> AuditEvent:

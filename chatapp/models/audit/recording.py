@@ -12,7 +12,7 @@ from chatapp.models.audit import chain, keys
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.audit.details import content_of
 from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
-from chatapp.models.statements import Insert, Query, Update, new, run_together
+from chatapp.models.statements import Insert, Query, Update, new, run_with_commit
 from chatapp.models.users import User
 
 # What people have written stands nowhere in the log: an event of these has their ids.
@@ -26,7 +26,8 @@ def record(
     about: models.Model | None = None,
     detail: Mapping[str, object] | None = None,
 ) -> AuditEvent:
-    """Appends an event in the transaction of what it records, or raises: then nothing is done.
+    """Appends an event in the transaction of what it records, or raises: then nothing is done. With
+    PostgreSQL it is written by what comes next in that transaction, be it the commit.
 
     It holds the log until that transaction ends, so it stands late in it; whoever locks rows after
     it may meet somebody who has those and waits for the log. `actor` is None for what is done at
@@ -79,7 +80,9 @@ def append(
     """The same of what is known by its ids alone, and with no name but those in the detail."""
     content = content_of(detail) if detail else ""
     salt = secrets.token_hex(chain.SALT_BYTES) if content else ""
+    detail_hash = chain.salted(salt, content) if content else ""
     key = keys.signing()
+    # Whoever appends waits from here on, so what doesn't need the head is done by now.
     head: Any = locked_head()
     said = chain.Said(
         sequence=head.sequence + 1,
@@ -89,7 +92,7 @@ def append(
         target_type=target_type,
         target=target[:64],
         person=person,
-        detail_hash=chain.salted(salt, content) if content else "",
+        detail_hash=detail_hash,
         key=key.id,
         previous=head.link,
     )
@@ -100,7 +103,7 @@ def append(
     if content:
         detail_row = new(AuditDetail, event_id=event.sequence, salt=salt, content=content)
         stored.insert(1, (_DETAIL, detail_row))
-    run_together(*stored)
+    run_with_commit(*stored)
     return event
 
 

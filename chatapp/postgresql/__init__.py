@@ -1,0 +1,1 @@
+"""Django's backend of PostgreSQL, whose transactions can end in one message."""

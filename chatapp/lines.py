@@ -4,8 +4,10 @@ from typing import Any
 
 from django import forms
 
+from chatapp.seen import SeenField
 
-class LinesField(forms.CharField):
+
+class LinesField(SeenField):
     """Whatever is typed into a textarea, with LF alone between its lines.
 
     A browser sends CRLF for what its box, and the box's maxlength, count as one character (HTML,

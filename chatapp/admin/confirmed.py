@@ -10,7 +10,7 @@ from django import forms
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest
-from django.db.models import JSONField, TextField
+from django.db.models import CharField, JSONField, TextField
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse
 
@@ -22,6 +22,7 @@ from chatapp.lines import LinesField
 from chatapp.models import User
 from chatapp.models.secrets import SecretField
 from chatapp.row_keys import key_of
+from chatapp.seen import SeenField
 
 PASSWORD_FIELD = "your_password"  # noqa: S105 - a field's name
 LATE = (
@@ -46,6 +47,7 @@ class ConfirmedAdmin(RecordedAdmin):
     """
 
     formfield_overrides = {
+        CharField: {"form_class": SeenField},
         TextField: {"form_class": LinesField},
         JSONField: {"form_class": StoredJSONField},
     }

@@ -127,8 +127,6 @@ class PromptForm(AskForm):
 
     def clean_message(self) -> str:
         message: str = self.cleaned_data["message"]
-        if not message.strip():
-            raise forms.ValidationError("Type a message first.")
         if len(message) > (most := settings.CHATAPP_MAX_PROMPT_CHARACTERS):
             raise forms.ValidationError(
                 f"This has {len(message):,} characters, and {most:,} can be sent at once. "

@@ -13,6 +13,7 @@ from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.feedback import LONGEST_NOTE
 from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
 from chatapp.models.upstreams import NOT_OFFERED
+from chatapp.seen import SeenField
 
 MOST_CHOSEN = 500  # conversations at once
 CHANGES = (
@@ -20,7 +21,7 @@ CHANGES = (
 )  # fmt: skip
 
 
-class OneLine(forms.CharField):
+class OneLine(SeenField):
     """A name of something, so long at most."""
 
     def __init__(self, longest: int, what: str) -> None:

@@ -11,6 +11,7 @@ from chatapp.lines import LinesField
 from chatapp.models import Installation, Logo, Upstream
 from chatapp.models.branding import OWN_ACCENT, OWN_NAME
 from chatapp.models.logos import MEDIA_TYPES, MOST_BYTES, MOST_PIXELS, TOO_LARGE, logo_of
+from chatapp.seen import SeenField
 from chatapp.upstream.wire.images import Image
 
 NOTHING_CHOSEN = {
@@ -49,7 +50,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             *("notice", "default_upstream", "default_model"),
             *("title_upstream", "title_model"),
         ]
-        field_classes = {"notice": LinesField}
+        field_classes = {"name": SeenField, "notice": LinesField}
         widgets = {
             "accent": ColourInput,
             "name": forms.TextInput({"placeholder": OWN_NAME}),

@@ -10,6 +10,7 @@ from chatapp.lines import LinesField
 from chatapp.models import Upstream
 from chatapp.models.upstreams import validate_offered_models
 from chatapp.people.forms import GivenForm
+from chatapp.seen import SeenField
 
 MOST_SHOWN = 500  # models to tick; more are named in the administration
 
@@ -20,6 +21,7 @@ class AddressForm(UpstreamForm):
 
     class Meta(UpstreamForm.Meta):
         fields = ["name", "base_url"]
+        field_classes = {"name": SeenField}
         help_texts = {"name": "As people read it beside its models."}
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -13,6 +13,7 @@ from chatapp.models import Limit, Price, Upstream, User
 from chatapp.models.limits import MOST, Measure, Period
 from chatapp.models.prices import DOLLAR
 from chatapp.models.prices import MOST as DEAREST
+from chatapp.seen import SeenField
 
 EACH = {"each", "group_each"}
 OF_GROUP = {"group", "group_each"}
@@ -67,7 +68,7 @@ class LimitForm(forms.Form):
         help_text="Its id, where it is for one model of that upstream.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
-    whom_to_ask = forms.CharField(
+    whom_to_ask = SeenField(
         label="Whom to ask for more",
         required=False,
         max_length=100,

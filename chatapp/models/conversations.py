@@ -24,6 +24,7 @@ from chatapp.models.statements import Insert, Query, Update, new
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 from chatapp.models.windows import View
+from chatapp.seen import from_first_seen
 
 LONGEST_TITLE = 80
 TEMPORARY = "Temporary chat"  # what one is called, whose words are to be kept nowhere
@@ -97,7 +98,7 @@ class Conversation(models.Model):
 
     @staticmethod
     def title_of(prompt: str) -> str:
-        words = Truncator(" ".join(prompt.split())).chars(LONGEST_TITLE)
+        words = Truncator(" ".join(from_first_seen(prompt).split())).chars(LONGEST_TITLE)
         return words[:LONGEST_TITLE]  # which counts combining characters, too
 
     def rename(self, title: str) -> None:

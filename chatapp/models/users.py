@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, UserManager
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 
 from chatapp.models.refusals import Refused
 from chatapp.models.statements import Query
+from chatapp.seen import is_blank
 
 LONGEST_LOGIN = 255  # characters: one more than a username or an address may have
 LAST_ADMINISTRATOR = (
@@ -41,6 +43,11 @@ class User(AbstractUser):
     seen_at = models.DateTimeField("last seen", null=True, editable=False)
 
     objects: ClassVar[Users] = Users()
+
+    def clean(self) -> None:
+        super().clean()
+        if self.username and is_blank(self.username):
+            raise ValidationError({"username": "A name is of letters that can be seen."})
 
     @property
     def administers(self) -> bool:

@@ -14,6 +14,7 @@ from chatapp.lines import LinesField
 from chatapp.models import Installation, Invitation, User
 from chatapp.models.legal_holds import LONGEST_REASON
 from chatapp.people.queries import Asked
+from chatapp.seen import SeenField
 
 NO_MAIL = (
     "This needs mail, by which addresses are confirmed: set EMAIL_URL, and restart the server."
@@ -154,6 +155,7 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Group
         fields = ["name"]
+        field_classes = {"name": SeenField}
         error_messages = {"name": {"unique": "There is a group of this name already."}}
 
 

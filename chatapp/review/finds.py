@@ -17,6 +17,7 @@ from chatapp.models import Refused, ReviewSample, ReviewView, User, audit
 from chatapp.models.review_finds import LONGEST_NAME
 from chatapp.review.filters import FilterForm
 from chatapp.review.forms import SentForm
+from chatapp.seen import SeenField
 
 NAMELESS = {"required": "Give it a name first."}
 SMALLEST = Decimal("0.1")
@@ -24,12 +25,12 @@ TRIES = 3  # of a draw
 
 
 class ViewForm(SentForm):
-    name = forms.CharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    name = SeenField(max_length=LONGEST_NAME, error_messages=NAMELESS)
     is_shared = forms.BooleanField(required=False)
 
 
 class SampleForm(SentForm):
-    name = forms.CharField(max_length=LONGEST_NAME, error_messages=NAMELESS)
+    name = SeenField(max_length=LONGEST_NAME, error_messages=NAMELESS)
     share = forms.DecimalField(
         min_value=SMALLEST,
         max_value=100,

@@ -4,6 +4,7 @@ from django import forms
 
 from chatapp.lines import LinesField
 from chatapp.models.reviews import LONGEST_NOTE, LONGEST_REASON
+from chatapp.seen import SeenField
 
 
 class SentForm(forms.Form):
@@ -15,7 +16,7 @@ class SentForm(forms.Form):
 
 
 class OpeningForm(SentForm):
-    reason = forms.CharField(
+    reason = SeenField(
         label="Why do you open it?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -25,7 +26,7 @@ class OpeningForm(SentForm):
 
 
 class RevealForm(SentForm):
-    reason = forms.CharField(
+    reason = SeenField(
         label="Why must you know whose it is?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off", "id": "reveal-reason"}),

@@ -11,12 +11,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import ReviewLabel, User, audit
 from chatapp.once_more import once_more
+from chatapp.seen import SeenField
 
 
 class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = ReviewLabel
         fields = ["name"]
+        field_classes = {"name": SeenField}
         error_messages = {"name": {"unique": "There is a label of this name. Choose another."}}
 
 

@@ -18,6 +18,7 @@ from chatapp.models.review_rules import (
     compiled,
     words_of,
 )
+from chatapp.seen import SeenField
 
 SALT = "chatapp.review.rule"
 SEEN_SECONDS = 3600  # for which what a trial has shown is near enough to what there is
@@ -30,7 +31,7 @@ NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
 class RuleForm(forms.Form):
     use_required_attribute = False  # what a rule of this kind does not need is hidden
 
-    name = forms.CharField(
+    name = SeenField(
         label="Name",
         max_length=LONGEST_NAME,
         widget=forms.TextInput(attrs=LINE),

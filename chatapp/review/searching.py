@@ -18,6 +18,7 @@ from chatapp.models.review_searches import LONGEST_SEARCH
 from chatapp.models.reviews import LONGEST_REASON
 from chatapp.review.filters import FilterForm
 from chatapp.review.forms import SentForm
+from chatapp.seen import SeenField
 
 
 class WordsForm(SentForm):
@@ -25,7 +26,7 @@ class WordsForm(SentForm):
         max_length=LONGEST_SEARCH,
         error_messages={"required": "Say which words you look for."},
     )
-    reason = forms.CharField(
+    reason = SeenField(
         max_length=LONGEST_REASON, error_messages={"required": "Say first why you search."}
     )
 

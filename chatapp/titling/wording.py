@@ -9,6 +9,8 @@ import unicodedata
 
 from django.utils.text import Truncator
 
+from chatapp.seen import is_blank
+
 LONGEST = 60  # characters of a title
 MOST_READ = 1000  # characters of a prompt, and of an answer: titles are about how things begin
 
@@ -57,7 +59,7 @@ def _bare(line: str) -> str:
         for around in (MARKED, QUOTED):
             if found := around.match(bare):
                 bare = found["inside"].strip()
-    return bare if any(character.isalnum() for character in bare) else ""
+    return bare if any(one.isalnum() and not is_blank(one) for one in bare) else ""
 
 
 def _is_seen(character: str) -> bool:

@@ -14,15 +14,23 @@ _UNSEEN = frozenset(
 )
 
 
+_FEW = 100  # characters, among which something is seen of nearly every text
+
+
 def is_blank(text: str) -> bool:
     """Whether nothing of it can be seen."""
-    return all(one in _UNSEEN or unicodedata.category(one) in _SPACES_AND_CONTROLS for one in text)
+    return all(map(_is_unseen, text[:_FEW])) and all(map(_is_unseen, set(text)))
 
 
 def from_first_seen(text: str) -> str:
     """Without what stands before its first character that can be seen."""
-    first = next((at for at, one in enumerate(text) if not is_blank(one)), len(text))
-    return text[first:]
+    if not text or not _is_unseen(text[0]):
+        return text
+    return text.lstrip("".join(filter(_is_unseen, set(text))))
+
+
+def _is_unseen(one: str) -> bool:
+    return one in _UNSEEN or unicodedata.category(one) in _SPACES_AND_CONTROLS
 
 
 class SeenField(forms.CharField):

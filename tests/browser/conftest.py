@@ -24,7 +24,7 @@ from playwright.sync_api import (
 
 from tests.fake_upstream import FakeUpstream
 from tests.line import Line
-from tests.live import Person, Server, Site
+from tests.live import PASSWORD, Person, Server, Site
 
 WITH_WINDOWS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Without the parts that draw windows, which take half the time; Playwright's own is the same.
@@ -196,6 +196,16 @@ def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
     for desk in desks:
         desk.context.close()
     assert [error for desk in desks for error in desk.unexpected()] == []
+
+
+def confirmed(page: Page, address: str) -> Page:
+    """The page, at an address of staff's, with the password given once more where it is asked."""
+    page.goto(address)
+    if page.get_by_role("heading", name="Confirm it is you").is_visible():
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Confirm").click()
+        page.wait_for_url(address)
+    return page
 
 
 @pytest.fixture

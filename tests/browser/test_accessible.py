@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab, confirmed
 from tests.fake_upstream import (
     FakeUpstream,
     Stall,
@@ -23,7 +23,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import PASSWORD, ROOT, Server, Site
+from tests.live import ROOT, Server, Site
 from tests.long_thread import stored_for
 from tests.reviewer import address, open_in
 
@@ -336,13 +336,7 @@ ADMIN = {
 @pytest.fixture
 def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
     """The operator's page, who has said once more who she is."""
-    page = sit_down(site.olive).context.new_page()
-    page.goto(f"{server.url}/admin/chatapp/toolserver/add/")
-    if page.get_by_role("heading", name="Confirm it is you").is_visible():
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_label("Name:")).to_be_visible()
-    return page
+    return confirmed(sit_down(site.olive).context.new_page(), f"{server.url}/limits/new/")
 
 
 def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
-from tests.live import PASSWORD, Server, Site
+from tests.live import Server, Site
 from tests.pictures import png
 
 NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as one may be
@@ -25,12 +25,7 @@ BUTTON = "getComputedStyle(document.querySelector('.button')).backgroundColor"
 @pytest.fixture
 def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
     """The administrator's page, who has said once more who she is."""
-    page = sit_down(site.olive).context.new_page()
-    page.goto(server.url + PAGE)
-    if page.get_by_role("heading", name="Confirm it is you").is_visible():
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_label("Name")).to_be_visible()
+    page = confirmed(sit_down(site.olive).context.new_page(), server.url + PAGE)
     yield page
     server.run(BACK)
     page.goto(server.url + PAGE)

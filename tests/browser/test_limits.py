@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.live import Person, Server, Site, run
@@ -27,8 +27,8 @@ def unlimited(server: Server) -> Iterator[None]:
 def test_a_limit_is_set_met_and_read(
     sit_down: SitDown, site: Site, alice: Person, unlimited: None, upstream: FakeUpstream
 ) -> None:
-    page = sit_down(site.olive).open().page
-    page.goto(page.url + "limits/new/")
+    desk = sit_down(site.olive)
+    page = confirmed(desk.context.new_page(), f"{desk.url}/limits/new/")
     expect_accessible(page)
     page.get_by_label("Amount").fill("10000")
     page.get_by_label("For", exact=True).select_option("person")

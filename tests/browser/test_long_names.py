@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import SitDown, Tab, confirmed
 from tests.browser.test_tools_and_choices import call
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import PASSWORD, Person, Server, Site
+from tests.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 
@@ -187,22 +187,11 @@ print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 1
 """
 
 
-def confirmed(desk: Desk, server: Server) -> Page:
-    """A page of an administrator's who has given the password a short while ago."""
-    page = desk.context.new_page()
-    page.goto(f"{server.url}/admin/chatapp/toolserver/add/")
-    if "/reauthenticate/" in page.url:
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_label("Name:")).to_be_visible()
-    return page
-
-
 def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
     server, _person = named
     keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
-    page = confirmed(desk, server)
+    page = confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
     wider = {}
     administration = (f"/admin/chatapp/{path}" for path in ADMINISTRATION)
     for path in (*administration, "/review/{conversation}/"):
@@ -236,7 +225,7 @@ def test_the_rooms_of_the_staff_with_groups(
     server, _person = named
     keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": width, "height": 844})
-    page = confirmed(desk, server)
+    page = confirmed(desk.context.new_page(), f"{server.url}/limits/new/")
     wider = {}
     for path in ROOMS:
         path = path.format(**keys)

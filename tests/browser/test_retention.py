@@ -1,22 +1,14 @@
 """An administrator looks at what would go, sets it, and people read it."""
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import Desk, SitDown
-from tests.live import PASSWORD, Person, Site
+from tests.browser.conftest import Desk, SitDown, confirmed
+from tests.live import Person, Site
 
 pytestmark = pytest.mark.any_database
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-def confirmed(page: Page, address: str) -> Page:
-    page.goto(address)
-    if page.get_by_role("heading", name="Confirm it is you").is_visible():
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Confirm").click()
-    return page
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])

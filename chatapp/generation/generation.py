@@ -18,7 +18,7 @@ from chatapp.generation.spending import Spending
 from chatapp.generation.storing import stored
 from chatapp.generation.writer import Toolless, Writer
 from chatapp.journal import Segment
-from chatapp.models import Message, Turn, Upstream
+from chatapp.models import Message, Turn, Upstream, branches
 from chatapp.models.purses import Purse
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending, Reply
@@ -59,6 +59,7 @@ class Generation:
         self.session_key = session_key
         spending = Spending(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
         self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal, spending)
+        self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None
         self._reading_on: asyncio.TimerHandle | None = None
@@ -205,6 +206,11 @@ class Generation:
         ]
         message.save_reply(usage, others)
         metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)
-        message.siblings = [*getattr(message, "siblings", [message]), *others]
+        siblings = getattr(message, "siblings", [message])
+        if self._is_retry or len(siblings) > 1:  # of which some may have gone or come back
+            families = branches.siblings(message.conversation_id, [message])
+            message.siblings = families.get(message.parent_id, [message])
+        else:
+            message.siblings = [*siblings, *others]
         if writer.refused_usage_option:
             Upstream.objects.filter(pk=writer.upstream.pk).update(takes_usage_option=False)

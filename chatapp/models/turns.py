@@ -36,6 +36,7 @@ class Turn:
     tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
     instructions: str = ""  # which the model is told first
     is_repeated: bool = False
+    is_retry: bool = False  # of a prompt that was there, as its other replies were
     others: Sequence["Turn"] = ()  # of the same prompt, asked of other models at the same time
     purse: Purse | None = None  # where limits concern the reply
 
@@ -203,7 +204,15 @@ class Retry:
             before = conversation.said_until(prompt.parent_id)
             purse = _paid(user, before, prompt, [reply]).get(reply.pk)
         servers = _tool_servers(upstream, user)
-        return Turn(before, prompt, reply, servers, conversation.instructions, purse=purse)
+        return Turn(
+            before,
+            prompt,
+            reply,
+            servers,
+            conversation.instructions,
+            is_retry=True,
+            purse=purse,
+        )
 
 
 def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:

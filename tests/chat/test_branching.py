@@ -124,6 +124,25 @@ async def test_a_prompt_without_a_reply_can_be_answered(tab: Tab) -> None:
     assert len(await contents(first.conversation)) == 2
 
 
+async def test_a_reply_ends_beside_what_came_back_or_went_while_it_was_written(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    first = await turn(tab)
+    conversation = str(first.conversation_id)
+    await tab.send(action="delete", message=str(first.pk))
+    await tab.until("Reply deleted")
+    for action, is_beside in (("restore", True), ("delete", False)):
+        upstream.script(role(), delta("Half"), Stall())
+        await tab.send(action="retry", reply=str(first.parent_id))
+        second = await tab.next_reply()
+        await tab.send(action=action, message=str(first.pk))
+        await tab.until("#undo")
+        await tab.send(action="stop", conversation=conversation)
+        assert ("2 / 2" in await tab.until_ended()) is is_beside
+        await tab.send(action="delete", message=str(second))
+        await tab.until("Reply deleted")
+
+
 async def test_a_fork_is_led_to_and_stands_in_the_sidebar(tab: Tab, alices: Client) -> None:
     first = await turn(tab)
     async with Tab(alices) as other:

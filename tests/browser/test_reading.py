@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, ViewportSize, expect
+from playwright.sync_api import Locator, Route, ViewportSize, expect
 
 from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
 from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
@@ -24,11 +24,7 @@ LINE = """() => {
   );
   return [line.id, line.getBoundingClientRect().top];
 }"""
-# The same once it is scrolled to there.
-SCROLLED = f"""(top) => {{
-  document.getElementById("scroller").scrollTop = top;
-  return ({LINE})();
-}}"""
+SCROLL = "(top) => { document.getElementById('scroller').scrollTop = top; }"
 TOP_OF = "(id) => document.getElementById(id).getBoundingClientRect().top"
 FIND = "(text) => find(text, false, true, true)"
 # What comes above grows frame by frame, as where a busy browser sizes it late; returns once it has.
@@ -55,6 +51,7 @@ other = Message.objects.create(
 )
 conversation.read(other.pk)
 """
+EARLIER = "**/earlier/**"
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -71,6 +68,21 @@ def shown(tab: Tab, long: LongThread) -> list[int]:
 
 def message(tab: Tab, long: LongThread, number: int) -> Locator:
     return tab.page.locator(long.selector(number))
+
+
+def scrolled(tab: Tab, top: int) -> tuple[str, float]:
+    """Scrolls up to where earlier messages are asked for, which come once it has returned what is
+    read there: what has not been seen is painted first, and has its own height only then."""
+    asked: list[Route] = []
+    tab.page.route(EARLIER, lambda route: asked.append(route))
+    with tab.page.expect_request(EARLIER):
+        tab.page.evaluate(SCROLL, top)
+    tab.page.evaluate(PAINTED)
+    line, at = tab.page.evaluate(LINE)
+    for route in asked:
+        route.continue_()
+    tab.page.unroute(EARLIER)
+    return line, at
 
 
 def test_a_page_holds_the_newest_messages_and_earlier_ones_come(
@@ -95,7 +107,7 @@ def test_the_readers_line_stays_where_it_is(
     tab = sit_down(alice, phone=phone).open(long.path)
     for first, top in ((970, 400), (930, 0)):
         expect(message(tab, long, first)).to_be_attached()
-        line, before = tab.page.evaluate(SCROLLED, top)
+        line, before = scrolled(tab, top)
         expect(message(tab, long, first - 40)).to_be_attached()
         tab.page.evaluate(PAINTED)
         assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
@@ -104,7 +116,7 @@ def test_the_readers_line_stays_where_it_is(
 def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThread) -> None:
     tab = desk.open(long.path)
     tab.page.evaluate(f"() => {{ window.grown = ({GROWING})(); }}")
-    line, before = tab.page.evaluate(SCROLLED, 400)
+    line, before = scrolled(tab, 400)
     tab.page.evaluate("grown")
     assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
@@ -114,10 +126,10 @@ def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(
 ) -> None:
     tab = desk.open(long.path)
     earlier = tab.page.get_by_role("link", name="Earlier messages")
-    tab.page.route("**/earlier/**", lambda route: route.abort())
+    tab.page.route(EARLIER, lambda route: route.abort())
     desk.expect_error("Failed to fetch|ERR_FAILED|htmx:error")
     earlier.focus()
-    tab.page.unroute("**/earlier/**")
+    tab.page.unroute(EARLIER)
     tab.page.keyboard.press("Enter")
     expect(message(tab, long, 930)).to_be_attached()
     expect(earlier).to_be_focused()
@@ -131,7 +143,7 @@ def test_a_reply_streams_on_while_earlier_messages_come(
     upstream.script(role(), delta("Half of "), pause, delta("it."), finish(), done())
     tab.ask("Go on")
     expect(tab.answer).to_have_text("Half of")
-    line, before = tab.page.evaluate(SCROLLED, 0)
+    line, before = scrolled(tab, 0)
     expect(message(tab, long, 930)).to_be_attached()
     pause.release()
     tab.expect_ending("complete")
@@ -181,10 +193,10 @@ def test_who_comes_back_is_where_they_read_however_far_up_that_was(
     desk: Desk, long: LongThread, come_back: Callable[[Tab], None]
 ) -> None:
     tab = desk.open(long.path)
-    tab.page.evaluate(SCROLLED, 0)
+    tab.page.evaluate(SCROLL, 0)
     expect(message(tab, long, 930)).to_be_attached()
     tab.page.evaluate(PAINTED)
-    tab.page.evaluate(SCROLLED, 1500)
+    tab.page.evaluate(SCROLL, 1500)
     tab.page.evaluate(PAINTED)  # in which what stands above gets its own height
     line, before = tab.page.evaluate(LINE)
     assert line not in {long.selector(number)[1:] for number in range(970, 1000)}
@@ -279,7 +291,7 @@ def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
     away.expect_error(NETWORK)
     tab = away.open(long.path)
     beside = desk.open(long.path)
-    tab.page.evaluate(SCROLLED, 0)
+    tab.page.evaluate(SCROLL, 0)
     expect(message(tab, long, 930)).to_be_attached()
     tab.page.evaluate(PAINTED)
     before = tab.page.evaluate(LINE)

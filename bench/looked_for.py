@@ -23,7 +23,7 @@ PAIRS = (
     ("feedback", "label"),
     *[("flagged", one) for one in ("person", "verdict", "cost")],
     *[("group", one) for one in ("model", "flagged")],
-    *[("search", one) for one in ("person", "model")],
+    *[("search", one) for one in ("person", "model", "until a day")],
     *[("category", one) for one in ("model", "verdict")],
     *[("sample", one) for one in ("no verdict", "model")],
 )

@@ -132,7 +132,8 @@ FROM turns WHERE rule IS NOT NULL;
 """
 ENTRIES = """
 INSERT INTO chatapp_searchentry (id, user_id, conversation_id, message_id, words)
-SELECT 2 * row_number() OVER (ORDER BY at) + is_reply::int, user_id, conversation,
+SELECT {of_second} * extract(epoch FROM date_trunc('second', at))::bigint
+    + row_number() OVER (PARTITION BY date_trunc('second', at)), user_id, conversation,
   CASE WHEN is_reply THEN reply ELSE prompt END,
   array_to_tsvector(ARRAY(
     SELECT DISTINCT lpad(user_id::text, 6, '0') || '_word'
@@ -196,6 +197,7 @@ def fill(count: int) -> None:
     from django.db import connection
 
     from chatapp.models import facts
+    from chatapp.models.search_entries import IN_A_SECOND
 
     _people_and_what_they_have()
     with connection.cursor() as cursor:
@@ -211,7 +213,7 @@ def fill(count: int) -> None:
             cursor.execute(f'DROP INDEX "{name}"')
         cursor.execute(CONVERSATIONS.format(people=PEOPLE, days=DAYS, count=count))
         cursor.execute(TURNS)
-        cursor.execute(ENTRIES.format(most=MOST_WORDS, words=WORDS))
+        cursor.execute(ENTRIES.format(of_second=IN_A_SECOND, most=MOST_WORDS, words=WORDS))
         cursor.execute(LOOKS.format(listed=LISTED, days=DAYS))
         cursor.execute(REVIEWS.format(labels=len(LABELS), sampled=SAMPLED))
         for _, definition in indexes:

@@ -1,7 +1,8 @@
 """The same search among what everybody wrote, or some people: for who reviews.
 
-Each word stands in the index behind its owner, so it is looked for with each of them in turn. A
-word that stands nearly everywhere is looked for in the newest entries alone.
+Each word stands in the index behind its owner, so it is looked for with each of them in turn: what
+is rare by the index, the rest in the rows that it finds. What is all common is looked for in the
+newest entries alone.
 """
 
 from collections.abc import Sequence
@@ -14,39 +15,61 @@ from chatapp.indexing import Term
 from chatapp.models.full_text import as_uuid, fts5, rows_of, tsquery
 from chatapp.models.users import User
 
-NEWEST = 5000  # entries, in which a common word is looked for
-COMMON = 100  # of them that have it
-MOST = 2000  # conversations that are found
+COUNTED = 1000  # of the newest entries: how many of them have a term says how common it is
+COMMON, COMMON_OF_ONE = 20, 100  # of these; one person's own are fewer to be found by the index
+NEWEST, NEWEST_OF_ONE = 5000, 2500  # entries, in which what is common is looked for
+MOST_ENTRIES, MOST = 2500, 1000  # that are found, and their conversations
 
-NOBODY = 0
-# The words of the query with the owner of a row or of a person in place of nobody.
+NOBODY, LAST = 0, 2**63 - 1
+# The words of a query with the owner of a row or of a person in place of nobody.
 OF_OWNER = """
 replace(
   %s, '''000000_', '''' || lpad({owner}::text, greatest(6, length({owner}::text)), '0') || '_'
 )::tsquery
 """
-# By its key of each entry that was found: joined, all messages would be read for a few of them.
-STANDS = "(SELECT deleted_at FROM chatapp_message WHERE id = entry.message_id) IS NULL"
-POSTGRESQL_NEWEST = f"""
-SELECT entry.conversation_id FROM (
-  SELECT conversation_id, message_id, user_id, words, id FROM chatapp_searchentry
-  {{whose}} ORDER BY id DESC LIMIT %s
+OF_ROW, OF_PERSON = OF_OWNER.format(owner="user_id"), OF_OWNER.format(owner="id")
+# The deleted ones are few, and have an index; else a message were read for each entry.
+STANDS = """
+NOT EXISTS (
+  SELECT 1 FROM chatapp_message AS message
+  WHERE message.id = entry.message_id AND message.deleted_at IS NOT NULL
+)
+"""
+POSTGRESQL_COUNT = f"count(*) FILTER (WHERE words @@ {OF_ROW})"
+POSTGRESQL_COUNTS = """
+SELECT {counts} FROM (
+  SELECT user_id, words FROM chatapp_searchentry WHERE id < %s {whose} ORDER BY id DESC LIMIT %s
 ) AS entry
-WHERE entry.words @@ {OF_OWNER.format(owner="entry.user_id")} AND {STANDS} ORDER BY entry.id DESC
+"""
+POSTGRESQL_FOUND = f"""
+SELECT (SELECT count(*) FROM looked_at), ARRAY(
+  SELECT conversation_id FROM entry WHERE {STANDS}
+  GROUP BY conversation_id ORDER BY max(id) DESC LIMIT %s
+)
 """  # noqa: S608 - our own
-POSTGRESQL_ALL = f"""
-SELECT entry.conversation_id, {STANDS} FROM (
-  SELECT found.* FROM (SELECT id FROM chatapp_user {{whose}}) AS person CROSS JOIN LATERAL (
-    SELECT conversation_id, message_id, id FROM chatapp_searchentry
-    WHERE words @@ {OF_OWNER.format(owner="person.id")} OFFSET 0
-  ) AS found ORDER BY found.id DESC LIMIT %s
-) AS entry ORDER BY entry.id DESC
+POSTGRESQL_NEWEST = f"""
+WITH looked_at AS MATERIALIZED (
+  SELECT conversation_id, message_id, user_id, words, id FROM chatapp_searchentry
+  WHERE id < %s {{whose}} ORDER BY id DESC LIMIT %s
+), entry AS (SELECT conversation_id, message_id, id FROM looked_at WHERE words @@ {OF_ROW})
+{POSTGRESQL_FOUND}
+"""  # noqa: S608 - our own
+POSTGRESQL_RARE = f"""
+WITH looked_at AS MATERIALIZED (
+  SELECT conversation_id, message_id, found.id
+  FROM (SELECT {{queries}} FROM chatapp_user WHERE true {{whose}} OFFSET 0) AS person
+  CROSS JOIN LATERAL (
+    SELECT conversation_id, message_id, words, id FROM chatapp_searchentry
+    WHERE words @@ rare OFFSET 0
+  ) AS found WHERE found.id < %s {{proven}} ORDER BY found.id DESC LIMIT %s
+), entry AS (SELECT * FROM looked_at)
+{POSTGRESQL_FOUND}
 """  # noqa: S608 - our own
 SQLITE = f"""
 SELECT entry.conversation_id, entry.id
 FROM chatapp_words
 CROSS JOIN chatapp_searchentry AS entry ON entry.id = chatapp_words.rowid
-WHERE chatapp_words MATCH %s AND entry.user_id = %s AND {STANDS}
+WHERE chatapp_words MATCH %s AND chatapp_words.rowid < %s AND entry.user_id = %s AND {STANDS}
 ORDER BY chatapp_words.rowid DESC LIMIT %s
 """  # noqa: S608 - our own
 
@@ -56,32 +79,53 @@ class Everywhere(NamedTuple):
     is_cut: bool  # there may be older ones
 
 
-def find_everywhere(terms: Sequence[Term], person: int | None = None) -> Everywhere:
+def find_everywhere(
+    terms: Sequence[Term], person: int | None = None, before: int = LAST
+) -> Everywhere:
     """Those that have all of the terms in a message that was not deleted, or in the title; those of
-    `person`, or of anybody."""
+    `person`, or of anybody; in entries `before` an id."""
     find = _in_sqlite if connection.vendor == "sqlite" else _in_postgresql
-    found, is_cut = find(terms, person)
-    several = list(dict.fromkeys(found))
-    return Everywhere(several[:MOST], is_cut or len(several) > MOST)
+    found, is_cut = find(terms, person, before)
+    return Everywhere(found[:MOST], is_cut or len(found) > MOST)
 
 
-def _in_postgresql(terms: Sequence[Term], person: int | None) -> tuple[list[UUID], bool]:
-    query = tsquery(NOBODY, terms)
-    whose, values = ("WHERE user_id = %s", [person]) if person is not None else ("", [])
-    newest = rows_of(POSTGRESQL_NEWEST.format(whose=whose), [*values, NEWEST, query])
-    if len(newest) >= COMMON:
-        return [as_uuid(row[0]) for row in newest], True
-    whose = whose.replace("user_id", "id")
+def _in_postgresql(
+    terms: Sequence[Term], person: int | None, before: int
+) -> tuple[list[UUID], bool]:
+    if person is None:
+        whose, values, enough, newest = "", [], COMMON, NEWEST
+    else:
+        whose, values, enough, newest = "AND {} = %s", [person], COMMON_OF_ONE, NEWEST_OF_ONE
+    of_person, of_row = whose.format("id"), whose.format("user_id")
+    counts = POSTGRESQL_COUNTS.format(
+        counts=", ".join([POSTGRESQL_COUNT] * len(terms)), whose=of_row
+    )
+    each = [tsquery(NOBODY, [term]) for term in terms]
     with transaction.atomic(), connection.cursor() as cursor:
         # To compile it would take ten times as long as it takes to run.
         cursor.execute("SET LOCAL jit = off")
-        found = rows_of(POSTGRESQL_ALL.format(whose=whose), [*values, query, NEWEST])
-    return [as_uuid(key) for key, stands in found if stands], len(found) == NEWEST
+        [having] = rows_of(counts, [*each, before, *values, COUNTED])
+        common = [term for term, count in zip(terms, having, strict=True) if count >= enough]
+        rare = [term for term in terms if term not in common]
+        most = MOST_ENTRIES if rare else newest
+        if rare:
+            queries, proven = f"{OF_PERSON} AS rare", ""
+            looked_for = [tsquery(NOBODY, rare)]
+            if common:
+                queries, proven = f"{queries}, {OF_PERSON} AS rest", "AND words @@ rest"
+                looked_for.append(tsquery(NOBODY, common))
+            find = POSTGRESQL_RARE.format(queries=queries, whose=of_person, proven=proven)
+            given = [*looked_for, *values, before, most]
+        else:
+            find = POSTGRESQL_NEWEST.format(whose=of_row)
+            given = [before, *values, most, tsquery(NOBODY, common)]
+        [(count, found)] = rows_of(find, [*given, MOST + 1])
+    return found, count == most
 
 
-def _in_sqlite(terms: Sequence[Term], person: int | None) -> tuple[list[UUID], bool]:
+def _in_sqlite(terms: Sequence[Term], person: int | None, before: int) -> tuple[list[UUID], bool]:
     people = [person] if person is not None else User.objects.values_list("pk", flat=True)
-    of_each = [rows_of(SQLITE, [fts5(one, terms), one, NEWEST]) for one in people]
+    of_each = [rows_of(SQLITE, [fts5(one, terms), before, one, MOST_ENTRIES]) for one in people]
     found = sorted((row for rows in of_each for row in rows), key=lambda row: -row[1])
-    is_cut = any(len(rows) == NEWEST for rows in of_each)
-    return [as_uuid(row[0]) for row in found[:NEWEST]], is_cut or len(found) > NEWEST
+    is_cut = len(found) > MOST_ENTRIES or any(len(rows) == MOST_ENTRIES for rows in of_each)
+    return list(dict.fromkeys(as_uuid(row[0]) for row in found[:MOST_ENTRIES])), is_cut

@@ -110,6 +110,10 @@ REVIEWED = [
         condition=models.Q(is_flagged=True, deleted_at=None),
         name="message_flagged",
     ),
+    # Few, so that what is not deleted is known by them, and soon found when they are to go.
+    models.Index(
+        fields=["id"], condition=models.Q(deleted_at__isnull=False), name="message_deleted"
+    ),
 ]
 
 

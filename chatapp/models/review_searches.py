@@ -3,7 +3,7 @@
 It is kept here for a while, so that neither the words nor the reason stand in an address.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 from uuid import UUID, uuid4
 
@@ -11,8 +11,9 @@ from django.db import models
 from django.utils import timezone
 
 from chatapp.indexing import terms
-from chatapp.models.full_text_everywhere import find_everywhere
+from chatapp.models.full_text_everywhere import LAST, find_everywhere
 from chatapp.models.reviews import LONGEST_REASON
+from chatapp.models.search_entries import first_id
 from chatapp.models.users import User
 
 LONGEST_SEARCH = 200  # characters
@@ -47,9 +48,10 @@ class ReviewSearch(models.Model):
         found: ReviewSearch | None = there.first()
         return found
 
-    def found(self, person: int | None = None) -> list[UUID]:
+    def found(self, person: int | None = None, until: datetime | None = None) -> list[UUID]:
         """The conversations in which all of its words stand, whether a reviewer may read them or
-        not."""
-        everywhere = find_everywhere(terms(self.words), person)
+        not; of `person`, and written before `until`, where these are named."""
+        before = first_id(until) if until else LAST
+        everywhere = find_everywhere(terms(self.words), person, before)
         self.is_cut = everywhere.is_cut
         return everywhere.conversations

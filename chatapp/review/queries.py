@@ -11,10 +11,12 @@ from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cached_property
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Exists, FilteredRelation, Max, Min, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from chatapp.models import (
@@ -27,6 +29,7 @@ from chatapp.models import (
     User,
     flags,
 )
+from chatapp.models.among import IsAmong
 from chatapp.models.conversation_facts import (
     day_of,
     of_category,
@@ -163,7 +166,7 @@ class Asked:
                 for number, fact in enumerate(facts)
             }
         )
-        there = [
+        there: list[Q | IsAmong] = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
             is_reviewable(likely=True),
             *self._of_conversation(),
@@ -173,12 +176,14 @@ class Asked:
         if self.sample is not None:
             there.append(Q(pk__in=members_of(self.sample)))
         if self.search:
-            there.append(Q(pk__in=self._searched))
+            there.append(IsAmong(self._searched))
         if after:
             there.append(after.is_after if upwards else after.is_before)
-        newest = NEWEST
+        newest: Sequence[Any] = NEWEST
+        if self.search:  # few, which are not to be looked for among all in an index of this order
+            newest = (Coalesce("updated_at", "created_at").desc(), "-id")
         # By the day that an index has; a person's own are few, and have an index in this order.
-        if facts and not self.person:
+        elif facts and not self.person:
             newest = ("-fact0__used_on", *NEWEST)
         elif self._is_summed and not self.person:
             there.append(Q(sums__used_on__range=days))
@@ -189,7 +194,7 @@ class Asked:
     def _days(self, after: Place | None = None, upwards: bool = False) -> tuple[date, date]:
         """Between which it was used, at most."""
         since = day_of(_midnight(self.since)) if self.since else date.min
-        until = day_of(_midnight(self.until + timedelta(days=1))) if self.until else date.max
+        until = day_of(self._end) if self._end else date.max
         return _days_beyond(after, (since, until), upwards) if after else (since, until)
 
     @property
@@ -216,9 +221,14 @@ class Asked:
 
     @cached_property
     def _searched(self) -> list[UUID]:
-        """Once for all that is looked at: it takes longer than the rest."""
+        """Once for all that is looked at: it takes longer than the rest. What was last used before
+        a day was all written before it."""
         assert self.search
-        return self.search.found(self.person.pk if self.person else None)
+        return self.search.found(self.person.pk if self.person else None, self._end)
+
+    @property
+    def _end(self) -> datetime | None:
+        return _midnight(self.until + timedelta(days=1)) if self.until else None
 
     @property
     def _is_summed(self) -> bool:
@@ -234,8 +244,8 @@ class Asked:
             yield Q(user__in=members.values("user"))
         if self.since:
             yield Q(updated_at__gte=_midnight(self.since))
-        if self.until:
-            yield Q(updated_at__lt=_midnight(self.until + timedelta(days=1)))
+        if self._end:
+            yield Q(updated_at__lt=self._end)
 
     @property
     def _tells_names(self) -> Q:

@@ -17,6 +17,7 @@ from chatapp.models import (
     Upstream,
     User,
     full_text_everywhere,
+    reindex,
 )
 from chatapp.models.full_text_everywhere import find_everywhere
 from tests.page import parse
@@ -158,15 +159,59 @@ def test_of_a_common_word_the_newest_are_found_and_it_is_said(
     ritas: Client, alice: User, bob: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = [written(person, connected, "A", "Of the canary") for person in (alice, bob) * 2]
-    monkeypatch.setattr(full_text_everywhere, "NEWEST", 3)
-    monkeypatch.setattr(full_text_everywhere, "COMMON", 2)
+    for name, count in {"NEWEST": 3, "MOST_ENTRIES": 3, "COMMON": 2}.items():
+        monkeypatch.setattr(full_text_everywhere, name, count)
     everywhere = find_everywhere(terms("canary"))
     assert everywhere.is_cut
     assert set(everywhere.conversations) < {one.pk for one in several}
     page = ritas.get(searched(ritas, "canary")["Location"]).text
     assert "only the newest are looked through" in " ".join(page.split())
-    monkeypatch.setattr(full_text_everywhere, "NEWEST", 5000)
-    monkeypatch.setattr(full_text_everywhere, "COMMON", 100)
+    monkeypatch.undo()
     assert not find_everywhere(terms("canary")).is_cut
     of_bob = find_everywhere(terms("canary"), bob.pk)
     assert set(of_bob.conversations) == {one.pk for one in several if one.user_id == bob.pk}
+
+
+@pytest.mark.parametrize("common", [1, 9])
+def test_older_ones_are_found_until_a_day(
+    common: int,
+    ritas: Client,
+    alice: User,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, new = (written(alice, connected, "A", "Of the canary") for _ in range(2))
+    month_ago = timezone.now() - timedelta(days=30)
+    Conversation.objects.filter(pk=old.pk).update(created_at=month_ago, updated_at=month_ago)
+    old.messages.update(created_at=month_ago)
+    assert list(reindex())
+    for name, count in {"NEWEST": 2, "MOST_ENTRIES": 1, "COMMON": common}.items():
+        monkeypatch.setattr(full_text_everywhere, name, count)
+    where = searched(ritas, "canary")["Location"]
+    assert rows(ritas.get(where).text) == [str(new.pk)]
+    assert rows(ritas.get(f"{where}&until={month_ago:%Y-%m-%d}").text) == [str(old.pk)]
+
+
+@pytest.mark.parametrize("common", [1, 6, 9])
+def test_each_word_has_to_be_there_whichever_is_common(
+    common: int,
+    ritas: Client,
+    alice: User,
+    bob: User,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight entries have the one word, five the other, and some both."""
+    monkeypatch.setattr(full_text_everywhere, "COMMON", common)
+    monkeypatch.setattr(full_text_everywhere, "COMMON_OF_ONE", common)
+    both = written(bob, connected, "canary", "canary nightingale")
+    of_bob = written(bob, connected, "canary", "canary")
+    written(alice, connected, "A", "canary")
+    written(alice, connected, "nightingale", "nightingale")
+    assert found(ritas, "canary nightingale") == [str(both.pk)]
+    assert found(ritas, "nightingale canary", person="bob") == [str(both.pk)]
+    assert found(ritas, "nightingale canary", person="alice") == []
+    both.messages.update(deleted_at=timezone.now())
+    assert found(ritas, "canary nightingale") == []
+    of_titles = found(ritas, "canary", person="bob")
+    assert of_titles == [str(of_bob.pk), str(both.pk)]

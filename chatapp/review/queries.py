@@ -54,6 +54,7 @@ NONE = "none"
 NEWEST: tuple[str, ...] = "-updated_at", "-id"
 MOST_COUNTED = 5_000  # conversations, to know of which there are fewer
 _FOR_FEW_ROWS = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
+_BY_THEIR_KEYS = "SET LOCAL enable_seqscan = off"
 
 
 @dataclass(frozen=True)
@@ -343,20 +344,23 @@ def _rarest_first(
 
 def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
     """The keys of one page, and where the next one begins, if there is one."""
-    with _of_few_rows():
+    with _of_few_rows(asked):
         places = list(islice(asked.places(after), PAGE + 1))
     shown = places[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(places) > PAGE else None
 
 
 @contextmanager
-def _of_few_rows() -> Iterator[None]:
+def _of_few_rows(asked: Asked) -> Iterator[None]:
     """For what takes long PostgreSQL compiles and begins other processes, which takes longer than
-    these do: each has a limit, which it does not count on."""
+    these do: each has a limit, which it does not count on. Nor does it know that all rows of a
+    search are at hand: it would read the whole table for a thousand of them."""
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute(_FOR_FEW_ROWS)
+                if asked.search:
+                    cursor.execute(_BY_THEIR_KEYS)
         yield
 
 
@@ -375,7 +379,7 @@ def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
     """Of what is asked for, the one before which this was used, and the one after it; this need not
     be asked for itself, or no longer."""
     place = Place(conversation.updated_at, conversation.pk)
-    with _of_few_rows():
+    with _of_few_rows(asked):
         older = next(asked.places(place, count=FEW), None)
         newer = next(asked.places(place, count=FEW, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)

@@ -8,12 +8,13 @@ trash, or deleted so that it may come back, keeps them and is not found.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -24,7 +25,7 @@ from chatapp.models.full_text import Row
 from chatapp.models.locks import one_at_a_time
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.review_rules import await_judging, judge_some
-from chatapp.models.statements import Query
+from chatapp.models.statements import Among, Query
 from chatapp.models.users import User
 
 MESSAGES_AT_ONCE, TITLES_AT_ONCE = 20, 100
@@ -34,10 +35,11 @@ FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 # What is marked: whose words they are, the model that wrote them, and whether there is code.
 PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
 
-SAID = (
-    *("conversation__user", "role", "model", "created_at"),
+SAID_IN_IT = (
+    *("role", "model", "created_at"),
     *("reasoning", "content", "refusal", "earlier_rounds", "tool_runs"),
 )
+SAID = ("conversation__user", *SAID_IN_IT)
 
 M = TypeVar("M", bound=models.Model)
 
@@ -77,7 +79,7 @@ def index_some() -> int:
     were just made; returns how many there were."""
     done = 0
     if _UNINDEXED.first():  # else nobody has to wait with writing
-        done += len(_index(_NEWEST.all))
+        done += len(_index(_NEWEST.all, _STILL_UNINDEXED.all))
     if _UNINDEXED_TITLE.first():
         done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
     return done + judge_some()
@@ -118,24 +120,54 @@ def _titles() -> "models.QuerySet[Conversation]":
 
 
 def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
-    """The keys of those of them that it made entries for: the first few."""
-    return _index(lambda: list(_few(some)))
+    """The keys of the first few of them, which have entries now."""
+    return _index(lambda: list(_few(some)), lambda keys: list(_locked(some.filter(pk__in=keys))))
 
 
 def _few(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    rows = some.select_related("conversation").only(*SAID)
-    return rows.select_for_update(of=("self",))[:MESSAGES_AT_ONCE]
+    return some.select_related("conversation").only(*SAID)[:MESSAGES_AT_ONCE]
 
 
-def _index(read: Callable[[], list[Message]]) -> list[UUID]:
-    with transaction.atomic(), one_at_a_time("indexing"):
-        found = list(_as_many_as_fit(read()))
-        keys = [message.pk for message in found]
-        SearchEntry.objects.filter(message__in=keys).delete()
-        full_text.store(_numbered([draft for one in found for draft in _of_message(one)]))
-        Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
-        await_judging(found)
-    return keys
+def _locked(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    return some.select_related("conversation").only(*SAID).select_for_update(of=("self",))
+
+
+def _index(
+    read: Callable[[], list[Message]], read_again: Callable[[list[UUID]], list[Message]]
+) -> list[UUID]:
+    """The keys of those that it looked at.
+
+    Nobody has to wait with writing while their words are made, which may be very many. What was
+    saved otherwise meanwhile is left to the next look.
+    """
+    with _by_turns():
+        some = {one.pk: one for one in _as_many_as_fit(read())}
+        drafts = {pk: list(_of_message(one)) for pk, one in some.items()}
+        with transaction.atomic():
+            found = [
+                one for one in read_again(list(some)) if _said_in(one) == _said_in(some[one.pk])
+            ]
+            keys = [one.pk for one in found]
+            SearchEntry.objects.filter(message__in=keys).delete()
+            full_text.store(_numbered([draft for pk in keys for draft in drafts[pk]]))
+            Message.objects.filter(pk__in=keys).update(indexed_at=timezone.now())
+            await_judging(found)
+    return list(some)
+
+
+@contextmanager
+def _by_turns() -> Iterator[None]:
+    """Processes that share a PostgreSQL do this one at a time, or they would do the same; on SQLite
+    nobody could write for as long."""
+    if connection.vendor == "sqlite":
+        yield
+    else:
+        with transaction.atomic(), one_at_a_time("indexing"):
+            yield
+
+
+def _said_in(message: Message) -> list[object]:
+    return [getattr(message, name) for name in SAID_IN_IT]
 
 
 def _as_many_as_fit(messages: Iterable[Message]) -> Iterator[Message]:
@@ -205,3 +237,6 @@ def _used(**wanted: object) -> set[int]:
 _UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
 _UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
 _NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))
+_STILL_UNINDEXED = Among(
+    lambda *keys: _locked(_messages().filter(indexed_at=None, pk__in=keys)), Message._meta.pk
+)

@@ -1,5 +1,8 @@
 """Entries come soon after what they are of, follow what becomes of it, and go along with it."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -10,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
+from chatapp.indexing import entries
 from chatapp.models import (
     Conversation,
     Fork,
@@ -20,6 +24,7 @@ from chatapp.models import (
     full_text,
     index_some,
     reindex,
+    search_entries,
 )
 from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.search_entries import first_id
@@ -68,6 +73,45 @@ def test_what_was_cut_short_is_found_and_again_as_it_was_saved_in_the_end(
     index_all()
     assert not search("canary").found
     assert messages(search("nightingale")) == [reply]
+
+
+def test_while_the_words_of_a_text_are_made_all_others_write(
+    alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    other = sqlite3.connect(connection.settings_dict["NAME"], timeout=0, uri=True)
+
+    def entries_of(text: str) -> Iterator[list[str]]:
+        if "canary" in text:  # and no title, which is short
+            with closing(other.cursor()) as cursor:
+                cursor.execute("BEGIN IMMEDIATE")  # which fails where somebody writes
+                cursor.execute("ROLLBACK")
+        yield from entries(text)
+
+    answered(started_by(alice), connected, "Of the canary")
+    monkeypatch.setattr(search_entries, "entries", entries_of)
+    with closing(other):
+        assert search_entries.index_some()
+
+
+def test_what_is_saved_while_its_words_are_made_is_found_as_it_was_saved(
+    search: Search, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt, _ = asked(started_by(alice), connected, "Of the canary")
+    deleted, _ = asked(started_by(alice), connected, "Of the sparrow")
+
+    def entries_of(text: str) -> Iterator[list[str]]:
+        if "canary" in text:
+            Message.objects.filter(pk=prompt.pk).update(content="Of the nightingale")
+            Message.objects.filter(pk=deleted.pk).delete()
+        yield from entries(text)
+
+    monkeypatch.setattr(search_entries, "entries", entries_of)
+    index_all()
+    assert not search("canary").found
+    assert not search("sparrow").found
+    assert messages(search("nightingale")) == [prompt]
 
 
 def test_a_fork_is_found_without_what_it_was_made_of(

@@ -76,7 +76,12 @@ for (const type of ["chat:shown", "htmx:after:settle"]) {
   });
 }
 
+const early = new Set(); // replies that streamed before the script was there that looks at their ends
+
 async function whileStreaming(replies) {
+  for (const reply of replies) early.add(reply);
   const { lookAt } = await import("./while-streaming.js").catch(() => ({}));
-  lookAt?.(replies);
+  if (!lookAt) return;
+  lookAt([...early]);
+  early.clear();
 }

@@ -147,6 +147,26 @@ def test_a_notification_goes_when_somebody_looks(allowed: Tab, upstream: FakeUps
     assert [one["open"] for one in told(allowed)] == [False]
 
 
+def test_of_one_ending_there_is_one_notification_however_late_its_script_comes(
+    allowed: Tab, desk: Desk, upstream: FakeUpstream
+) -> None:
+    held: list[Route] = []
+    desk.context.route("**/while-streaming*.js", lambda route: held.append(route))
+    want_it(allowed)
+    first, last = Pause(), Pause()
+    upstream.script(role(), delta("One."), first, delta(" Two."), last, finish(), done())
+    allowed.ask(TITLE)
+    expect(allowed.answer).to_contain_text("One.")
+    first.release()
+    expect(allowed.answer).to_contain_text("Two.")
+    see(allowed, "hidden")
+    last.release()
+    allowed.expect_ending("complete")
+    held[0].continue_()
+    until_told(allowed)
+    assert len(told(allowed)) == 1
+
+
 def test_who_does_not_want_it_is_not_notified(allowed: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(allowed, upstream)
     expect(allowed.page).to_have_title(f"● {TITLE} · chatapp")

@@ -120,16 +120,20 @@ def _titles() -> "models.QuerySet[Conversation]":
 
 
 def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
-    """The keys of the first few of them, which have entries now."""
+    """The keys of the first few of them, at which it looked."""
     return _index(lambda: list(_few(some)), lambda keys: list(_locked(some.filter(pk__in=keys))))
 
 
 def _few(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    return some.select_related("conversation").only(*SAID)[:MESSAGES_AT_ONCE]
+    return _read(some)[:MESSAGES_AT_ONCE]
 
 
 def _locked(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
-    return some.select_related("conversation").only(*SAID).select_for_update(of=("self",))
+    return _read(some).select_for_update(of=("self",))
+
+
+def _read(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
+    return some.select_related("conversation").only(*SAID)
 
 
 def _index(

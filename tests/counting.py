@@ -1,6 +1,8 @@
 """Bounds of time that mean the same on every machine, and at every hour of a shared one."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 COUNTED = 2_000_000
 
@@ -11,3 +13,12 @@ def seconds_to_count(to: int) -> float:
     for _ in range(COUNTED):
         pass
     return (time.thread_time() - began_at) * to / COUNTED
+
+
+@contextmanager
+def less_than_counting(to: int) -> Iterator[None]:
+    """What this thread does in it takes less CPU than counting does, whatever other threads do."""
+    began_at = time.thread_time()
+    yield
+    took = time.thread_time() - began_at
+    assert took < seconds_to_count(to)

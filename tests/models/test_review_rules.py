@@ -1,6 +1,5 @@
 """Rules find what they look for in messages that are complete, and nobody waits for them."""
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -25,6 +24,7 @@ from chatapp.models import (
 )
 from chatapp.models.review_rules import Said, compiled, tried
 from chatapp.upstream.wire.reply import Ending
+from tests.counting import less_than_counting
 from tests.stored import answered, asked, end, growing, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -98,9 +98,8 @@ def test_each_kind_looks_at_what_it_applies_to(rule: Set) -> None:
 def test_no_pattern_takes_long_for_a_text(rule: Set) -> None:
     """These take an engine that goes back and forth for ever."""
     for pattern in (r"(a+)+b", r"(a|a)*b", r"(?:a|b)*a(?:a|b){400}c"):
-        began_at = time.process_time()
-        assert not rule(pattern, "pattern").finds(said("a" * 10**7))
-        assert time.process_time() - began_at < 30
+        with less_than_counting(to=200_000_000):
+            assert not rule(pattern, "pattern").finds(said("a" * 10**7))
 
 
 @pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1001}", r"\pL{100}", "\ud800"])

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ PAGES = 20  # of each kind
 Found = Mapping[str, tuple[int | None, list[float]]]
 
 
+@cache
 def reviewer() -> "User":
     from chatapp.models import User
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.dateformat import format as formatted
-
 from chatapp.catalogue import name_of
 from chatapp.models import Message, Usage, User
 from chatapp.models.extras import Extras
@@ -144,7 +142,7 @@ def thousands(count: int) -> str:
 
 
 def moment(value: datetime) -> str:
-    return formatted(value, "j M Y H:i:s")
+    return f"{value.day} {value:%b %Y %H:%M:%S}"
 
 
 def in_zone(value: datetime) -> str:

@@ -14,21 +14,30 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
 
+class Keys(models.Field):  # type: ignore[type-arg]
+    """Any number of UUIDs."""
+
+    def get_db_prep_value(
+        self, value: Iterable[UUID], connection: BaseDatabaseWrapper, prepared: bool = False
+    ) -> str:
+        keys = [one.hex for one in value]
+        return json.dumps(keys) if connection.vendor == "sqlite" else f"{{{','.join(keys)}}}"
+
+
 class IsAmong(models.Func):
-    """A condition in a query of what has a UUID as its key."""
+    """A condition in a query: of its key, or of another of its UUIDs. Where the keys are not known
+    yet, `Keys` are what their slot is of."""
 
     output_field = models.BooleanField()
+    arg_joiner, template = " = ANY(", "%(expressions)s::uuid[])"
 
-    def __init__(self, keys: Iterable[UUID]) -> None:
-        super().__init__(models.F("pk"))
-        self.keys = [one.hex for one in keys]
+    def __init__(self, keys: Iterable[UUID] | models.Expression, of: str = "pk") -> None:
+        if not isinstance(keys, models.Expression):
+            keys = models.Value(keys, output_field=Keys())
+        super().__init__(models.F(of), keys)
 
-    def as_sql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any
-    ) -> tuple[str, tuple[str, ...]]:
-        [column] = self.get_source_expressions()
-        key, _ = compiler.compile(column)
-        if connection.vendor == "sqlite":
-            among = "(SELECT value FROM json_each(%s))"
-            return f"{key} IN {among}", (json.dumps(self.keys),)
-        return f"{key} = ANY(%s::uuid[])", (f"{{{','.join(self.keys)}}}",)
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> tuple[str, Any]:
+        among = {"arg_joiner": " IN (SELECT value FROM json_each(", "template": "%(expressions)s))"}
+        return self.as_sql(compiler, connection, **among)

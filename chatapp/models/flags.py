@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import models
 
+from chatapp.models.among import IsAmong
 from chatapp.models.feedback import Feedback
 from chatapp.models.messages import Message
 from chatapp.models.moderated import HasCategory
@@ -70,7 +71,9 @@ def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
 
 def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
     """The names of those that have found something there."""
-    found = RuleFinding.objects.filter(conversation__in=conversations, message__deleted_at=None)
+    found = RuleFinding.objects.filter(
+        IsAmong(conversations, "conversation_id"), message__deleted_at=None
+    )
     named: dict[UUID, list[str]] = {}
     for pk, name in (
         found.order_by("rule__name").values_list("conversation", "rule__name").distinct()

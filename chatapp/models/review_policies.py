@@ -4,7 +4,7 @@ A conversation keeps the one that it was begun under, whatever is set later, so 
 are opened to readers whom they were not told of.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -98,22 +98,32 @@ def asks_for_flags() -> bool:
 
 def hides_names() -> models.Q:
     """Of a conversation: whether its policy has reviewers see a pseudonym of whose it is."""
+    return _begun_under(lambda policy: policy.hides_names)
+
+
+def tells_names() -> models.Q:
+    """The contrary, of which a database knows when nothing can be so."""
+    return _begun_under(lambda policy: not policy.hides_names)
+
+
+def _begun_under(such: Callable[[ReviewPolicy], bool]) -> models.Q:
     found = models.Q(pk__in=[])
     for policy, held in _held_by(""):
-        if policy.hides_names:
+        if such(policy):
             found |= held
     return found
 
 
 def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
-    """Each policy, and that it is the one of a conversation."""
+    """Each policy that any conversation can have, and that it is the one of a conversation."""
     until = None
     for policy in ReviewPolicy.timeline():
         held = models.Q((f"{path}created_at__gte", policy.begins_at))
         if until:
             held &= models.Q((f"{path}created_at__lt", until))
+        if not until or policy.begins_at < until:
+            yield policy, held
         until = policy.begins_at
-        yield policy, held
 
 
 def _was_flagged(conversation: str) -> models.Q:

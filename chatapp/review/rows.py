@@ -10,10 +10,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Sum, prefetch_related_objects
 
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
+from chatapp.models.among import IsAmong, Keys
 from chatapp.models.flags import rules_of
+from chatapp.models.statements import Query
 from chatapp.review.names import Names
 from chatapp.review.queries import replies_of
 
@@ -87,24 +89,25 @@ class Row:
 
 def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     """In the order of the keys, as this reviewer reads them; what is gone meanwhile is left out."""
+    if not keys:
+        return []
     rows = {row.pk: row for row in _rows(keys, reviewer)}
     for reply in _replies(list(rows)):
         rows[reply["conversation"]].add(reply)
     for pk, names in rules_of(list(rows)).items():
         rows[pk].rules = names
-    titles = Usage.objects.filter(pk__in=rows, kind=Usage.Kind.TITLE)
-    for pk, tokens, cost in titles.values_list("pk", "total_tokens", "cost"):
-        rows[pk].tokens += tokens or 0
-        rows[pk].cost += cost or 0
+    for title in _TITLES.all(rows):
+        rows[title.pk].tokens += title.total_tokens or 0
+        rows[title.pk].cost += title.cost or 0
     return [rows[key] for key in keys if key in rows]
 
 
 def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
-    found = Conversation.objects.filter(pk__in=keys).select_related("user", "sums")
-    read = found.only("created_at", "updated_at", "user__username", "sums__characters")
-    reviews = Review.objects.select_related("claimed_by").prefetch_related("labels").in_bulk(keys)
+    found = _REVIEWS.all(keys)
+    prefetch_related_objects(found, "labels")
+    reviews = {one.pk: one for one in found}
     timeline = ReviewPolicy.timeline()
-    for one in read:
+    for one in _CONVERSATIONS.all(keys):
         names = Names.at(timeline, one.created_at, one.user, reviewer)
         characters = one.sums.characters if hasattr(one, "sums") else None
         review = reviews.get(one.pk)
@@ -118,3 +121,23 @@ def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:
         replies_of(keys).order_by().values(*alike).annotate(count=Count("*"), **sums)
     )
     return grouped
+
+
+_CONVERSATIONS: "Query[Conversation]" = Query(
+    lambda keys: (
+        Conversation.objects.filter(IsAmong(keys))
+        .select_related("user", "sums")
+        .only("created_at", "updated_at", "user__username", "sums__characters")
+        .order_by()
+    ),
+    Keys(),
+)
+_REVIEWS: "Query[Review]" = Query(
+    lambda keys: Review.objects.filter(IsAmong(keys)).select_related("claimed_by"), Keys()
+)
+_TITLES: "Query[Usage]" = Query(
+    lambda keys: Usage.objects.filter(IsAmong(keys), kind=Usage.Kind.TITLE).only(
+        "total_tokens", "cost"
+    ),
+    Keys(),
+)

@@ -6,9 +6,13 @@ on and no further than a page of it. A constraint holds none of them: a process 
 before, which knows nothing of them, can delete conversations.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from django.db import models
+
+from chatapp.models.statements import rows
 
 LONGEST_NAME = 200  # of a model's or a tool's, as far as it is looked for here
 
@@ -65,7 +69,10 @@ class ConversationFact(models.Model):
     used_on = models.DateField()  # by UTC
 
     class Meta:
-        indexes = [models.Index(fields=["fact", "used_on"], name="conversations_by_fact")]
+        indexes = [
+            # The conversation is compared in it too, where another fact is to be so of the same.
+            models.Index(fields=["fact", "used_on", "conversation"], name="conversations_with_fact")
+        ]
 
     def __str__(self) -> str:
         return f"{self.fact} in {self.conversation_id}"
@@ -106,3 +113,36 @@ def of_category(name: str) -> str:
 def day_of(moment: datetime) -> date:
     """That of `used_on`."""
     return moment.astimezone(UTC).date()
+
+
+class Spread(NamedTuple):
+    """How often something is found, and from which day to which."""
+
+    number: int
+    since: date
+    until: date
+
+
+def spreads_of(facts: Sequence[str], days: tuple[date, date], most: int) -> Mapping[str, Spread]:
+    """Of each of them, in these days; no more than so many are counted. What is never found ends
+    before it begins."""
+    found = [str(day) for day in days]
+    values = [
+        one for fact in facts for one in (fact, fact, *found, fact, *found, fact, *found, most)
+    ]
+    return {
+        fact: Spread(number, _day(since) or date.max, _day(until) or date.min)
+        for fact, since, until, number in rows(" UNION ALL ".join([_SPREAD] * len(facts)), values)
+    }
+
+
+def _day(value: date | str | None) -> date | None:
+    """SQLite has it as text."""
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+_FOUND = "FROM chatapp_conversationfact WHERE fact = %s AND used_on BETWEEN %s AND %s"
+_SPREAD = f"""
+SELECT %s, (SELECT MIN(used_on) {_FOUND}), (SELECT MAX(used_on) {_FOUND}),
+  (SELECT COUNT(*) FROM (SELECT 1 {_FOUND} LIMIT %s) AS counted)
+"""  # noqa: S608 - our own names

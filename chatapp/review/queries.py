@@ -11,11 +11,10 @@ from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cached_property
 from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Exists, FilteredRelation, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, FilteredRelation, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -39,20 +38,20 @@ from chatapp.models.conversation_facts import (
     of_model,
     of_tool,
     of_upstream,
+    spreads_of,
 )
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.review_finds import members_of
-from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable
+from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
 from chatapp.models.tool_names import HasCalled
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
 LOOKED_AT = PAGE + PAGE // 4
 FEW = 8  # that are looked at for one
-MORE = 4  # times as many are looked at where too few were found
+FEWER = 4  # of as many that may be wanted one is, by a guess
 NONE = "none"
-NEWEST: tuple[str, ...] = "-updated_at", "-id"
-MOST_COUNTED = 5_000  # conversations, to know of which there are fewer
+MOST_COUNTED = 5_000  # conversations; what so many have is common
 _FOR_FEW_ROWS = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
 _BY_THEIR_KEYS = "SET LOCAL enable_seqscan = off"
 
@@ -79,11 +78,11 @@ class Place:
     @property
     def is_before(self) -> Q:
         # The first of them alone is what an index is read by.
-        return Q(updated_at__lte=self.used) & (Q(updated_at__lt=self.used) | Q(pk__lt=self.pk))
+        return Q(used__lte=self.used) & (Q(used__lt=self.used) | Q(pk__lt=self.pk))
 
     @property
     def is_after(self) -> Q:
-        return Q(updated_at__gte=self.used) & (Q(updated_at__gt=self.used) | Q(pk__gt=self.pk))
+        return Q(used__gte=self.used) & (Q(used__gt=self.used) | Q(pk__gt=self.pk))
 
 
 @dataclass(frozen=True)
@@ -119,33 +118,36 @@ class Asked:
         facts, days, _ = _rarest_first(self._facts, self._days())
         return self._likely(facts, days).filter(is_reviewable(), *self._of_flags(), *proven)
 
-    def places(
-        self, after: Place | None = None, *, count: int = LOOKED_AT, upwards: bool = False
-    ) -> Iterator[Place]:
+    def places(self, after: Place | None, count: int, *, upwards: bool = False) -> Iterator[Place]:
         """The same, of those that were used before a place, for whoever wants the first of them:
         only of as many it is asked whether such a reply stands there and what flags it, which costs
         most. `upwards` those that were used after it, the nearest first."""
-        facts, days, are_rare = _rarest_first(self._facts, self._days(after, upwards))
+        facts, days, are_common = _rarest_first(self._facts, self._days(after, upwards))
         if len(facts) > 1:  # seldom of one reply; the rare are all found before any is given
-            count *= MORE * MORE if are_rare else MORE
+            count *= FEWER if are_common else FEWER * FEWER
         while True:
-            likely = self._likely(facts, days, after, upwards).values_list("pk", "updated_at")[
-                :count
+            nearest = _nearest(facts[0], days, FEWER * count, upwards) if are_common else days
+            likely = self._likely(facts, nearest, after, upwards)
+            places = [
+                Place(used, pk) for pk, used in likely.values_list("pk", "updated_at")[:count]
             ]
-            places = [Place(used, pk) for pk, used in likely]
             for some in _more_each_time(places):
                 proven = self._proven([one.pk for one in some])
                 yield from (one for one in some if one.pk in proven)
-            if len(places) < count:
+            if len(places) == count:
+                after = places[-1]
+                days = _days_beyond(after, days, upwards)
+            elif nearest == days:
                 return
-            after, count = places[-1], MORE * count
-            days = _days_beyond(after, days, upwards)
+            else:
+                days = _days_without(nearest, days, upwards)
+            count *= 2
 
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
         flagged, wanted = list(self._of_flags(keys)), list(self._of_one_reply())
         if flagged or asks_for_flags():
             flagged.append(is_reviewable(among=keys))
-            there = Conversation.objects.filter(*flagged, pk__in=keys)
+            there = Conversation.objects.filter(*flagged, IsAmong(keys))
             keys = set(there.order_by().values_list("pk", flat=True))
         if wanted:
             found = replies_of(keys).filter(*wanted)
@@ -161,11 +163,16 @@ class Asked:
     ) -> QuerySet[Conversation]:
         """All that are wanted, and some of whose replies none is of that kind, or none any more,
         or that nothing flags any more."""
+        # By the day that an index has; a person's own are few, and have an index in this order.
+        by_day = (bool(facts) or self._is_summed) and not self.person
+        # What is found so, or by a search, is not to be looked for by the time that all have.
+        is_read_otherwise = by_day or self.search is not None
         found = Conversation.objects.alias(
+            used=Coalesce("updated_at", "created_at") if is_read_otherwise else F("updated_at"),
             **{
                 f"fact{number}": FilteredRelation("facts", condition=Q(facts__fact=fact))
                 for number, fact in enumerate(facts)
-            }
+            },
         )
         there: list[Q | IsAmong] = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
@@ -180,16 +187,10 @@ class Asked:
             there.append(IsAmong(self._searched))
         if after:
             there.append(after.is_after if upwards else after.is_before)
-        newest: Sequence[Any] = NEWEST
-        if self.search:  # few, which are not to be looked for among all in an index of this order
-            newest = (Coalesce("updated_at", "created_at").desc(), "-id")
-        # By the day that an index has; a person's own are few, and have an index in this order.
-        elif facts and not self.person:
-            newest = ("-fact0__used_on", *NEWEST)
-        elif self._is_summed and not self.person:
+        if by_day and not facts:
             there.append(Q(sums__used_on__range=days))
-            newest = ("-sums__used_on", *NEWEST)
-        ordered = found.filter(*there).order_by(*newest)
+        day = [f"-{'fact0' if facts else 'sums'}__used_on"] if by_day else []
+        ordered = found.filter(*there).order_by(*day, "-used", "-id")
         return ordered.reverse() if upwards else ordered
 
     def _days(self, after: Place | None = None, upwards: bool = False) -> tuple[date, date]:
@@ -244,13 +245,13 @@ class Asked:
             members = User.groups.through.objects.filter(group=self.group)
             yield Q(user__in=members.values("user"))
         if self.since:
-            yield Q(updated_at__gte=_midnight(self.since))
+            yield Q(used__gte=_midnight(self.since))
         if self._end:
-            yield Q(updated_at__lt=self._end)
+            yield Q(used__lt=self._end)
 
     @property
     def _tells_names(self) -> Q:
-        return ~hides_names() | Q(user=self.reviewer)
+        return tells_names() | Q(user=self.reviewer)
 
     def _of_flags(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
         if self.flagged:
@@ -305,11 +306,18 @@ def _days_beyond(place: Place, days: tuple[date, date], upwards: bool) -> tuple[
     return (max(since, day), until) if upwards else (since, min(until, day))
 
 
+def _days_without(
+    nearest: tuple[date, date], days: tuple[date, date], upwards: bool
+) -> tuple[date, date]:
+    (since, until), one = days, timedelta(days=1)
+    return (nearest[1] + one, until) if upwards else (since, nearest[0] - one)
+
+
 def _more_each_time(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
     begin, count = 0, LOOKED_AT
     while begin < len(places):
         yield places[begin : begin + count]
-        begin, count = begin + count, MORE * count
+        begin, count = begin + count, 2 * count
 
 
 def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
@@ -317,7 +325,7 @@ def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
     of = (
         Q(conversation=conversations)
         if isinstance(conversations, OuterRef)
-        else Q(conversation__in=conversations)
+        else IsAmong(conversations, "conversation_id")
     )
     return Message.objects.filter(of, role=Message.Role.ASSISTANT, deleted_at=None)
 
@@ -325,27 +333,30 @@ def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
 def _rarest_first(
     facts: Sequence[str], days: tuple[date, date]
 ) -> tuple[Sequence[str], tuple[date, date], bool]:
-    """And the days between which all of them are found, and whether the rarest is rare."""
+    """And the days between which all of them are found, and whether even the rarest is common."""
     if len(facts) < 2:
         return facts, days, False
+    spreads = spreads_of(facts, days, MOST_COUNTED)
+    common = max(one.since for one in spreads.values()), min(one.until for one in spreads.values())
+    ordered = sorted(facts, key=lambda fact: spreads[fact].number)
+    return ordered, common, spreads[ordered[0]].number == MOST_COUNTED
+
+
+def _nearest(fact: str, days: tuple[date, date], count: int, upwards: bool) -> tuple[date, date]:
+    """Those of the days in which as many conversations have the fact, if that many have it."""
     since, until = days
-    counts = {}
-    for fact in facts:
-        found = ConversationFact.objects.filter(fact=fact, used_on__range=days)
-        ends = found.aggregate(since=Min("used_on"), until=Max("used_on"))
-        since, until = max(since, ends["since"] or date.max), min(until, ends["until"] or date.min)
-        counts[fact] = found[:MOST_COUNTED].count()
-    return (
-        sorted(facts, key=counts.__getitem__),
-        (since, until),
-        min(counts.values()) < MOST_COUNTED,
-    )
+    found = ConversationFact.objects.filter(fact=fact, used_on__range=days)
+    ordered = found.order_by("used_on" if upwards else "-used_on").values_list("used_on", flat=True)
+    last = ordered[count : count + 1].first()
+    if last is None:
+        return days
+    return (since, last) if upwards else (last, until)
 
 
 def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
     """The keys of one page, and where the next one begins, if there is one."""
     with _of_few_rows(asked):
-        places = list(islice(asked.places(after), PAGE + 1))
+        places = list(islice(asked.places(after, LOOKED_AT), PAGE + 1))
     shown = places[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(places) > PAGE else None
 
@@ -380,6 +391,6 @@ def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
     be asked for itself, or no longer."""
     place = Place(conversation.updated_at, conversation.pk)
     with _of_few_rows(asked):
-        older = next(asked.places(place, count=FEW), None)
-        newer = next(asked.places(place, count=FEW, upwards=True), None)
+        older = next(asked.places(place, FEW), None)
+        newer = next(asked.places(place, FEW, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)

@@ -286,6 +286,8 @@ def test_pages_follow_each_other_without_a_gap(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
+    for name in ("LOOKED_AT", "FEWER", "MOST_COUNTED"):  # so that it takes many looks
+        monkeypatch.setattr(queries, name, 1)
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
     for days in range(3):

@@ -1,10 +1,14 @@
 """From one conversation of the review to the next, within what the list was narrowed by."""
 
+from datetime import timedelta
+
 import pytest
 from django.core import signing
 from django.test import Client
+from django.utils import timezone
 
-from chatapp.models import Conversation, User
+from chatapp.models import Conversation, Message, User
+from chatapp.review import queries
 from chatapp.review.coming import SALT
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
@@ -67,6 +71,35 @@ def test_what_was_decided_leads_on_though_the_filter_finds_it_no_more(
     assert review.verdict == "fine"
     links = links_of(ritas, middle)
     assert (key_in(links["o"]), key_in(links["p"])) == (keys[0], keys[2])
+
+
+def test_what_only_looks_like_it_is_passed_over_however_many_days_it_takes(
+    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its model and its ending are common, seldom of one conversation, and more so of one reply."""
+    for name, value in {"FEW": 5, "LOOKED_AT": 3, "FEWER": 1, "MOST_COUNTED": 1}.items():
+        monkeypatch.setattr(queries, name, value)
+    wanted: list[str] = []
+    for day in range(12):
+        both = begin(ending=Ending.FAILED, replies=2)
+        for one in (both, begin(model="one"), begin(model="two", ending=Ending.FAILED)):
+            used = timezone.now() - timedelta(days=12 - day)
+            Conversation.objects.filter(pk=one.pk).update(updated_at=used)
+        if day in (0, 1, 7, 11):
+            wanted.insert(0, str(both.pk))
+            continue
+        other, failed = both.messages.filter(role=Message.Role.ASSISTANT)
+        Message.objects.filter(pk=other.pk).update(ending=Ending.COMPLETE)
+        Message.objects.filter(pk=failed.pk).update(model="two")
+    page = parse(ritas.get("/review/", asked := {"model": "one", "ending": "failed"}).text)
+    assert [key_in(one.attributes["href"]) for one in page.find("tbody").find_all("a")] == wanted
+    walk = [first_of(ritas, **asked)]
+    while older := links_of(ritas, walk[-1]).get("o"):
+        walk.append(older)
+    assert [key_in(one) for one in walk] == wanted
+    while newer := links_of(ritas, walk[-1]).get("p"):
+        walk.append(newer)
+    assert [key_in(one) for one in walk] == [*wanted, *wanted[-2::-1]]
 
 
 def test_a_sample_is_gone_through_in_the_sample(ritas: Client, begin: Begin) -> None:

@@ -129,27 +129,25 @@ def pages(every: Wishes) -> Found:
         answer = client.get(address)
         assert answer.status_code == 200, answer
 
+    def asked(*pages: tuple[Client, str]) -> tuple[None, list[float]]:
+        ask(*pages[0])  # so that nothing is done for the first time
+        return None, [took(ask, *one) for one in pages]
+
     browser, some = client_of(reviewer()), list(reviewable().order_by("?")[:PAGES])
     came = query_of(FilterForm({"model": "seldom"}, reviewer=reviewer()))
-    addresses = [reverse("review-conversation", args=[one.pk]) + came for one in some]
-    ask(browser, reverse("review"))  # so that nothing is done for the first time
+    each = [(browser, reverse("review-conversation", args=[one.pk]) + came) for one in some]
     found = {
-        "the page of the list": [took(ask, browser, reverse("review")) for _ in some],
-        "the page of a conversation": [took(ask, browser, one) for one in addresses],
+        "the page of the list": asked(*[(browser, reverse("review"))] * PAGES),
+        "the page of a conversation": asked(*each),
     }
     for one in some:
         Opening.begin(reviewer(), one, "measured")
-    people = [one["person"] for one in every["person"]]
-    return {
-        name: (None, tries)
-        for name, tries in {
-            **found,
-            "the page of an opened conversation": [took(ask, browser, one) for one in addresses],
-            "a person's page of privacy": [
-                took(ask, client_of(one), reverse("privacy")) for one in people * 3
-            ],
-        }.items()
-    }
+    found["the page of an opened conversation"] = asked(*each)
+    people = [one["person"] for one in every["person"]] * 3
+    found["a person's page of privacy"] = asked(
+        *((client_of(one), reverse("privacy")) for one in people)
+    )
+    return found
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:

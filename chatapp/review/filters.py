@@ -10,6 +10,7 @@ from django import forms
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
+from django.forms.renderers import Jinja2
 
 from chatapp.models import (
     MonthlyUsage,
@@ -58,6 +59,8 @@ def flags_to_choose() -> list[tuple[str, str]]:
 
 
 class FilterForm(forms.Form):
+    default_renderer = Jinja2()  # its many choices take Django's engine longer than the list itself
+
     person = forms.CharField(label="Person", required=False, max_length=255)
     since = forms.DateField(label="Used from", required=False, widget=DAY)
     until = forms.DateField(label="Used to", required=False, widget=DAY)

@@ -72,7 +72,9 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             entries = super().log_deletions(request, queryset)
             for one in queryset:
                 self._delete_limits(request, one)
-                self._record(request, "deleted", one, [])
+                changes = Changes()
+                changes.before, changes.after = self.taken_along_by(one), {}
+                self._record(request, "deleted", one, changes)
         return entries
 
     def response_action(  # type: ignore[override]  # the stubs are of a later Django
@@ -81,6 +83,10 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """What is done to the selected ones, with its events or not at all."""
         with transaction.atomic():
             return super().response_action(request, queryset)
+
+    def taken_along_by(self, row: Any) -> dict[str, Any]:
+        """What was set for a row, and goes with it, as the log says it."""
+        return {}
 
     def _delete_limits(self, request: HttpRequest, row: models.Model) -> None:
         """They would go with the row, and nobody would learn of it."""

@@ -15,7 +15,7 @@ from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.admin.people import is_superuser
 from chatapp.admin.secret_forms import SecretForm, state_of_secret
 from chatapp.lines import LinesField
-from chatapp.models import ToolServer
+from chatapp.models import AccessRule, ToolServer
 from chatapp.upstream.wire.estimates import cost_of_tools
 
 
@@ -89,6 +89,9 @@ class ToolServerAdmin(InquiringAdmin):
         if is_command and not is_superuser(request):
             return False
         return super().has_change_permission(request, obj)
+
+    def taken_along_by(self, row: ToolServer) -> dict[str, Any]:
+        return {"access": AccessRule.objects.filter(tool_server=row).as_record()}
 
     @admin.display(description="Headers or environment")
     def stored(self, server: ToolServer) -> str:

@@ -13,7 +13,7 @@ from chatapp import tools
 from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.admin.secret_forms import SecretForm, state_of_secret
 from chatapp.catalogue import endpoint_of
-from chatapp.models import Upstream, User, audit
+from chatapp.models import AccessRule, Price, Upstream, User, audit
 from chatapp.upstream.check import Report, check, model_for_chat
 from chatapp.upstream.wire.estimates import cost_of_tools
 from chatapp.upstream.wire.parameters import doubts_about
@@ -112,6 +112,13 @@ class UpstreamAdmin(InquiringAdmin):
         is_new = obj.enabled and (not change or "enabled" in form.changed_data)
         if is_new and not obj.is_demo:
             switch_demo_off(request)
+
+    def taken_along_by(self, row: Upstream) -> dict[str, Any]:
+        prices = row.prices.filter(source=Price.Source.ADMINISTRATOR)
+        return {
+            "access": AccessRule.objects.filter(upstream=row).as_record(),
+            "prices": [price.as_set() for price in prices.select_related("upstream")],
+        }
 
     @admin.display(description="API key")
     def key(self, upstream: Upstream) -> str:

@@ -95,7 +95,9 @@ def new_price(request: HttpRequest) -> HttpResponse:
             price = form.kept()
             held = Price.holding(price.upstream_id, price.model, price.holds_from)
             price.save()
-            _record(request, "price.changed", price, before=_set_in(held), after=_set_in(price))
+            _record(
+                request, "price.changed", price, before=held and held.as_set(), after=price.as_set()
+            )
         messages.success(request, f"The price is set: {price}.")
         return redirect("limits")
     return _form_page(request, form, "New price", "Set the price")
@@ -109,7 +111,7 @@ def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
         return ask_to_confirm(reverse("limits"))
     with transaction.atomic():
         price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
-        _record(request, "price.changed", price, before=_set_in(price))
+        _record(request, "price.changed", price, before=price.as_set())
         told = str(price)
         price.delete()
     messages.success(request, f"The price is removed: {told}.")
@@ -144,14 +146,6 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
         "before": {name: before[name] for name in names},
         "after": {name: after[name] for name in names},
     }
-
-
-def _set_in(price: Price | None) -> dict[str, Any] | None:
-    """All that one says, and of what."""
-    if price is None:
-        return None
-    context = {"context_tokens": price.context_tokens} if price.context_tokens else {}
-    return {"upstream": price.upstream.name, "model": price.model} | price.as_record() | context
 
 
 def _record(request: HttpRequest, action: str, about: Limit | Price, **detail: Any) -> None:

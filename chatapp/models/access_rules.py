@@ -39,6 +39,14 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
         rule = self.filter(**what).first()
         return [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
 
+    def as_record(self) -> list[dict[str, Any]]:
+        """Of what each of them is, and to whom that is given."""
+        rules = self.order_by("model").prefetch_related("groups")
+        return [
+            {"model": rule.model, "groups": [one.name for one in rule.groups.all()]}
+            for rule in rules
+        ]
+
 
 class AccessRule(models.Model):
     """One upstream, one model of an upstream, or one tool server, and the groups that have it."""

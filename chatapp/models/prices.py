@@ -150,6 +150,11 @@ class Price(models.Model):
         record = {name: figure for name, figure in figures.items() if figure is not None}
         return record | {"source": self.source, "holds_from": self.holds_from.isoformat()}
 
+    def as_set(self) -> dict[str, Any]:
+        """All that it says, and of what."""
+        context = {"context_tokens": self.context_tokens} if self.context_tokens else {}
+        return {"upstream": self.upstream.name, "model": self.model} | self.as_record() | context
+
 
 def _said_of(model: ListedModel) -> dict[str, int | None]:
     prices = [getattr(model.price, name) if model.price else None for name in FIGURES]

@@ -1,0 +1,76 @@
+"""What was set for something, and goes with it when that is deleted under /admin/."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatapp.models import (
+    AccessRule,
+    Allowance,
+    AuditEvent,
+    Limit,
+    Price,
+    ToolServer,
+    Upstream,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("is_one_of_many", [False, True], ids=["alone", "selected"])
+@pytest.mark.parametrize("named", ["group", "upstream"])
+def test_a_limit_that_goes_with_a_group_or_an_upstream_is_recorded_before_it(
+    olives: Client, connected: Upstream, named: str, is_one_of_many: bool
+) -> None:
+    row = connected if named == "upstream" else Group.objects.create(name="Readers")
+    other = Limit.objects.create(measure="tokens", cap=1)
+    caps = (5, 7)
+    there = [Limit.objects.create(measure="tokens", cap=cap, **{named: row}) for cap in caps]
+    Allowance.objects.create(limit=there[0], held=3)
+    page = "/admin/auth/group/" if named == "group" else "/admin/chatapp/upstream/"
+    if is_one_of_many:
+        chosen = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}
+        olives.post(page, chosen)
+    else:
+        olives.post(f"{page}{row.pk}/delete/", {"post": "yes"})
+    assert Limit.objects.get() == other
+    told = AuditEvent.objects.filter(action__endswith=".deleted").order_by("sequence")
+    assert [(one.action, one.target) for one in told] == [
+        *(("limit.deleted", str(limit.pk)) for limit in there),
+        (f"{named}.deleted", str(row.pk)),
+    ]
+    before = told[0].detail.said["before"]
+    assert before["cap"] == "5 tokens"
+    assert before[named] == str(row)
+
+
+def test_the_log_says_to_whom_an_upstream_was_open_and_what_its_models_cost(
+    olives: Client, connected: Upstream
+) -> None:
+    readers, other = Group.objects.create(name="Readers"), Upstream.objects.create(name="Other")
+    AccessRule.objects.give([readers], upstream=connected, model="")
+    AccessRule.objects.give([], upstream=connected, model="large")
+    AccessRule.objects.give([readers], upstream=other, model="")
+    for source, of in (
+        ("administrator", connected),
+        ("gateway", connected),
+        ("administrator", other),
+    ):
+        Price.objects.create(upstream=of, model="large", source=source, input=10, output=20)
+    olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
+    before = AuditEvent.objects.get(action="upstream.deleted").detail.said["before"]
+    assert before["access"] == [
+        {"model": "", "groups": ["Readers"]},
+        {"model": "large", "groups": []},
+    ]
+    [price] = before["prices"]
+    assert (price["model"], price["input"], price["output"]) == ("large", 10, 20)
+    assert AccessRule.objects.get().upstream == other
+
+
+def test_the_log_says_to_whom_a_tool_server_was_open(olives: Client) -> None:
+    server = ToolServer.objects.create(name="Files", url="https://files.example/mcp")
+    AccessRule.objects.give([Group.objects.create(name="Readers")], tool_server=server)
+    olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
+    before = AuditEvent.objects.get(action="toolserver.deleted").detail.said["before"]
+    assert before == {"access": [{"model": "", "groups": ["Readers"]}]}

@@ -8,6 +8,7 @@ milliseconds.
 
 import asyncio
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -20,7 +21,7 @@ from chatapp.generation.flushes import Flushes
 from chatapp.generation.pace import Pace
 from chatapp.models import Conversation, Message, View
 from chatapp.viewers import Audience
-from tests.counting import seconds_to_count
+from tests.counting import nothing_old, seconds_to_count
 from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.live import Site
 from tests.page import Page
@@ -48,7 +49,7 @@ AT_ONCE = [
 
 
 @pytest.fixture
-def longest(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """How long the longest callback of the loop took, of CPU time of its thread."""
     took = [0.0]
     run = asyncio.Handle._run  # noqa: SLF001 - asyncio's debug mode does this to log, and no more
@@ -59,7 +60,8 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         took[0] = max(took[0], time.thread_time() - began_at)
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    return took
+    with nothing_old():
+        yield took
 
 
 @pytest.mark.django_db(transaction=True)

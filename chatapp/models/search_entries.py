@@ -28,7 +28,7 @@ from chatapp.models.review_rules import await_judging, judge_some
 from chatapp.models.statements import Among, Query
 from chatapp.models.users import User
 
-MESSAGES_AT_ONCE, TITLES_AT_ONCE = 20, 100
+MESSAGES_AT_ONCE, TITLES_AT_ONCE = 60, 100
 CHARACTERS_AT_ONCE = 300_000  # past which no further message is taken
 IN_A_SECOND = 1024  # ids that begin with the same second
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)

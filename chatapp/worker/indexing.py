@@ -13,6 +13,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 
 from chatapp.models import index_some
 from chatapp.models.connections import unpooled_connection
+from chatapp.models.search_entries import MESSAGES_AT_ONCE
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +63,9 @@ class Indexing:
     def _index_all(self) -> None:
         while not self._stopping.is_set():
             began_at = time.monotonic()
-            if not index_some():
+            if not (done := index_some()):
                 return
-            self._stopping.wait(REST * (time.monotonic() - began_at))
+            rest = REST * (time.monotonic() - began_at)
+            if done < MESSAGES_AT_ONCE:  # no more was there, as it seems
+                rest = max(rest, SETTLE_SECONDS)
+            self._stopping.wait(rest)

@@ -27,7 +27,7 @@ from chatapp.models import (
     search_entries,
 )
 from chatapp.models.connections import empty_write_ahead_log
-from chatapp.models.search_entries import first_id
+from chatapp.models.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.models.vacuuming import vacuum_erased
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
@@ -192,34 +192,35 @@ def test_who_is_erased_leaves_no_word_in_sqlites_file(alice: User, bob: User, ol
 def test_reindexing_makes_all_anew_and_tells_how_far_it_is(
     search: Search, alice: User, connected: Upstream
 ) -> None:
-    for number in range(30):
+    for number in range(40):
         written(alice, connected, f"Chat {number}", f"Of canary {number}")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM chatapp_searchentry")
     assert not search("canary").found
     told = list(reindex())
-    assert told[-1] == (90, 90)
+    assert told[-1] == (120, 120)
     assert len(told) > 2
     assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert words_kept() == 90
+    assert words_kept() == 120
     assert messages(search("29"))
     list(reindex())
-    assert words_kept() == SearchEntry.objects.count() == 90
+    assert words_kept() == SearchEntry.objects.count() == 120
 
 
 def test_those_of_before_there_were_searches_are_indexed_the_newest_first(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     now = timezone.now()
-    for number in range(30):
+    for number in range(MESSAGES_AT_ONCE + 10):
         conversation = started_by(alice)
         prompt, _ = asked(conversation, connected, f"Of canary {number}")
         Message.objects.filter(pk=prompt.pk).update(created_at=now - timedelta(days=number))
-    assert index_some() == 20 + 30  # messages and titles
+    assert index_some() == MESSAGES_AT_ONCE + (MESSAGES_AT_ONCE + 10)  # and titles
+    oldest = f"canary {MESSAGES_AT_ONCE + 9}"
     assert messages(search("canary 0"))
-    assert not messages(search("canary 29"))
+    assert not messages(search(oldest))
     assert index_some() == 10
-    assert messages(search("canary 29"))
+    assert messages(search(oldest))
 
 
 def test_very_many_of_one_second_have_an_entry_each(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import OperationalError
 
+from chatapp.models.search_entries import MESSAGES_AT_ONCE
 from chatapp.worker import indexing
 from chatapp.worker.indexing import Indexing
 
@@ -57,6 +58,16 @@ def test_what_was_there_before_is_done_first(begin: Begin) -> None:
     begin(work)
     assert work.is_done.wait(PATIENCE)
     assert work.threads == {"indexing"}
+
+
+def test_where_much_is_left_nothing_is_waited_for(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(MESSAGES_AT_ONCE, MESSAGES_AT_ONCE, 3)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 1000.0)
+    begin(work)
+    for _ in range(3):
+        assert work.looks.acquire(timeout=PATIENCE)
 
 
 def test_what_is_new_is_done_when_it_is_told(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,8 +72,8 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             entries = super().log_deletions(request, queryset)
             for one in queryset:
                 self._delete_limits(request, one)
-                changes = Changes()
-                changes.before, changes.after = self.taken_along_by(one), {}
+                changes, gone = Changes(), self.taken_along_by(one)
+                changes.before = {name: values for name, values in gone.items() if values}
                 self._record(request, "deleted", one, changes)
         return entries
 

@@ -33,7 +33,7 @@ class IsAmong(models.Func):
 
     def __init__(self, keys: Iterable[UUID] | models.Expression, of: str = "pk") -> None:
         if not isinstance(keys, models.Expression):
-            keys = models.Value(keys, output_field=Keys())
+            keys = models.Value(list(keys), output_field=Keys())
         super().__init__(models.F(of), keys)
 
     def as_sqlite(

@@ -74,3 +74,8 @@ def test_the_log_says_to_whom_a_tool_server_was_open(olives: Client) -> None:
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
     before = AuditEvent.objects.get(action="toolserver.deleted").detail.said["before"]
     assert before == {"access": [{"model": "", "groups": ["Readers"]}]}
+
+
+def test_the_log_has_no_word_of_what_was_not_set(olives: Client, connected: Upstream) -> None:
+    olives.post(f"/admin/chatapp/upstream/{connected.pk}/delete/", {"post": "yes"})
+    assert "before" not in AuditEvent.objects.get(action="upstream.deleted").detail.said

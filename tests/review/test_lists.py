@@ -265,6 +265,20 @@ def test_what_is_not_understood_is_said_and_shows_nothing(
     assert ritas.get("/review/export/", {"format": "csv", name: value}).status_code == 302
 
 
+def test_what_is_typed_and_what_is_called_so_stays_text(ritas: Client, begin: Begin) -> None:
+    begin()
+    attack = '"><img src=x onerror=alert(1)>{{ 7 * 7 }}'
+    label = ReviewLabel.objects.create(name=attack[:40])
+    group = Group.objects.create(name=attack)
+    fields = ("person", "category", "tool", "cost", "replies", "since", "model", "label", "group")
+    page = parse(ritas.get(LIST, dict.fromkeys(fields, attack)).text)
+    assert page.find_all("img") == []
+    typed = {name: page.find_all("input", name=name)[0].attributes["value"] for name in fields[:5]}
+    assert typed == dict.fromkeys(fields[:5], attack)
+    for name, row in (("label", label), ("group", group)):
+        assert row.name in [one.text for one in page.find("select", name=name).find_all("option")]
+
+
 def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
     page = ritas.get(LIST, {"since": "2026-02-01", "until": "2026-01-01"})
     assert "This is before the day from which" in page.text

@@ -3,26 +3,27 @@
 What was deleted flags nothing any more.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.db import models
 
-from chatapp.models.among import IsAmong
+from chatapp.models.among import IsAmong, Keys
 from chatapp.models.feedback import Feedback
 from chatapp.models.messages import Message
 from chatapp.models.moderated import HasCategory
 from chatapp.models.review_rules import RuleFinding
+from chatapp.models.statements import Values
 
 MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"
 ONE_RULE = "rule-"  # with its number
 
 
 def flagged_by(
-    source: str, conversation: str = "pk", among: Collection[UUID] | None = None
+    source: str, conversation: str = "pk", among: models.Expression | None = None
 ) -> models.Q:
     """Of what names a conversation by this path: whether it is flagged by this source, by any of
-    them, or by none. Where it is asked `among` some, no more than their flags are read."""
+    them, or by none. Where it is asked `among` some keys, no more than their flags are read."""
     if source == ANY:
         return _any(conversation, among)
     if source == NONE:
@@ -31,18 +32,18 @@ def flagged_by(
     if source == MODERATION:
         flagged = Message.objects.filter(is_flagged=True, deleted_at=None)
         if among is not None:
-            flagged = flagged.filter(conversation__in=among)
+            flagged = flagged.filter(IsAmong(among, "conversation_id"))
         return models.Q(models.Exists(flagged.filter(conversation=of)))
     if source == PERSON:
         down = Feedback.objects.filter(rating=Feedback.Rating.DOWN, message__deleted_at=None)
         if among is not None:
-            down = down.filter(message__conversation__in=among)
+            down = down.filter(IsAmong(among, "message__conversation_id"))
         return models.Q(models.Exists(down.filter(message__conversation=of)))
     found = RuleFinding.objects.filter(message__deleted_at=None, conversation=of)
     if source.startswith(ONE_RULE):
         found = found.filter(rule=int(source.removeprefix(ONE_RULE)))
     if among is not None:
-        found = found.filter(conversation__in=among)
+        found = found.filter(IsAmong(among, "conversation_id"))
     return models.Q(models.Exists(found))
 
 
@@ -52,7 +53,7 @@ def moderated_as(category: str) -> models.Q:
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef("pk"))))
 
 
-def _any(conversation: str, among: Collection[UUID] | None) -> models.Q:
+def _any(conversation: str, among: models.Expression | None) -> models.Q:
     return (
         flagged_by(MODERATION, conversation, among)
         | flagged_by(PERSON, conversation, among)
@@ -71,12 +72,20 @@ def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
 
 def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
     """The names of those that have found something there."""
-    found = RuleFinding.objects.filter(
-        IsAmong(conversations, "conversation_id"), message__deleted_at=None
-    )
     named: dict[UUID, list[str]] = {}
-    for pk, name in (
-        found.order_by("rule__name").values_list("conversation", "rule__name").distinct()
-    ):
+    for pk, name in _RULES.all(conversations):
         named.setdefault(pk, []).append(name)
     return named
+
+
+_RULES = Values(
+    lambda conversations: (
+        RuleFinding.objects.filter(
+            IsAmong(conversations, "conversation_id"), message__deleted_at=None
+        )
+        .order_by("rule__name")
+        .values_list("conversation", "rule__name")
+        .distinct()
+    ),
+    Keys(),
+)

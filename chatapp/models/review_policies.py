@@ -4,10 +4,9 @@ A conversation keeps the one that it was begun under, whatever is set later, so 
 are opened to readers whom they were not told of.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -72,7 +71,7 @@ def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
 
 
 def is_reviewable(
-    conversation: str = "", *, likely: bool = False, among: Collection[UUID] | None = None
+    conversation: str = "", *, likely: bool = False, among: models.Expression | None = None
 ) -> models.Q:
     """Of a conversation, or of what names one by this path: whether the policy that it was begun
     under lets reviewers read it. Nobody's policy opens a trash or a temporary chat.
@@ -131,7 +130,7 @@ def _was_flagged(conversation: str) -> models.Q:
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef(conversation))))
 
 
-def _is_flagged(conversation: str, among: Collection[UUID] | None) -> models.Q:
+def _is_flagged(conversation: str, among: models.Expression | None) -> models.Q:
     from chatapp.models.flags import ANY, flagged_by
 
     return flagged_by(ANY, conversation, among)

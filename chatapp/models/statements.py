@@ -6,7 +6,7 @@ and to make an object of each row, takes as long again: it is done here as far a
 are of the default database.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -21,6 +21,7 @@ from django.db.models.expressions import Expression
 related_populators: Any = querysets.get_related_populators
 
 M = TypeVar("M", bound=models.Model)
+R = TypeVar("R")
 
 
 class Slot(Expression):
@@ -38,34 +39,25 @@ class Slot(Expression):
 
 
 class _Made(NamedTuple):
-    model: Any
     sql: str
     parameters: Sequence[Any]  # slots, and values that are always the same
     converters: Sequence[tuple[int, Any, Any]]  # of a column, each with what it is told of it
-    own: slice  # of a row: what is the model's
-    attributes: Sequence[str]  # of the model, in the order of its own
-    related: Sequence[Any]  # what puts in place an object that `select_related` asks for
-    annotations: Mapping[str, int]  # where each stands in a row
+    read: Callable[[list[Any]], Any]  # what is given of a row
 
 
-class Query(Generic[M]):
-    """What `make` gives for slots of these fields: rows of a model, with what it is annotated with
-    and `select_related` reads along."""
-
-    def __init__(
-        self, make: Callable[..., "models.QuerySet[M]"], *fields: "models.Field[Any, Any]"
-    ) -> None:
+class _Selection(Generic[R]):
+    def __init__(self, make: Callable[..., Any], *fields: "models.Field[Any, Any]") -> None:
         self._make = make
         self._slots = [Slot(number, field) for number, field in enumerate(fields)]
         self._made: _Made | None = None
 
-    def all(self, *values: object) -> list[M]:
+    def all(self, *values: object) -> list[R]:
         connection = connections[DEFAULT_DB_ALIAS]
         made = self._made_for(connection)
-        rows = _run(connection, made.sql, self._filled(made, values, connection)).fetchall()
-        return [_object(made, row, connection) for row in rows]
+        found = _run(connection, made.sql, self._filled(made, values, connection)).fetchall()
+        return [made.read(_converted(made, row, connection)) for row in found]
 
-    def first(self, *values: object) -> M | None:
+    def first(self, *values: object) -> R | None:
         return next(iter(self.all(*values)), None)
 
     def count(self, *values: object) -> int:
@@ -82,26 +74,18 @@ class Query(Generic[M]):
 
     def _make_it(self, connection: BaseDatabaseWrapper) -> _Made:
         query = self._make(*self._slots).query
-        compiler = query.get_compiler(connection=connection)
+        compiler: Any = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
-        columns: list[Any] = [column for column, *_ in compiler.select]
-        info: Any = compiler.klass_info
-        first, last = info["select_fields"][0], info["select_fields"][-1]
+        columns = [column for column, *_ in compiler.select]
         converters = [
             (place, convert, column)
             for place, (found, column) in compiler.get_converters(columns).items()
             for convert in found
         ]
-        return _Made(
-            query.model,
-            sql,
-            parameters,
-            converters,
-            slice(first, last + 1),
-            [column.target.attname for column in columns[first : last + 1]],
-            related_populators(info, compiler.select, DEFAULT_DB_ALIAS),
-            compiler.annotation_col_map or {},
-        )
+        return _Made(sql, parameters, converters, self._reader(query.model, compiler))
+
+    def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], R]:
+        raise NotImplementedError
 
     @staticmethod
     def _filled(
@@ -113,22 +97,52 @@ class Query(Generic[M]):
         ]
 
 
-def _object(made: _Made, row: Sequence[object], connection: BaseDatabaseWrapper) -> Any:
-    """As `Model.from_db`: what is not in the row is asked for when it is needed. None of these
-    models has anything done at its making, by itself or by a signal."""
+def _converted(made: _Made, row: Sequence[object], connection: BaseDatabaseWrapper) -> list[object]:
     values = list(row)
     for place, convert, column in made.converters:
         if values[place] is not None:
             values[place] = convert(values[place], column, connection)
-    one = made.model.__new__(made.model)
-    one.__dict__.update(zip(made.attributes, values[made.own], strict=True))
-    state = one.__dict__["_state"] = ModelState()
-    state.adding, state.db = False, DEFAULT_DB_ALIAS
-    for populator in made.related:
-        populator.populate(values, one)
-    for name, place in made.annotations.items():
-        setattr(one, name, values[place])
-    return one
+    return values
+
+
+class Values(_Selection[tuple[Any, ...]]):
+    """What `make` gives for slots of these fields: a `values_list`."""
+
+    def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], tuple[Any, ...]]:
+        return tuple
+
+
+class Query(_Selection[M]):
+    """What `make` gives for slots of these fields: rows of a model, with what it is annotated with
+    and `select_related` reads along."""
+
+    def __init__(
+        self, make: Callable[..., "models.QuerySet[M]"], *fields: "models.Field[Any, Any]"
+    ) -> None:
+        super().__init__(make, *fields)
+
+    def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], M]:
+        """As `Model.from_db`: what is not in the row is asked for when it is needed. None of these
+        models has anything done at its making, by itself or by a signal."""
+        info = compiler.klass_info
+        first, last = info["select_fields"][0], info["select_fields"][-1]
+        own = slice(first, last + 1)
+        attributes = [column.target.attname for column, *_ in compiler.select[own]]
+        populators = related_populators(info, compiler.select, DEFAULT_DB_ALIAS)
+        annotations = (compiler.annotation_col_map or {}).items()
+
+        def read(values: list[Any]) -> Any:
+            one = model.__new__(model)
+            one.__dict__.update(zip(attributes, values[own], strict=True))
+            state = one.__dict__["_state"] = ModelState()
+            state.adding, state.db = False, DEFAULT_DB_ALIAS
+            for populator in populators:
+                populator.populate(values, one)
+            for name, place in annotations:
+                setattr(one, name, values[place])
+            return one
+
+        return read
 
 
 class Among(Generic[M]):

@@ -11,10 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cached_property
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Exists, F, FilteredRelation, OuterRef, Q, QuerySet
+from django.db.models import Exists, Expression, F, FilteredRelation, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -28,7 +29,7 @@ from chatapp.models import (
     User,
     flags,
 )
-from chatapp.models.among import IsAmong
+from chatapp.models.among import IsAmong, Keys
 from chatapp.models.conversation_facts import (
     day_of,
     of_category,
@@ -43,6 +44,7 @@ from chatapp.models.conversation_facts import (
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.review_finds import members_of
 from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
+from chatapp.models.statements import Values
 from chatapp.models.tool_names import HasCalled
 from chatapp.upstream.wire.reply import Ending
 
@@ -52,8 +54,10 @@ FEW = 8  # that are looked at for one
 FEWER = 4  # of as many that may be wanted one is, by a guess
 NONE = "none"
 MOST_COUNTED = 5_000  # conversations; what so many have is common
-_FOR_FEW_ROWS = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0"
-_BY_THEIR_KEYS = "SET LOCAL enable_seqscan = off"
+_FOR_FEW_ROWS = (
+    "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;"
+    " SET LOCAL enable_seqscan = off"
+)
 
 
 @dataclass(frozen=True)
@@ -144,15 +148,27 @@ class Asked:
             count *= 2
 
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
-        flagged, wanted = list(self._of_flags(keys)), list(self._of_one_reply())
-        if flagged or asks_for_flags():
-            flagged.append(is_reviewable(among=keys))
-            there = Conversation.objects.filter(*flagged, IsAmong(keys))
-            keys = set(there.order_by().values_list("pk", flat=True))
-        if wanted:
-            found = replies_of(keys).filter(*wanted)
-            keys = set(found.order_by().values_list("conversation_id", flat=True))
+        for proof in self._proofs:
+            keys = {key for (key,) in proof.all(keys)}
         return keys
+
+    @cached_property
+    def _proofs(self) -> "Sequence[Values]":
+        """What finds, among some, those that are wanted: made once for all that are looked at."""
+        proofs = []
+        if self.flagged or self.category or asks_for_flags():
+            proofs.append(Values(self._flagged, Keys()))
+        if list(self._of_one_reply()):
+            proofs.append(Values(self._with_such_a_reply, Keys()))
+        return proofs
+
+    def _flagged(self, among: Expression) -> QuerySet[Conversation, Any]:
+        found = Conversation.objects.filter(*self._of_flags(among), is_reviewable(among=among))
+        return found.filter(IsAmong(among)).order_by().values_list("pk")
+
+    def _with_such_a_reply(self, among: Expression) -> QuerySet[Message, Any]:
+        found = replies_of(among).filter(*self._of_one_reply())
+        return found.order_by().values_list("conversation")
 
     def _likely(
         self,
@@ -176,7 +192,7 @@ class Asked:
         )
         there: list[Q | IsAmong] = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
-            is_reviewable(likely=True),
+            self._is_likely_reviewable,
             *self._of_conversation(),
             *self._of_replies(),
             *self._of_review(),
@@ -249,11 +265,15 @@ class Asked:
         if self._end:
             yield Q(used__lt=self._end)
 
-    @property
+    @cached_property
+    def _is_likely_reviewable(self) -> Q:
+        return is_reviewable(likely=True)
+
+    @cached_property
     def _tells_names(self) -> Q:
         return tells_names() | Q(user=self.reviewer)
 
-    def _of_flags(self, among: Collection[UUID] | None = None) -> Iterator[Q]:
+    def _of_flags(self, among: Expression | None = None) -> Iterator[Q]:
         if self.flagged:
             yield flags.flagged_by(self.flagged, among=among)
         if self.category:
@@ -320,8 +340,8 @@ def _more_each_time(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
         begin, count = begin + count, 2 * count
 
 
-def replies_of(conversations: OuterRef | Collection[UUID]) -> QuerySet[Message]:
-    """What still stands there of what models wrote."""
+def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
+    """What still stands there of what models wrote; there are many keys, or one that is named."""
     of = (
         Q(conversation=conversations)
         if isinstance(conversations, OuterRef)
@@ -355,23 +375,21 @@ def _nearest(fact: str, days: tuple[date, date], count: int, upwards: bool) -> t
 
 def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
     """The keys of one page, and where the next one begins, if there is one."""
-    with _of_few_rows(asked):
+    with _of_few_rows():
         places = list(islice(asked.places(after, LOOKED_AT), PAGE + 1))
     shown = places[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(places) > PAGE else None
 
 
 @contextmanager
-def _of_few_rows(asked: Asked) -> Iterator[None]:
-    """For what takes long PostgreSQL compiles and begins other processes, which takes longer than
-    these do: each has a limit, which it does not count on. Nor does it know that all rows of a
-    search are at hand: it would read the whole table for a thousand of them."""
+def _of_few_rows() -> Iterator[None]:
+    """For what takes long PostgreSQL compiles, begins other processes, and reads whole tables
+    rather than thousands of rows by an index, which takes longer than these do: each has a limit,
+    which it does not count on, and the rows are at hand."""
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute(_FOR_FEW_ROWS)
-                if asked.search:
-                    cursor.execute(_BY_THEIR_KEYS)
         yield
 
 
@@ -390,7 +408,7 @@ def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
     """Of what is asked for, the one before which this was used, and the one after it; this need not
     be asked for itself, or no longer."""
     place = Place(conversation.updated_at, conversation.pk)
-    with _of_few_rows(asked):
+    with _of_few_rows():
         older = next(asked.places(place, FEW), None)
         newer = next(asked.places(place, FEW, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)

@@ -4,23 +4,38 @@ The facts of a page's conversations are read for those alone, in a few queries.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from itertools import starmap
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Sum, prefetch_related_objects
+from django.db.models import Count, Sum
 
 from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
 from chatapp.models.among import IsAmong, Keys
 from chatapp.models.flags import rules_of
-from chatapp.models.statements import Query
+from chatapp.models.statements import Query, Values
 from chatapp.review.names import Names
 from chatapp.review.queries import replies_of
 
 WITHOUT_SAYING = ("", "complete", "streaming")
 """Endings that a row does not name."""
+
+
+class _Alike(NamedTuple):
+    """Replies of a conversation that differ in none of this but their tokens and cost, whose sums
+    these are."""
+
+    conversation: UUID
+    model: str
+    ending: str
+    is_flagged: bool
+    rating: str | None
+    number: int
+    tokens: int | None
+    cost: int | None
 
 
 @dataclass
@@ -41,14 +56,11 @@ class Row:
     feedback: Counter[str] = field(default_factory=Counter)
     is_flagged: bool = False  # by moderation
     rules: Sequence[str] = ()  # that have flagged something in it
+    labels: list[str] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
         return self.review.get_verdict_display() if self.review else ""
-
-    @property
-    def labels(self) -> list[str]:
-        return [label.name for label in self.review.labels.all()] if self.review else []
 
     @property
     def claimant(self) -> str:
@@ -73,18 +85,17 @@ class Row:
             *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
         ]
 
-    def add(self, reply: Mapping[str, Any]) -> None:
-        """Some replies that are alike."""
-        self.replies += reply["count"]
-        self.tokens += reply["tokens"] or 0
-        self.cost += reply["cost"] or 0
-        self.is_flagged |= reply["is_flagged"]
-        if reply["model"]:
-            self.models.add(reply["model"])
-        if reply["ending"] not in WITHOUT_SAYING:
-            self.endings[reply["ending"]] += reply["count"]
-        if reply["feedback__rating"]:
-            self.feedback[reply["feedback__rating"]] += reply["count"]
+    def add(self, replies: _Alike) -> None:
+        self.replies += replies.number
+        self.tokens += replies.tokens or 0
+        self.cost += replies.cost or 0
+        self.is_flagged |= replies.is_flagged
+        if replies.model:
+            self.models.add(replies.model)
+        if replies.ending not in WITHOUT_SAYING:
+            self.endings[replies.ending] += replies.number
+        if replies.rating:
+            self.feedback[replies.rating] += replies.number
 
 
 def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
@@ -92,10 +103,12 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
     if not keys:
         return []
     rows = {row.pk: row for row in _rows(keys, reviewer)}
-    for reply in _replies(list(rows)):
-        rows[reply["conversation"]].add(reply)
-    for pk, names in rules_of(list(rows)).items():
+    for replies in starmap(_Alike, _REPLIES.all(rows)):
+        rows[replies.conversation].add(replies)
+    for pk, names in rules_of(rows).items():
         rows[pk].rules = names
+    for pk, label in _LABELS.all(rows):
+        rows[pk].labels.append(label)
     for title in _TITLES.all(rows):
         rows[title.pk].tokens += title.total_tokens or 0
         rows[title.pk].cost += title.cost or 0
@@ -103,24 +116,13 @@ def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
 
 
 def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
-    found = _REVIEWS.all(keys)
-    prefetch_related_objects(found, "labels")
-    reviews = {one.pk: one for one in found}
+    reviews = {one.pk: one for one in _REVIEWS.all(keys)}
     timeline = ReviewPolicy.timeline()
     for one in _CONVERSATIONS.all(keys):
         names = Names.at(timeline, one.created_at, one.user, reviewer)
         characters = one.sums.characters if hasattr(one, "sums") else None
         review = reviews.get(one.pk)
         yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
-
-
-def _replies(keys: Sequence[UUID]) -> Iterable[Mapping[str, Any]]:
-    alike = ("conversation", "model", "ending", "is_flagged", "feedback__rating")
-    sums = {"tokens": Sum("usage__total_tokens"), "cost": Sum("usage__cost")}
-    grouped: Iterable[Mapping[str, Any]] = (
-        replies_of(keys).order_by().values(*alike).annotate(count=Count("*"), **sums)
-    )
-    return grouped
 
 
 _CONVERSATIONS: "Query[Conversation]" = Query(
@@ -134,6 +136,23 @@ _CONVERSATIONS: "Query[Conversation]" = Query(
 )
 _REVIEWS: "Query[Review]" = Query(
     lambda keys: Review.objects.filter(IsAmong(keys)).select_related("claimed_by"), Keys()
+)
+_LABELS = Values(
+    lambda keys: (
+        Review.labels.through.objects.filter(IsAmong(keys, "review_id"))
+        .order_by("reviewlabel__name")
+        .values_list("review", "reviewlabel__name")
+    ),
+    Keys(),
+)
+_REPLIES = Values(
+    lambda keys: (
+        replies_of(keys)
+        .order_by()
+        .values_list("conversation", "model", "ending", "is_flagged", "feedback__rating")
+        .annotate(number=Count("*"), tokens=Sum("usage__total_tokens"), cost=Sum("usage__cost"))
+    ),
+    Keys(),
 )
 _TITLES: "Query[Usage]" = Query(
     lambda keys: Usage.objects.filter(IsAmong(keys), kind=Usage.Kind.TITLE).only(

@@ -101,7 +101,7 @@ def _in_postgresql(
         counts=", ".join([POSTGRESQL_COUNT] * len(terms)), whose=of_row
     )
     each = [tsquery(NOBODY, [term]) for term in terms]
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         # To compile it would take ten times as long as it takes to run.
         cursor.execute("SET LOCAL jit = off")
         [having] = rows_of(counts, [*each, before, *values, COUNTED])

@@ -153,7 +153,8 @@ async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Cl
         await tab.send(
             action="watch", conversation=conversation, head=str(first), ending="complete"
         )
-        await tab.send(action="stop")
+        await tab.send(action="no such action")
+        await tab.until("out of date")
         third = present(await Message.objects.filter(role="assistant").alast()).pk
         await other.ask("Three", conversation=conversation, parent=str(third))
         frame = await tab.until("Three")

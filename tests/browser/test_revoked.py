@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NETWORK, SitDown
@@ -86,6 +87,7 @@ def test_one_who_comes_back_later_is_told_the_same(
     expect(tab.connection).to_contain_text("not active any more")
 
 
+@pytest.mark.any_database
 def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:

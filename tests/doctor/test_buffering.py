@@ -9,6 +9,8 @@ from tests.doctor import through
 from tests.doctor.relay import Relay
 from tests.live import Server
 
+pytestmark = pytest.mark.any_database
+
 
 def test_a_proxy_that_buffers(server: Server) -> None:
     found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)

@@ -12,6 +12,8 @@ from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.live import Server, Site
 
+pytestmark = pytest.mark.any_database
+
 
 def seen_through(relay: Relay) -> dict[str, Finding]:
     with relay, Public(relay.url) as outside:

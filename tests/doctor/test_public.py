@@ -11,6 +11,8 @@ from tests.doctor import only, through, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.live import Server, free_port
 
+pytestmark = pytest.mark.any_database
+
 
 def test_an_address_where_nobody_is() -> None:
     with Public(f"http://127.0.0.1:{free_port()}") as outside:

@@ -13,6 +13,8 @@ from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.live import Server, free_port
 
+pytestmark = pytest.mark.any_database
+
 Context = Callable[[Authority], ssl.SSLContext]
 
 

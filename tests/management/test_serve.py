@@ -441,6 +441,7 @@ def test_createsuperuser_makes_an_administrator_without_the_link(
         assert client.get("/admin/").status_code == 200
 
 
+@pytest.mark.any_database
 def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Site) -> None:
     server = site.server()
     process = subprocess.Popen(
@@ -458,6 +459,7 @@ def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Si
         assert process.wait(WAIT_SECONDS) == 0
 
 
+@pytest.mark.any_database
 def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None:
     secret = Path(site.empty_server().environment["DATA_DIR"], "secret_key")
     environment = site.empty_server().environment | {"DATA_DIR": str(secret.parent)}
@@ -470,6 +472,7 @@ def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None
     assert first not in patient.log
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -493,6 +496,7 @@ def test_a_bad_value_stops_the_start_with_a_sentence(
     assert "sk-secret" not in told
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("upstream_url", ["", "http://127.0.0.1:9/v1"])
 def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstream_url: str) -> None:
     port = str(urlsplit(patient.url).port)
@@ -511,11 +515,13 @@ def test_workers_that_could_not_hear_each_other_are_refused(tmp_path: Path, how:
     assert "2 workers hear each other by Redis. Set REDIS_URL" in failed.stderr
 
 
+@pytest.mark.any_database
 def test_no_workers_are_refused(tmp_path: Path) -> None:
     failed = run({"DATA_DIR": str(tmp_path)}, "manage.py", "serve", "--workers=0", check=False)
     assert (failed.returncode, "give 1 or more" in failed.stderr) == (1, True)
 
 
+@pytest.mark.any_database
 def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
@@ -527,6 +533,7 @@ def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -
         assert client.get("/readyz").status_code == 200
 
 
+@pytest.mark.any_database
 def test_it_serves_at_an_address_of_ipv6(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
@@ -547,6 +554,7 @@ def demo(site: Site) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.any_database
 async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Person) -> None:
     async with visit(demo, alice) as visitor:
         await visitor.send("How do I connect a gateway?")
@@ -556,6 +564,7 @@ async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Pe
         assert visitor.page.reply().find_all(data_usage="reported")
 
 
+@pytest.mark.any_database
 def test_the_demo_listens_on_loopback_alone_and_wants_its_key(demo: Server) -> None:
     page_port = urlsplit(demo.url).port
     listening = listeners(demo.pid)

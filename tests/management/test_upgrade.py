@@ -34,6 +34,7 @@ def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
     assert copy.read_text() == "/* stays, since no source has changed */"
 
 
+@pytest.mark.any_database
 def test_files_that_were_made_of_others_are_collected(environment: dict[str, str]) -> None:
     copy = collected(environment) / "css" / "app.css"
     right = copy.read_text()
@@ -43,6 +44,7 @@ def test_files_that_were_made_of_others_are_collected(environment: dict[str, str
     assert copy.read_text() == right
 
 
+@pytest.mark.any_database
 def test_what_is_collected_anybody_may_read_and_nothing_else(environment: dict[str, str]) -> None:
     directory = Path(environment["DATA_DIR"])
     modes = {path.name: path.stat().st_mode & 0o077 for path in directory.iterdir()}

@@ -34,8 +34,6 @@ from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.stored import asked, end, reply_of, started_by
 
-pytestmark = pytest.mark.any_database
-
 long, now, one = {long!r}, timezone.now(), Upstream.objects.first()
 olive = User.objects.get(username="olive")
 other = Upstream.objects.create(

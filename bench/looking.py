@@ -21,7 +21,7 @@ from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishe
 
 if TYPE_CHECKING:
     from chatapp.models import User
-    from chatapp.review.queries import Place
+    from chatapp.review.places import Place
 
 STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
 PAGES = 20  # of each kind
@@ -48,7 +48,8 @@ def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
 
 
 def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["Place | None"]:
-    from chatapp.review.queries import PAGE, Place
+    from chatapp.review.places import Place
+    from chatapp.review.queries import PAGE
 
     yield None
     for number in {len(found) // 2, len(found) - PAGE // 2}:

@@ -26,7 +26,8 @@ from chatapp.models import User, audit
 from chatapp.models.prices import DOLLAR
 from chatapp.review.filters import FilterForm
 from chatapp.review.names import Names
-from chatapp.review.queries import Asked, Place, page_of
+from chatapp.review.places import Place
+from chatapp.review.queries import Asked, page_of
 from chatapp.review.rows import Row, rows_of
 from chatapp.usage.spreadsheets import no_formula
 

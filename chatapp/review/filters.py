@@ -25,7 +25,8 @@ from chatapp.models import (
 )
 from chatapp.models.prices import DOLLAR
 from chatapp.models.pseudonyms import by_pseudonym
-from chatapp.review.queries import NONE, Asked, Place
+from chatapp.review.places import Place
+from chatapp.review.queries import NONE, Asked
 from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")

@@ -7,7 +7,7 @@ or with what is newest.
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from functools import cached_property
 from itertools import islice
@@ -46,6 +46,7 @@ from chatapp.models.review_finds import members_of
 from chatapp.models.review_policies import asks_for_flags, hides_names, is_reviewable, tells_names
 from chatapp.models.statements import Values
 from chatapp.models.tool_names import HasCalled
+from chatapp.review.places import Place
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
@@ -58,35 +59,6 @@ _FOR_FEW_ROWS = (
     "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;"
     " SET LOCAL enable_seqscan = off"
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a page ended: the next begins with what was used before this one."""
-
-    used: datetime
-    pk: UUID
-
-    def __str__(self) -> str:
-        return f"{self.used.isoformat()}/{self.pk}"
-
-    @classmethod
-    def read(cls, text: str) -> "Place":
-        """Raises `ValueError` for what no page has said."""
-        used, _, pk = text.partition("/")
-        try:
-            return cls(datetime.fromisoformat(used).astimezone(UTC), UUID(pk))
-        except OverflowError as error:
-            raise ValueError("No clock has shown this moment.") from error
-
-    @property
-    def is_before(self) -> Q:
-        # The first of them alone is what an index is read by.
-        return Q(used__lte=self.used) & (Q(used__lt=self.used) | Q(pk__lt=self.pk))
-
-    @property
-    def is_after(self) -> Q:
-        return Q(used__gte=self.used) & (Q(used__gt=self.used) | Q(pk__gt=self.pk))
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,7 @@ async def stored(
 
 
 def _with_connection(write: Callable[[], T]) -> T:
-    """As `channels.db` does it, whose way there and back takes as long as a short write."""
+    """As `channels.db` does it, whose way there and back takes as long as a short write. What a
+    write has broken is closed before the next."""
     close_old_connections()
-    try:
-        return write()
-    finally:
-        close_old_connections()
+    return write()

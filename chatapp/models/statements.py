@@ -193,9 +193,10 @@ class Insert:
     """Stores new rows; where it is `replacing`, these fields in place of what a row has."""
 
     def __init__(self, model: type[models.Model], replacing: Iterable[str] = ()) -> None:
-        self._fields = model._meta.concrete_fields
-        columns = ", ".join(_column(field) for field in self._fields)
-        self._values = f"({', '.join(['%s'] * len(self._fields))})"
+        fields = model._meta.concrete_fields
+        self._columns = [(one, one.attname, _PLAIN.get(type(one))) for one in fields]
+        columns = ", ".join(_column(field) for field in fields)
+        self._values = f"({', '.join(['%s'] * len(fields))})"
         self._sql = f"INSERT INTO {model._meta.db_table} ({columns}) VALUES {self._values}"  # noqa: S608 - our own names
         if replaced := [_column(model._meta.get_field(name)) for name in replacing]:
             sets = ", ".join(f"{column} = EXCLUDED.{column}" for column in replaced)
@@ -206,7 +207,14 @@ class Insert:
         return self._sql
 
     def row(self, one: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
-        return [_stored(field, field.pre_save(one, add=True), connection) for field in self._fields]
+        """What is plain has nothing done to it before it is stored, and is most of a row."""
+        has = vars(one)
+        return [
+            value
+            if plain and type(value := has.get(name)) is plain
+            else _stored(field, field.pre_save(one, add=True), connection)
+            for field, name, plain in self._columns
+        ]
 
     def run(self, *objects: models.Model) -> None:
         connection = connections[DEFAULT_DB_ALIAS]

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, models, transaction
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Exists, RawSQL
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.text import Truncator
 
 from chatapp.models import branches, ledger
 from chatapp.models.conversation_querysets import ConversationQuerySet
+from chatapp.models.installation import Installation
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.messages import ONE_STREAMS, STORED, Message
 from chatapp.models.paths import path_of
@@ -62,6 +63,8 @@ class Conversation(models.Model):
     is_unread = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
+
+    has_title_model = True  # as far as is known; `held` looks whether one is named at all
 
     # Set by `with_usage`.
     reply_count: int
@@ -413,6 +416,7 @@ _OWN = Query(
 _HELD = Query(
     lambda user, pk: (
         Conversation.objects.filter(IS_KEPT, user=user, pk=pk)
+        .annotate(has_title_model=Exists(Installation.objects.exclude(title_upstream=None)))
         .select_for_update(no_key=True)
         .order_by()
     ),

@@ -111,7 +111,7 @@ class Titles:
         """To be told of each reply that is saved and runs no more."""
         conversation = reply.conversation
         is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
-        is_untitled &= not conversation.is_temporary
+        is_untitled &= conversation.has_title_model and not conversation.is_temporary
         if is_untitled and reply.ending in WHOLE and reply.said:
             self._waiting.setdefault(conversation.pk, Untitled(conversation, prompt, reply))
         if self._has_ended or self.is_running(conversation.pk):

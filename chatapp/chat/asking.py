@@ -1,11 +1,9 @@
 """From what a person asks to a reply that streams: its model, its turn, the tabs that show it."""
 
-import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from channels.db import database_sync_to_async
-from django.db import Error
 
 from chatapp import frames, rendering
 from chatapp.access import idle_sessions
@@ -19,17 +17,14 @@ from chatapp.models import (
     Prompt,
     Refused,
     Retry,
-    ReviewPolicy,
     Turn,
     User,
     View,
     permitted,
 )
 from chatapp.models.upstreams import NONE_GIVEN, NOT_OFFERED
-from chatapp.viewers import Viewer, show_to
+from chatapp.viewers import Viewer
 from chatapp.worker import worker
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -98,6 +93,8 @@ async def start(turn: Turn, viewer: Viewer) -> None:
         around = frames.composer_frame(turn.conversation, turn.reply)
         if turn.purse:
             around += frames.limit_note_frame(turn.purse.near)
+        if turn.policy:  # another may have been set since the page was drawn
+            around += frames.policy_frame(turn.policy, turn.conversation)
         around += frames.sidebar_frame(turn.conversation, running=True, first=True)
         following = frames.turn_frame(turn.prompt, turn.replies, html_of)
         missed = await _show(turn, showing, viewer, around, following, thread)
@@ -105,8 +102,6 @@ async def start(turn: Turn, viewer: Viewer) -> None:
             thread = await drawn(await _shown(turn))
             await _show(turn, missed, viewer, around, following, thread)
         worker().start(turn, viewer)
-    if turn.prompt.parent_id is None:
-        await _tell_policy(turn, showing)
 
 
 async def _show(
@@ -132,17 +127,6 @@ async def _show(
             missed.append(tab)
         await share.give()
     return missed
-
-
-async def _tell_policy(turn: Turn, tabs: Collection[Viewer]) -> None:
-    """Which one it was begun under: another may have been set since the page was drawn. Once the
-    reply is asked for, which waits for none of this."""
-    try:
-        policy = await database_sync_to_async(ReviewPolicy.of)(turn.conversation)
-    except Error as error:
-        logger.info("A tab says which policy held before: %s", error)
-    else:
-        await show_to(tabs, frames.policy_frame(policy, turn.conversation))
 
 
 def _is_at(turn: Turn, tab: Viewer) -> bool:

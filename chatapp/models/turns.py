@@ -17,6 +17,7 @@ from chatapp.models.held import GONE, held
 from chatapp.models.messages import Message
 from chatapp.models.purses import Purse
 from chatapp.models.refusals import Refused
+from chatapp.models.review_policies import ReviewPolicy
 from chatapp.models.said import Branch
 from chatapp.models.statements import Query
 from chatapp.models.tool_servers import ToolServer
@@ -39,6 +40,7 @@ class Turn:
     is_retry: bool = False  # of a prompt that was there, as its other replies were
     others: Sequence["Turn"] = ()  # of the same prompt, asked of other models at the same time
     purse: Purse | None = None  # where limits concern the reply
+    policy: ReviewPolicy | None = None  # that the conversation was begun under, where it begins
 
     @property
     def replies(self) -> list[Message]:
@@ -116,6 +118,7 @@ class Prompt:
                 others=others,
             )
             admitted = _paid(user, before, prompt, replies)
+            policy = None if before.end else ReviewPolicy.of(conversation)
         turn, *beside = (
             Turn(
                 before,
@@ -129,7 +132,7 @@ class Prompt:
         )
         for reply in replies:
             reply.siblings = replies
-        return replace(turn, others=beside)
+        return replace(turn, others=beside, policy=policy)
 
     def _place(self, user: User) -> tuple[Conversation, Branch]:
         """Where it is asked, and what it follows."""

@@ -267,7 +267,7 @@ def test_a_model_that_is_not_offered_any_more_is_not_asked(
 def test_a_turn_takes_few_statements(
     carol: User, prompt: Prompt, model: ModelChoice, django_assert_num_queries: Queries
 ) -> None:
-    with django_assert_num_queries(9):  # one of them asks whether there are limits
+    with django_assert_num_queries(10):  # one asks whether there are limits, one for the policy
         first = prompt.store(carol, HERE)
     with django_assert_num_queries(5):  # with the model's price, which is remembered
         ended(first)

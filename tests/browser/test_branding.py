@@ -15,6 +15,8 @@ ACCENT = "#b3261e"
 # What is saved after this is the app's own, of which the server then knows.
 BACK = """
 from chatapp.models import Installation, Logo
+
+pytestmark = pytest.mark.any_database
 Installation.objects.all().delete()
 Logo.objects.all().delete()
 """

@@ -11,6 +11,8 @@ from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.live import Site
 from tests.reviewer import open_in
 
+pytestmark = pytest.mark.any_database
+
 MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
 
 

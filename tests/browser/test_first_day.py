@@ -9,6 +9,8 @@ from tests.browser.conftest import SitDown, Tab
 from tests.fake_upstream import FakeUpstream, delta, done, finish
 from tests.live import Site
 
+pytestmark = pytest.mark.any_database
+
 SENTENCES = 'article [role="alert"], article [role="status"]'
 BROKEN = {
     "refused": lambda upstream: upstream.fail(401, {"error": {"message": "bad key"}}),

@@ -15,6 +15,8 @@ PAGE = "/settings/"
 NOTICE = "Be kind. <b>No</b> customers' data, please."
 BACK = """
 from chatapp.models import Installation
+
+pytestmark = pytest.mark.any_database
 Installation.objects.all().delete()
 """
 

@@ -3,11 +3,14 @@ wide window and a narrow one."""
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.live import Person, Site
+
+pytestmark = pytest.mark.any_database
 
 
 def test_a_reply_is_counted_drawn_and_downloaded(

@@ -10,13 +10,13 @@ from tests.browser.test_accessible import expect_accessible
 from tests.live import Server, Site
 from tests.pictures import png
 
+pytestmark = pytest.mark.any_database
+
 NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as one may be
 ACCENT = "#b3261e"
 # What is saved after this is the app's own, of which the server then knows.
 BACK = """
 from chatapp.models import Installation, Logo
-
-pytestmark = pytest.mark.any_database
 Installation.objects.all().delete()
 Logo.objects.all().delete()
 """

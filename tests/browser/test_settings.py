@@ -11,12 +11,12 @@ from tests.browser.test_confirming import LONG_AGO
 from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
 from tests.live import PASSWORD, Server, Site
 
+pytestmark = pytest.mark.any_database
+
 PAGE = "/settings/"
 NOTICE = "Be kind. <b>No</b> customers' data, please."
 BACK = """
 from chatapp.models import Installation
-
-pytestmark = pytest.mark.any_database
 Installation.objects.all().delete()
 """
 

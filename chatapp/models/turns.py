@@ -117,8 +117,8 @@ class Prompt:
                 is_continuation=self.is_continuation,
                 others=others,
             )
-            admitted = _paid(user, before, prompt, replies)
             policy = None if before.end else ReviewPolicy.of(conversation)
+            admitted = _paid(user, before, prompt, replies)
         turn, *beside = (
             Turn(
                 before,

@@ -147,7 +147,7 @@ class Action(Generic[F]):
 
     async def valid(self, fields: Fields) -> F:
         """The form, where it is valid; raises `Refused`."""
-        form = self.form(fields)
+        form = self.form(fields, label_suffix="")  # which Django would translate each time
         if self.is_turn:  # whose text may be long
             async with worker().one_prompt_at_a_time:
                 form.full_clean()

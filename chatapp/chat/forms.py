@@ -86,8 +86,10 @@ class ModelField(forms.CharField):
 class ModelsField(forms.CharField):
     """Several of them, one a line; a model that comes twice is asked once."""
 
+    _one = ModelField()
+
     def clean(self, value: str | None) -> list[ModelChoice]:
-        found = dict.fromkeys(map(ModelField().to_python, str(value or "").splitlines()))
+        found = dict.fromkeys(map(self._one.to_python, str(value or "").splitlines()))
         chosen = [model for model in found if model]
         if len(chosen) != len(found):
             raise forms.ValidationError(NOT_OFFERED)

@@ -82,9 +82,7 @@ def usage_details(usage: Usage, ending: str = "") -> str:
     if usage.provenance == Usage.Provenance.UNKNOWN:
         return "The model's server reported no usage."
     counts = [
-        f"{getattr(usage, field):,} {words}"
-        for field, words in DETAILS.items()
-        if getattr(usage, field)
+        f"{count:,} {words}" for field, words in DETAILS.items() if (count := getattr(usage, field))
     ]
     if usage.provenance == Usage.Provenance.ESTIMATED:
         why = ", since the reply ended early" if ending in EARLY else ""

@@ -39,7 +39,8 @@ class Extras:
     @classmethod
     def from_record(cls, record: Mapping[str, Any] | None) -> Self:
         """Read what `as_record` made; a link is judged again, and what is unknown is read over."""
-        record = record or {}
+        if not record:
+            return cls()
         sources = (source_of(*one) for one in record.get("sources", ()))
         return cls(
             tuple(filter(None, sources)),

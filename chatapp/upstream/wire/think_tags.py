@@ -127,4 +127,7 @@ class Splitter:
 
 def _overlap(text: str, tag: str) -> int:
     """Return how many characters at the end of `text` may be the beginning of `tag`."""
-    return next(n for n in range(min(len(text), len(tag) - 1), -1, -1) if text.endswith(tag[:n]))
+    at = text.find(tag[0], max(0, len(text) - len(tag) + 1))
+    while at >= 0 and not tag.startswith(text[at:]):
+        at = text.find(tag[0], at + 1)
+    return len(text) - at if at >= 0 else 0

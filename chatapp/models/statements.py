@@ -194,7 +194,7 @@ class Insert:
 
     def __init__(self, model: type[models.Model], replacing: Iterable[str] = ()) -> None:
         fields = model._meta.concrete_fields
-        self._columns = [(one, one.attname, _PLAIN.get(type(one))) for one in fields]
+        self._columns = [(one, one.attname, _PLAIN.get(type(one)), _sets(one)) for one in fields]
         columns = ", ".join(_column(field) for field in fields)
         self._values = f"({', '.join(['%s'] * len(fields))})"
         self._sql = f"INSERT INTO {model._meta.db_table} ({columns}) VALUES {self._values}"  # noqa: S608 - our own names
@@ -207,13 +207,15 @@ class Insert:
         return self._sql
 
     def row(self, one: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
-        """What is plain has nothing done to it before it is stored, and is most of a row."""
+        """Most of a row is stored as it is."""
         has = vars(one)
         return [
-            value
-            if plain and type(value := has.get(name)) is plain
-            else _stored(field, field.pre_save(one, add=True), connection)
-            for field, name, plain in self._columns
+            _stored(field, field.pre_save(one, add=True), connection)
+            if sets
+            else value
+            if (value := has[name]) is None or type(value) is plain
+            else _stored(field, value, connection)
+            for field, name, plain, sets in self._columns
         ]
 
     def run(self, *objects: models.Model) -> None:
@@ -298,9 +300,15 @@ _PLAIN = {
     models.TextField: str,
     models.BooleanField: bool,
     models.FloatField: float,
+    models.ForeignKey: int,
     models.PositiveBigIntegerField: int,
     models.PositiveSmallIntegerField: int,
 }
+
+
+def _sets(field: Any) -> bool:
+    """Whether it has its value only when a row is stored: the time of that."""
+    return getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
 
 
 def _stored(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:

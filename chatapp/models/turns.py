@@ -19,7 +19,7 @@ from chatapp.models.purses import Purse
 from chatapp.models.refusals import Refused
 from chatapp.models.review_policies import ReviewPolicy
 from chatapp.models.said import Branch
-from chatapp.models.statements import Query
+from chatapp.models.statements import Query, new
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
@@ -142,8 +142,8 @@ class Prompt:
         # Where that project is gone, or never was this person's, it begins all the same.
         project = user.projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
-        begun = Conversation(
-            user=user, title=title, project=project, is_temporary=self.is_temporary
+        begun = new(
+            Conversation, user=user, title=title, project=project, is_temporary=self.is_temporary
         )
         return begun, Branch()
 

@@ -19,14 +19,13 @@ def fields_of(message: str) -> Fields:
     """
     try:
         fields = msgspec.structs.asdict(msgspec.json.decode(message, type=_Fields))
-        texts = {name: bytes(part) for name, part in fields.items()}
-        return {
-            name: json.loads(text) for name, text in texts.items() if text and text[0] not in b"{["
-        }
+        texts = {name: bytes(part).decode() for name, part in fields.items()}
+        return {name: _value(text) for name, text in texts.items() if text and text[0] not in "{["}
     except (ValueError, msgspec.MsgspecError, RecursionError):
         return {}
 
 
+_value = json.JSONDecoder().decode  # which takes half of a surrogate pair, as msgspec does not
 _Fields: type[Any] = msgspec.defstruct(
     "_Fields",
     [

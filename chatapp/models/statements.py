@@ -194,7 +194,9 @@ class Insert:
 
     def __init__(self, model: type[models.Model], replacing: Iterable[str] = ()) -> None:
         fields = model._meta.concrete_fields
-        self._columns = [(one, one.attname, _PLAIN.get(type(one)), _sets(one)) for one in fields]
+        self._columns = [(one, one.attname, _PLAIN.get(type(one))) for one in fields]
+        # Some of which have their value only when a row is stored.
+        self._times = [one for one in fields if isinstance(one, models.DateField)]
         columns = ", ".join(_column(field) for field in fields)
         self._values = f"({', '.join(['%s'] * len(fields))})"
         self._sql = f"INSERT INTO {model._meta.db_table} ({columns}) VALUES {self._values}"  # noqa: S608 - our own names
@@ -207,15 +209,14 @@ class Insert:
         return self._sql
 
     def row(self, one: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
-        """Most of a row is stored as it is."""
+        for field in self._times:
+            field.pre_save(one, add=True)
         has = vars(one)
-        return [
-            _stored(field, field.pre_save(one, add=True), connection)
-            if sets
-            else value
+        return [  # most as it is: to ask for each would take as long as all else
+            value
             if (value := has[name]) is None or type(value) is plain
             else _stored(field, value, connection)
-            for field, name, plain, sets in self._columns
+            for field, name, plain in self._columns
         ]
 
     def run(self, *objects: models.Model) -> None:
@@ -304,11 +305,6 @@ _PLAIN = {
     models.PositiveBigIntegerField: int,
     models.PositiveSmallIntegerField: int,
 }
-
-
-def _sets(field: Any) -> bool:
-    """Whether it has its value only when a row is stored: the time of that."""
-    return getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
 
 
 def _stored(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:

@@ -103,7 +103,7 @@ def test_a_theme_is_kept_and_is_there_before_anything_is_drawn(desk: Desk, tab: 
     beside = desk.open()
     choose(tab, "Theme", "Dark")
     assert tab.page.evaluate(SCHEME) == "dark"
-    beside.page.wait_for_function(f"{SCHEME} === 'dark'")
+    beside.page.wait_for_function(f"() => {SCHEME} === 'dark'")
     # Without the modules: what is blocking does it.
     tab.page.route(re.compile(r"/js/(?!early)"), lambda route: route.abort())
     desk.expect_error("Failed to load|ERR_FAILED")

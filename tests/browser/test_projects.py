@@ -343,7 +343,9 @@ def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: 
 
     filled.page.route(f"{LISTS}shelf=*", bring_late)
     menu(filled, "Chat 1", "Move to…")
-    move(filled, "Work")
+    with filled.page.expect_response(f"{LISTS}shelf=*"):
+        move(filled, "Work")
+    filled.page.unroute_all(behavior="wait")  # for what is asked for once more
     expect(chats(filled)).to_have_count(3)
     expect(filled.sidebar.get_by_role("link")).to_have_count(0)
 

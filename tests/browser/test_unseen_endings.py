@@ -81,7 +81,8 @@ def told(tab: Tab) -> list[dict[str, object]]:
 
 
 def until_told(tab: Tab) -> None:
-    tab.page.wait_for_function("told.length")
+    # A function: a mere expression would be evaluated at each look, which the page's policy forbids.
+    tab.page.wait_for_function("() => told.length")
 
 
 @pytest.fixture

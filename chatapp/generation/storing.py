@@ -44,7 +44,10 @@ async def stored(
 
 
 def _with_connection(write: Callable[[], T]) -> T:
-    """As `channels.db` does it, whose way there and back takes as long as a short write. What a
-    write has broken is closed before the next."""
-    close_old_connections()
-    return write()
+    """As `channels.db` does it, whose way there and back takes as long as a short write. Looked at
+    once it has written, a connection is never one that broke while it was idle: PostgreSQL's go
+    back to their pool."""
+    try:
+        return write()
+    finally:
+        close_old_connections()

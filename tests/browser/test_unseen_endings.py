@@ -81,7 +81,7 @@ def told(tab: Tab) -> list[dict[str, object]]:
 
 
 def until_told(tab: Tab) -> None:
-    # A function: a mere expression would be evaluated at each look, which the page's policy forbids.
+    # A function: a mere expression is evaluated at each look, which the page's policy forbids.
     tab.page.wait_for_function("() => told.length")
 
 

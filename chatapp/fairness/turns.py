@@ -32,21 +32,29 @@ class OneAtATime:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._began_at = self._ended_at = 0.0
-        self._taken = 0.0  # seconds, which others had not yet in return
+        self._taken = 0.0  # seconds, which others had not in return when it ended
 
     async def __aenter__(self) -> None:
         await self._lock.acquire()
+        try:
+            await self._give()
+        except BaseException:
+            self._lock.release()
+            raise
         self._began_at = time.monotonic()
 
     async def __aexit__(self, *_error: object) -> None:
-        idle = self._began_at - self._ended_at
         self._ended_at = time.monotonic()
-        self._taken = max(self._taken - idle, 0.0) + self._ended_at - self._began_at
-        try:
-            if self._taken > SLICE_SECONDS:
-                await asyncio.sleep(self._taken)
-        finally:
-            self._lock.release()
+        self._taken += self._ended_at - self._began_at
+        self._lock.release()
+
+    async def _give(self) -> None:
+        """Waits where others are owed a slice, so that who was here has not to wait for them."""
+        owed = self._taken - (time.monotonic() - self._ended_at)
+        if owed > SLICE_SECONDS:
+            await asyncio.sleep(owed)
+            owed = 0.0
+        self._taken = max(owed, 0.0)
 
 
 class FewAtATime:

@@ -30,6 +30,26 @@ async def test_much_work_at_once_leaves_others_as_much_time() -> None:
     assert time.monotonic() - began_at > 1.5 * 20 * SLICE_SECONDS / 2
 
 
+async def test_who_took_much_goes_on_and_who_comes_next_waits() -> None:
+    one_at_a_time = OneAtATime()
+    had_turn = asyncio.Event()
+    asyncio.get_running_loop().call_soon(had_turn.set)
+    await _busy(one_at_a_time, 2 * SLICE_SECONDS)
+    assert not had_turn.is_set()
+    await _busy(one_at_a_time, 0)
+    assert had_turn.is_set()
+
+
+async def test_who_leaves_while_others_get_their_time_holds_up_nobody() -> None:
+    one_at_a_time = OneAtATime()
+    await _busy(one_at_a_time, 2 * SLICE_SECONDS)
+    leaving = asyncio.create_task(_busy(one_at_a_time, 0))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    async with asyncio.timeout(10):
+        await _busy(one_at_a_time, 0)
+
+
 async def _busy(one_at_a_time: OneAtATime, seconds: float) -> None:
     async with one_at_a_time:
         until = time.monotonic() + seconds

@@ -135,7 +135,9 @@ class Flushes:
         self._task = asyncio.create_task(flush())
         self._task.add_done_callback(self._started)
 
-    def _started(self, _task: asyncio.Task[None]) -> None:
+    def _started(self, task: asyncio.Task[None]) -> None:
+        if self._task is not task:  # the next one began before this one's end was told
+            return
         self._task = None
         if self._unshown_since and not self._next:  # it came while the task was showing
             self._later(self._interval)

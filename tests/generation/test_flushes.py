@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from chatapp.fairness.turns import OneAtATime
 from chatapp.frames import LiveReply
 from chatapp.generation import Pace
 from chatapp.generation.flushes import Flushes
@@ -20,12 +21,38 @@ class Slow(Pace):
         return 0.05
 
 
-class Writing:
+class Gate:
+    """Around one turn at a time, each when it may."""
+
     def __init__(self) -> None:
+        self.may_pass = asyncio.Semaphore(0)
+        self.has_come = asyncio.Semaphore(0)
+
+    async def __aenter__(self) -> None:
+        self.has_come.release()
+        await self.may_pass.acquire()
+
+    async def __aexit__(self, *_error: object) -> None:
+        pass
+
+
+class Gated(Pace):
+    """One that lets no time pass, and whose turns are given by the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = self.one_at_a_time = Gate()  # type: ignore[assignment]
+
+    def interval(self, rendering: float) -> float:
+        return 0.0
+
+
+class Writing:
+    def __init__(self, pace: Pace) -> None:
         self.live = LiveReply(Message(role="assistant", ending=Message.STREAMING, model="m"))
         self.viewer = Recorder()
         self.showing = {self.viewer}
-        self.flushes = Flushes(self.live, Audience(self.showing), Slow())
+        self.flushes = Flushes(self.live, Audience(self.showing), pace)
 
     async def write(self, text: str) -> None:
         self.live.append("answer", text)
@@ -38,7 +65,7 @@ class Writing:
 
 @pytest.fixture
 def writing() -> Writing:
-    return Writing()
+    return Writing(Slow())
 
 
 async def test_the_first_is_shown_at_once_and_what_follows_together(writing: Writing) -> None:
@@ -84,6 +111,24 @@ async def test_the_last_shows_all_there_is(writing: Writing) -> None:
     assert "two" in writing.shown
     assert not writing.live.is_behind
     assert not writing.live.has_jobs
+
+
+async def test_what_comes_while_a_reply_is_behind_waits_for_its_turn() -> None:
+    pace = Gated()
+    writing = Writing(pace)
+    frames = writing.viewer.frames
+    await writing.write("Some words of a paragraph.\n\n" * 10_000)
+    for turn in range(1, 4):
+        await pace.gate.has_come.acquire()
+        await writing.write("More.\n\n")
+        await asyncio.sleep(0)
+        assert len(frames) == turn
+        assert writing.live.is_behind
+        pace.gate.may_pass.release()
+    pace.one_at_a_time = OneAtATime()
+    pace.gate.may_pass.release()
+    await writing.flushes.last()
+    assert writing.shown.count("More.") == 3
 
 
 class Far(Recorder):

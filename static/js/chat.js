@@ -28,6 +28,7 @@ import "./shortcuts.js";
 import "./focus.js";
 import "./reasoning.js";
 import "./scrolling.js";
+import "./pressing.js";
 import "./places.js";
 import "./reading.js";
 import "./outline.js";

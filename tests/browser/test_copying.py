@@ -4,7 +4,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, Tab
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, reasoning, role, usage
+from tests.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Stall,
+    delta,
+    done,
+    finish,
+    reasoning,
+    role,
+    usage,
+)
 
 pytestmark = pytest.mark.any_database
 
@@ -17,6 +27,13 @@ READ = """async () => {
   const [item] = await navigator.clipboard.read();
   const read = async (type) => item.types.includes(type) ? (await item.getType(type)).text() : "";
   return [await read("text/plain"), await read("text/html")];
+}"""
+NOTE_PRESSES = """() => {
+  window.pressed = [];
+  addEventListener("click", ({ target }) => {
+    const button = target.closest("button");
+    if (button) pressed.push(button.ariaLabel);
+  });
 }"""
 NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', {value: undefined})"
 
@@ -97,3 +114,41 @@ def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> N
     tab.page.evaluate("() => { document.execCommand = () => false; }")
     tab.reply.get_by_role("button", name="Copy code").click()
     expect(tab.problem).to_contain_text("Select the text and copy it by hand")
+
+
+def test_code_is_copied_though_the_thread_moves_while_the_button_is_pressed(
+    desk: Desk, reader: Page, upstream: FakeUpstream
+) -> None:
+    more, rest = Pause(), Pause()
+    lines = "\n\n".join(f"Line {number}" for number in range(60))
+    upstream.script(
+        *(role(), delta(f"{lines}\n\n{MARKDOWN}"), more),
+        *(delta(f"{lines}\n\nLast."), rest, finish(), usage(), done()),
+    )
+    tab = desk.open()
+    tab.ask("Well?")
+    button = tab.reply.get_by_role("button", name="Copy code")
+    button.hover()
+    tab.page.mouse.down()
+    before = button.bounding_box()
+    more.release()
+    expect(tab.reply.get_by_text("Last.")).to_be_in_viewport()
+    assert before != button.bounding_box()
+    tab.page.mouse.up()
+    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    assert copied(reader)[0] == CODE.removesuffix("\n")
+    rest.release()
+
+
+def test_who_leaves_a_button_before_the_press_ends_does_not_press_it(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
+    tab = answered(desk, upstream)
+    tab.page.evaluate(NOTE_PRESSES)
+    tab.reply.get_by_role("button", name="Copy reply").hover()
+    tab.page.mouse.down()
+    tab.reply.get_by_text("The end.").hover()
+    tab.page.mouse.up()
+    tab.reply.get_by_role("button", name="Copy code").click()
+    expect(tab.page.locator("#announcer")).to_have_text("Copied")
+    assert tab.page.evaluate("pressed") == ["Copy code"]

@@ -182,7 +182,8 @@ def test_a_model_does_not_allow_its_own_call(
     tab.page.wait_for_timeout(600)  # in which the attack would have been sent
     tab.region("tool-call").get_by_role("button", name="Deny").click()
     expect(tab.region("tool-call")).to_have_attribute("data-state", "denied")
-    assert [sent["action"] for sent in witness.sent] == ["prompt", "deny"]
+    actions = [sent["action"] for sent in witness.sent]
+    assert [action for action in actions if action != "beat"] == ["prompt", "deny"]
 
 
 def test_text_does_not_say_of_which_conversation_a_frame_is(

@@ -21,13 +21,30 @@ from tests.certificates import Authority
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.fake_upstream import FakeUpstream
 from tests.live import site  # noqa: F401 - a fixture
+from tests.support import kinds, timings
 from tests.tab import Tab
 
 PASSWORD = "correct horse battery"
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        kinds.mark(item)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Why a test took a second try, which the summary names without a word about it."""
+    """Prints how long each folder and kind of tests took, and why a test took a second try."""
+    reports = [
+        report
+        for category in ("", "passed", "failed", "error", "skipped", "rerun")
+        for report in terminalreporter.getreports(category)
+        if isinstance(report, pytest.TestReport)
+    ]
+    terminalreporter.section("seconds, set-up and tear-down included")
+    for title, timings_of in (("folder", timings.by_folder), ("kind", timings.by_kind)):
+        for line in timings.lines(title, timings_of(reports)):
+            terminalreporter.write_line(line)
     for report in terminalreporter.getreports("rerun"):
         terminalreporter.write_sep("_", f"First try: {report.nodeid}")
         terminalreporter.write_line(report.longreprtext)

@@ -1,0 +1,48 @@
+"""Seconds and tests by folder and by kind, printed after each run."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.kinds import KINDS
+
+
+@dataclass
+class Timing:
+    tests: int = 0
+    seconds: float = 0.0
+
+
+def by_kind(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
+    """What each kind took, set-up and tear-down included."""
+    return _grouped(
+        (kind, report) for report in reports for kind in KINDS if kind in report.keywords
+    )
+
+
+def by_folder(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
+    """What each folder of `tests/` took; files beside the folders count as "."."""
+    return _grouped((_folder(report.nodeid), report) for report in reports)
+
+
+def lines(title: str, timings: dict[str, Timing]) -> list[str]:
+    """A table, the slowest first."""
+    rows = sorted(timings.items(), key=lambda row: -row[1].seconds)
+    total = Timing(sum(t.tests for _, t in rows), sum(t.seconds for _, t in rows))
+    head = f"{title:<12} {'tests':>6} {'seconds':>8}"
+    return [head] + [f"{n:<12} {t.tests:>6} {t.seconds:>8.1f}" for n, t in [*rows, ("all", total)]]
+
+
+def _grouped(named: Iterable[tuple[str, pytest.TestReport]]) -> dict[str, Timing]:
+    timings: dict[str, Timing] = defaultdict(Timing)
+    for name, report in named:
+        timings[name].seconds += report.duration
+        timings[name].tests += report.when == "call"
+    return timings
+
+
+def _folder(nodeid: str) -> str:
+    parts = nodeid.partition("::")[0].split("/")
+    return parts[1] if len(parts) > 2 else "."

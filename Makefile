@@ -26,11 +26,11 @@ check: $(VENV)/dev
 	$(BIN)/djlint --lint templates --profile jinja --extend-exclude templates/django --quiet
 	$(BIN)/djlint --lint templates/django --profile django --quiet
 	DEBUG=1 $(BIN)/python manage.py makemigrations --check --dry-run
-	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.lint_migrations
+	DEBUG=1 DJANGO_SETTINGS_MODULE=chatapp.settings $(BIN)/python -m tests.support.lint_migrations
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/pip-licenses --packages $$(sed -n 's/^\([a-z0-9._-]*\)==.*/\1/p' requirements/base.txt) >/dev/null
-	$(BIN)/python -m tests.known_vulnerabilities requirements/base.txt
+	$(BIN)/python -m tests.support.known_vulnerabilities requirements/base.txt
 
 bench: $(VENV)/dev
 	$(BIN)/python -m bench

@@ -19,7 +19,7 @@ from bench.driver import WAIT_SECONDS, Browser
 from bench.server import ONE_FOR_ALL, Server, scripted_upstream
 from tests.deployment.services import Postgres, Redis
 from tests.deployment.stack import Stack
-from tests.live import Person, Site
+from tests.support.live import Person, Site
 
 
 @dataclass

@@ -24,8 +24,8 @@ import uvloop
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.reply import Reply
-from tests.fake_upstream import delta, done, finish, role, usage
-from tests.fuzz import RECORDINGS, adversarial
+from tests.support.fake_upstream import delta, done, finish, role, usage
+from tests.support.fuzz import RECORDINGS, adversarial
 
 BULK_CHUNKS, PACED_CHUNKS = 20_000, 2_000
 PACE_SECONDS = 0.001

@@ -16,13 +16,12 @@ from chatapp.accounts import erasures
 from chatapp.generation import asking, storing
 from chatapp.models import Upstream, User, branding, prices
 from chatapp.worker import shut_down
-from tests import emptied
-from tests.certificates import Authority
-from tests.clock import clock  # noqa: F401 - a fixture
-from tests.fake_upstream import FakeUpstream
-from tests.live import site  # noqa: F401 - a fixture
-from tests.support import kinds, timings
-from tests.tab import Tab
+from tests.support import emptied, kinds, timings
+from tests.support.certificates import Authority
+from tests.support.clock import clock  # noqa: F401 - a fixture
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import site  # noqa: F401 - a fixture
+from tests.support.tab import Tab
 
 PASSWORD = "correct horse battery"
 

@@ -24,7 +24,7 @@ from pytest_django import Settings
 from chatapp.models import Conversation, Limit, Message, Upstream, Usage
 from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import shut_down, worker
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Close,
     FakeUpstream,
     Request,
@@ -39,11 +39,11 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site
-from tests.present import present
-from tests.program import WAIT_SECONDS
-from tests.tab import Tab
-from tests.visitor import visit
+from tests.support.live import Person, Server, Site
+from tests.support.present import present
+from tests.support.program import WAIT_SECONDS
+from tests.support.tab import Tab
+from tests.support.visitor import visit
 
 PROMPT = "Why is the sky blue, and 왜 하늘은 파란가요?"
 WORDS = (

@@ -12,7 +12,7 @@ from chatapp.catalogue import PAGE_SECONDS, Catalogue, Offer
 from chatapp.models import AccessRule, Upstream
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.model_list import ListedModel
-from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
+from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
 
 HANGING = Script((Pause(),))
 PATIENCE = 1.5  # seconds, with one that hangs

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatapp.colours import COLOUR, DARK, LIGHT, Theme, Triple, contrast, is_readable, readable
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 COLOURS = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")
 

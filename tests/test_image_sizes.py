@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.image_sizes import size_of
-from tests.pictures import SVG, WEBP, claimed_png, jpeg, png, webp
+from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png, webp
 
 SAID = {
     "a PNG": ("image/png", png(3, 2), (3, 2)),

@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from chatapp.logs import RequestLog, configuration
-from tests.live import Server, Site
+from tests.support.live import Server, Site
 
 KEY = "sk-very-secret-0123456789"
 

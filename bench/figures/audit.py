@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.cluster import site_on_postgres
 from bench.table import Row
-from tests.live import run
+from tests.support.live import run
 
 WRITERS, EVENTS, QUICK_EVENTS = 8, 500, 100  # events of each
 BAR = 1000.0  # a second

@@ -23,7 +23,7 @@ from bench.table import Figure, Row
 from tests.deployment.reconnects import reconnect_at_random
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream
 
 LOSS_SECONDS, INTERRUPTED_SECONDS = 0.1, 10.0
 FAR_CLOSE_MS, REVOKED_MS = 100.0, 1000.0

@@ -15,7 +15,7 @@ from bench.answers import Order
 from bench.cluster import Cluster, cluster
 from bench.driver import Browser, Tab
 from bench.table import Figure, Row, at_most
-from tests.live import run
+from tests.support.live import run
 
 COST_MICROSECONDS = 3.0
 REPLIES, PACE = 50, 50.0

@@ -22,7 +22,7 @@ from bench.cluster import site_on_postgres
 from bench.driver import WAIT_SECONDS, Browser
 from bench.server import ONE_FOR_ALL, Server, scripted_upstream
 from bench.table import Row, percentile
-from tests.live import Site, run
+from tests.support.live import Site, run
 
 PROMPTS, QUICK_PROMPTS, TOKENS = 500, 100, 5
 MOST_TIMES = 2.0

@@ -13,7 +13,7 @@ from statistics import median
 
 from bench.cluster import site_on_postgres
 from bench.table import Row, at_most
-from tests.live import Site, run
+from tests.support.live import Site, run
 
 TRIES, QUICK_TRIES = 20, 5
 P50_MS = 50.0

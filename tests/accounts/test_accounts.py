@@ -6,7 +6,7 @@ from django.test import Client
 from chatapp.accounts.setup_link import is_setup_token, setup_token
 from chatapp.models import Device, User
 from tests.conftest import PASSWORD, signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

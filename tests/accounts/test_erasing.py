@@ -27,10 +27,10 @@ from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import worker
 from chatapp.worker.housekeeping import clean_up
 from tests.conftest import PASSWORD
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.present import present
-from tests.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.present import present
+from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,7 +15,7 @@ from chatapp.access.redis_cache import RedisOrDatabase
 from chatapp.accounts.adapter import MISMATCH, PATIENCE
 from tests.conftest import PASSWORD
 from tests.deployment.services import Redis
-from tests.live import Person, Server, Site
+from tests.support.live import Person, Server, Site
 
 LOGIN = "/accounts/login/"
 KEY = "allauth:rl:somebody"

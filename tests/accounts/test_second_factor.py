@@ -16,7 +16,7 @@ from chatapp.accounts import second_factor
 from chatapp.management import stored_secrets
 from chatapp.models import AuditEvent, Installation, Opening, ReplyImage, Upstream, User
 from tests.conftest import PASSWORD, confirmed, signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

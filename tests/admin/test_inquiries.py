@@ -9,9 +9,9 @@ from django.test import Client
 
 from chatapp.models import Upstream, User
 from tests.conftest import signed_in
-from tests.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
-from tests.live import Site
-from tests.program import WAIT_SECONDS
+from tests.support.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
+from tests.support.live import Site
+from tests.support.program import WAIT_SECONDS
 from tests.upstream.check import KEY
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Permission
 from django.test import AsyncClient, Client
 
 from chatapp.models import User
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 UPSTREAMS = "/admin/chatapp/upstream/"

@@ -12,8 +12,8 @@ from django.utils import timezone
 from chatapp.audit import views
 from chatapp.models import AuditDetail, AuditEvent, Invitation, User, audit
 from tests.conftest import PASSWORD
-from tests.page import parse
-from tests.tampering import tampered
+from tests.support.page import parse
+from tests.support.tampering import tampered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -27,9 +27,9 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import recording
-from tests import stored
 from tests.conftest import PASSWORD, signed_in
-from tests.reviewer import LIST, address, opened
+from tests.support import stored
+from tests.support.reviewer import LIST, address, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,7 +17,7 @@ from chatapp.accounts.second_factor import MFAAdapter
 from chatapp.colours import DARK, readable
 from chatapp.models import AuditEvent, Installation, Logo, User, branding
 from chatapp.models.logos import MOST_BYTES
-from tests.pictures import SVG, WEBP, claimed_png, jpeg, png
+from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

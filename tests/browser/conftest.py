@@ -22,9 +22,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.fake_upstream import FakeUpstream
-from tests.line import Line
-from tests.live import PASSWORD, Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.line import Line
+from tests.support.live import PASSWORD, Person, Server, Site
 
 WITH_WINDOWS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Without the parts that draw windows, which take half the time; Playwright's own is the same.

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab, confirmed
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     Stall,
     Step,
@@ -23,9 +23,9 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import ROOT, Server, Site
-from tests.long_thread import stored_for
-from tests.reviewer import address, open_in
+from tests.support.live import ROOT, Server, Site
+from tests.support.long_thread import stored_for
+from tests.support.reviewer import address, open_in
 
 pytestmark = pytest.mark.any_database
 

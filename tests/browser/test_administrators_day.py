@@ -4,8 +4,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_people import NEW
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
-from tests.live import Server, Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.support.live import Server, Site
 
 SECRET = "What does my colleague earn?"
 ANSWER = "I say nothing."

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_confirming import LONG_AGO
-from tests.live import PASSWORD, Server, Site
+from tests.support.live import PASSWORD, Server, Site
 
 
 def test_a_walk_through_the_log(

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Tab
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     choice,
     chunk,

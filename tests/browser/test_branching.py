@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.live import Person, Site
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.support.live import Person, Site
 
 pytestmark = pytest.mark.any_database
 

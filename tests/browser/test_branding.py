@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
-from tests.live import Server, Site
-from tests.pictures import png
+from tests.support.live import Server, Site
+from tests.support.pictures import png
 
 pytestmark = pytest.mark.any_database
 

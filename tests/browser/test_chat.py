@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from chatapp.generation.asking import TRIES
 from chatapp.models.upstreams import NOT_OFFERED
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Close,
     FakeUpstream,
     Pause,
@@ -20,7 +20,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import PASSWORD, Person
+from tests.support.live import PASSWORD, Person
 
 WORDS = [f"word{number} " for number in range(60)]
 TEXT = "".join(WORDS).strip()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
-from tests.live import PASSWORD, Server, Site
+from tests.support.live import PASSWORD, Server, Site
 
 pytestmark = pytest.mark.any_database
 

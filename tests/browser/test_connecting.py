@@ -6,8 +6,8 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_people import signed_in
-from tests.fake_upstream import FakeUpstream
-from tests.live import Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Site
 
 pytestmark = pytest.mark.any_database
 

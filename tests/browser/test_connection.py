@@ -9,10 +9,10 @@ from playwright.sync_api import Page, Route, WebSocket, expect
 from chatapp.server.socket_protocol import BEAT, BEAT_ANSWER
 from tests.browser.conftest import NETWORK, SitDown, Tab
 from tests.browser.test_chat import TEXT, WORDS
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage
-from tests.line import Line
-from tests.live import Person
-from tests.program import WAIT_SECONDS
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role, usage
+from tests.support.line import Line
+from tests.support.live import Person
+from tests.support.program import WAIT_SECONDS
 
 pytestmark = pytest.mark.any_database
 

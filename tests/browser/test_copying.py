@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, Tab
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,

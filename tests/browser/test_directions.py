@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 
 pytestmark = pytest.mark.any_database
 

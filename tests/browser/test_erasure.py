@@ -12,10 +12,10 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_beside_the_text import png
 from tests.browser.test_people import signed_in
-from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
-from tests.live import PASSWORD, Person, Server, Site
-from tests.program import WAIT_SECONDS
-from tests.reviewer import address
+from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role, usage
+from tests.support.live import PASSWORD, Person, Server, Site
+from tests.support.program import WAIT_SECONDS
+from tests.support.reviewer import address
 
 WORD = "canarybird"
 REASON = "A complaint by phone"

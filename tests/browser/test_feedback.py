@@ -7,9 +7,9 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.live import Site
-from tests.reviewer import open_in
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.support.live import Site
+from tests.support.reviewer import open_in
 
 pytestmark = pytest.mark.any_database
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown, Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish
-from tests.live import Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish
+from tests.support.live import Site
 
 pytestmark = pytest.mark.any_database
 

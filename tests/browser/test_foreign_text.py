@@ -14,7 +14,8 @@ from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
 
 from chatapp.markdown.allowed import ALLOWED
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import (
+from tests.security.payloads import SETS, TOOL_SERVER
+from tests.support.fake_upstream import (
     FakeUpstream,
     Step,
     choice,
@@ -26,8 +27,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site
-from tests.security.payloads import SETS, TOOL_SERVER
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

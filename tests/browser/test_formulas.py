@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 
 pytestmark = pytest.mark.any_database
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, Tab
 from tests.browser.test_moving_on import Held
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 
 POST = """async ([path, fields]) => {
   const csrfmiddlewaretoken = document.querySelector("[name=csrfmiddlewaretoken]").value;

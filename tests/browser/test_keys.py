@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import WAIT_MS, Desk, Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role
-from tests.live import Person, Server
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.support.live import Person, Server
 
 pytestmark = pytest.mark.any_database
 

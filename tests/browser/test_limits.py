@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.live import Person, Server, Site, run
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.live import Person, Server, Site, run
 
 UNSET = """
 import django; django.setup()

@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_sidebar import give, shown
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import Person, Server
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.live import Person, Server
 
 pytestmark = pytest.mark.any_database
 

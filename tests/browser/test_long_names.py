@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown, Tab, confirmed
 from tests.browser.test_tools_and_choices import call
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.live import Site
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.live import Site
 
 pytestmark = pytest.mark.any_database
 

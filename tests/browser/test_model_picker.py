@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Stall, role
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream, Stall, role
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, Tab
-from tests.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream
 
 pytestmark = pytest.mark.any_database
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person
 
 pytestmark = pytest.mark.any_database
 

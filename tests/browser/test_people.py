@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown
 from tests.browser.test_accessible import expect_accessible
-from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Person, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import PASSWORD, Person, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -7,8 +7,8 @@ from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.live import PASSWORD, Person, Site
-from tests.reviewer import REASON, open_in
+from tests.support.live import PASSWORD, Person, Site
+from tests.support.reviewer import REASON, open_in
 
 pytestmark = pytest.mark.any_database
 

@@ -6,8 +6,8 @@ from playwright.sync_api import Locator, Route, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_lists import LISTS, menu, row, shelf
 from tests.browser.test_sidebar import give
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

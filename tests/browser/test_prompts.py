@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Site
-from tests.reviewer import open_in
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Site
+from tests.support.reviewer import open_in
 
 pytestmark = pytest.mark.any_database
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
-from tests.live import Server, Site
-from tests.reviewer import REASON, open_in
+from tests.support.live import Server, Site
+from tests.support.reviewer import REASON, open_in
 
 HIDE = """
 from chatapp.models import ReviewPolicy

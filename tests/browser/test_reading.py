@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Locator, Route, ViewportSize, expect
 
 from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.line import Line
-from tests.live import Person, Server
-from tests.long_thread import LongThread, stored_for
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.line import Line
+from tests.support.live import Person, Server
+from tests.support.long_thread import LongThread, stored_for
 
 pytestmark = pytest.mark.any_database
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
+from tests.support.live import Person
 
 pytestmark = pytest.mark.any_database
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import Desk, SitDown, confirmed
-from tests.live import Person, Site
+from tests.support.live import Person, Site
 
 pytestmark = pytest.mark.any_database
 

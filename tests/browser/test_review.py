@@ -5,9 +5,9 @@ from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import Desk, SitDown
 from tests.browser.test_accessible import COLLEAGUE, expect_accessible
-from tests.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
-from tests.live import Server, Site
-from tests.reviewer import address
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
+from tests.support.live import Server, Site
+from tests.support.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
-from tests.live import Person, Server, Site
+from tests.support.live import Person, Server, Site
 
 SCRIPT = """
 from uuid import uuid4

@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
-from tests.live import Person, Server, Site
+from tests.support.live import Person, Server, Site
 
 SCRIPT = """
 from uuid import uuid4

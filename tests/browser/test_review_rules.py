@@ -7,8 +7,8 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role
-from tests.live import Server, Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 

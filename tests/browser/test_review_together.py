@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     Step,
     choice,
@@ -18,8 +18,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site
-from tests.reviewer import address, open_in
+from tests.support.live import Person, Server, Site
+from tests.support.reviewer import address, open_in
 
 REASON = "A complaint <img src=/x onerror=alert(1)>"
 PREPARED = """

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NETWORK, SitDown
-from tests.fake_upstream import FakeUpstream
-from tests.line import Line
-from tests.live import PASSWORD, Person, Server
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.line import Line
+from tests.support.live import PASSWORD, Person, Server
 
 DEACTIVATE = """
 from chatapp.models import User

@@ -8,13 +8,13 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.support.live import Person, Server, Site
 
 MAKE = """
 from uuid import uuid4
 from chatapp.models import Conversation, Upstream, User, index_some
-from tests.stored import end, reply_of
+from tests.support.stored import end, reply_of
 user = User.objects.get(username={name!r})
 for title, prompt, answer in {turns!r}:
     conversation = Conversation(user=user, title=title)
@@ -27,7 +27,7 @@ while index_some():
 MAKE_LONG = """
 from uuid import uuid4
 from chatapp.models import Conversation, Upstream, User, index_some
-from tests.stored import answered
+from tests.support.stored import answered
 conversation = Conversation(user=User.objects.get(username={name!r}), title="Long")
 after = None
 for number in range(4):

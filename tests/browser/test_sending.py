@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Route, WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.line import Line
-from tests.live import Person, Site
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.line import Line
+from tests.support.live import Person, Site
 
 pytestmark = pytest.mark.any_database
 

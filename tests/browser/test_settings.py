@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_confirming import LONG_AGO
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
-from tests.live import PASSWORD, Server, Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.support.live import PASSWORD, Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Person, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import PASSWORD, Person, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown
-from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import SitDown, Tab
-from tests.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
-from tests.live import Server, Site, run
+from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
+from tests.support.live import Server, Site, run
 
 pytestmark = pytest.mark.any_database
 

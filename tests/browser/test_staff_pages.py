@@ -9,10 +9,10 @@ from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
 from tests.browser.test_people import signed_in
-from tests.fake_upstream import FakeUpstream
-from tests.live import Site
-from tests.reviewer import open_in
 from tests.security.test_access import REVIEWERS_ROOM, STAFFS_ROOM, TABLE, routes
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Site
+from tests.support.reviewer import open_in
 
 LONG = "Department of Hydrogeological-Engineering"
 FILLED = """
@@ -32,7 +32,7 @@ from chatapp.models.review_rules import judge_some
 from chatapp.upstream.wire.estimates import Estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.stored import asked, end, reply_of, started_by
+from tests.support.stored import asked, end, reply_of, started_by
 
 long, now, one = {long!r}, timezone.now(), Upstream.objects.first()
 olive = User.objects.get(username="olive")

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.conftest import SitDown, Tab
-from tests.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
+from tests.support.live import Person
 
 pytestmark = pytest.mark.any_database
 

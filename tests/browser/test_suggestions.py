@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
-from tests.live import Person, Server, Site, run
+from tests.support.live import Person, Server, Site, run
 
 pytestmark = pytest.mark.any_database
 

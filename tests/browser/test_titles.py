@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, Tab
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.live import Server
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Server
 
 SET = """
 from chatapp.models import Installation, Upstream

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NETWORK, Desk, SitDown, Tab
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Step,
@@ -20,8 +20,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.line import Line
-from tests.live import Person, Server, Site
+from tests.support.line import Line
+from tests.support.live import Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

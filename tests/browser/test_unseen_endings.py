@@ -7,8 +7,8 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_connection import see
 from tests.browser.test_keeping import path_of, post
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Person
 
 pytestmark = pytest.mark.any_database
 

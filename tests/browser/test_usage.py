@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
-from tests.live import Person, Site
+from tests.support.live import Person, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_sending import NETWORK
-from tests.fake_upstream import FakeUpstream
-from tests.line import Line
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.line import Line
+from tests.support.live import Person
 
 STEPS = 25
 SEND = """([text, model]) => {

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from django.test import AsyncClient
 
-from tests.page import Element, Page
-from tests.tab import Tab
+from tests.support.page import Element, Page
+from tests.support.tab import Tab
 
 Shown = list[tuple[str, str, str, str]]  # of each message: its id, words, ending and place
 OUT_OF_DATE = "This page is out of date"

@@ -10,9 +10,9 @@ from chatapp.fairness.turns import FewAtATime
 from chatapp.generation import asking
 from chatapp.models import Message
 from chatapp.worker import worker
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from chatapp import catalogue
 from chatapp.generation import storing
 from chatapp.models import AccessRule, Conversation, Message, ReviewPolicy, Upstream, Usage
 from chatapp.worker import worker
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     MODEL,
     FakeUpstream,
     Pause,
@@ -23,8 +23,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 READING = SyncToAsync.single_thread_executor
 

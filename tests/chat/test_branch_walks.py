@@ -22,8 +22,8 @@ from pytest_django import Settings
 from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.worker import shut_down
 from tests.chat.browsing import Browsing, Shown, drawn_on, shown_on
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.page import Element, Page
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.support.page import Element, Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

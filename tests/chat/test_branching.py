@@ -7,9 +7,9 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from chatapp.models import Conversation, Message
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

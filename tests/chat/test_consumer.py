@@ -8,9 +8,9 @@ from pytest_django import Settings
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Usage, User
 from chatapp.worker import worker
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

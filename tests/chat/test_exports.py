@@ -10,7 +10,7 @@ from django.test import AsyncClient, Client
 
 from chatapp.chat import exports
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
-from tests.stored import answered, end, reply_of, started_by
+from tests.support.stored import answered, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

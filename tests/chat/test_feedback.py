@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from chatapp.chat.reading import html_of
 from chatapp.models import Conversation, Feedback, Fork, Message, Upstream, User
-from tests.page import Element, parse
-from tests.reviewer import opened
-from tests.stored import answered, asked, started_by
+from tests.support.page import Element, parse
+from tests.support.reviewer import opened
+from tests.support.stored import answered, asked, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,9 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Upstream, User, shelves
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.stored import end, reply_of, saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.stored import end, reply_of, saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from chatapp.close_codes import CloseCode
-from tests.live import ROOT, Site
-from tests.page import parse
+from tests.support.live import ROOT, Site
+from tests.support.page import parse
 
 SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
 IMPORTED = re.compile(r'^import\b[^;]*?"([^"]+)";', re.M)

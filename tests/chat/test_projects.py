@@ -8,8 +8,8 @@ from django.test import Client
 
 from chatapp.chat import projects as views
 from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
-from tests.page import Page
-from tests.stored import end, reply_of
+from tests.support.page import Page
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

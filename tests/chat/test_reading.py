@@ -12,8 +12,8 @@ from django.utils import timezone
 from chatapp import frames
 from chatapp.chat import reading
 from chatapp.models import Conversation, Message, Upstream, User
-from tests.stored import answered, end, reply_of, started_by
-from tests.tab import Tab
+from tests.support.stored import answered, end, reply_of, started_by
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,9 +12,9 @@ from chatapp.cluster.alone import NoHeartbeat
 from chatapp.models import Upstream, User
 from chatapp.worker import worker
 from tests.chat.browsing import Browsing
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

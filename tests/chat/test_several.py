@@ -13,10 +13,10 @@ from chatapp.generation import Generation
 from chatapp.models import Message, Upstream
 from chatapp.worker import worker
 from tests.chat.browsing import shown_on
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.page import Page
-from tests.stored import saved
-from tests.tab import REPLY, Tab
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.page import Page
+from tests.support.stored import saved
+from tests.support.tab import REPLY, Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

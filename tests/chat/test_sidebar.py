@@ -11,8 +11,8 @@ from django.utils import timezone
 from chatapp.chat import sidebar
 from chatapp.models import Upstream, User
 from chatapp.models.lists import PAGE
-from tests.clock import HOUR, Step
-from tests.stored import answered, started_by
+from tests.support.clock import HOUR, Step
+from tests.support.stored import answered, started_by
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pytest_django import Settings
 from chatapp.models import Conversation, Installation, Message, Process, Upstream, Usage, User
 from chatapp.models import temporary as rows
 from chatapp.worker import shut_down, temporaries, worker
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.tab import WAIT_SECONDS, Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.support.tab import WAIT_SECONDS, Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

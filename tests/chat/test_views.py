@@ -18,9 +18,9 @@ from chatapp.models import (
     User,
 )
 from chatapp.models.upstreams import DEMO
-from tests.fake_upstream import FakeUpstream, Pause, Script
-from tests.page import parse
-from tests.stored import end, reply_of
+from tests.support.fake_upstream import FakeUpstream, Pause, Script
+from tests.support.page import parse
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

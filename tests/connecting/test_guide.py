@@ -9,8 +9,8 @@ from django.test import AsyncClient, Client
 
 from chatapp.models import AccessRule, AuditEvent, Upstream, User
 from tests.conftest import signed_in
-from tests.fake_upstream import FakeUpstream
-from tests.page import parse
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

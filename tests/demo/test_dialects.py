@@ -17,7 +17,7 @@ from chatapp.upstream.wire.logprobs import shown_tokens
 from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResults
 from chatapp.upstream.wire.reply import Ending
 from tests.demo import Client, ask
-from tests.present import present
+from tests.support.present import present
 
 WITH_USAGE = {"include_usage": True}
 SAMPLE = "show me confidence"

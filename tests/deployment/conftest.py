@@ -10,9 +10,9 @@ import pytest
 from tests.deployment.proxies import Proxy
 from tests.deployment.services import Postgres, Redis, postgres_program
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Server, Site
-from tests.program import WAIT_SECONDS
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Server, Site
+from tests.support.program import WAIT_SECONDS
 
 PATIENCE = {
     "CHATAPP_CLOSE_GRACE": "3600",

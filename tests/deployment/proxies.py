@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tests.live import ROOT, Address, free_port
-from tests.program import WAIT_SECONDS, Program
+from tests.support.live import ROOT, Address, free_port
+from tests.support.program import WAIT_SECONDS, Program
 
 DEPLOY = ROOT / "deploy"
 NAME = "localhost"

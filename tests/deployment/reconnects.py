@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tests.deployment.stack import Stack
-from tests.fake_upstream import Delay, FakeUpstream, Pause, delta, done, finish, role
-from tests.live import Address, Person
-from tests.viewer import Viewer
+from tests.support.fake_upstream import Delay, FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Address, Person
+from tests.support.viewer import Viewer
 
 TOKEN_SECONDS = 0.02
 SECONDS_A_RECONNECT = 0.5  # how long the reply streams for each, about

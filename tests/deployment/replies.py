@@ -6,11 +6,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, Request, Step, delta, done, finish, role
-from tests.live import Address, Person, Server
-from tests.page import Page
-from tests.program import WAIT_SECONDS
-from tests.viewer import Viewer
+from tests.support.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Request,
+    Step,
+    delta,
+    done,
+    finish,
+    role,
+)
+from tests.support.live import Address, Person, Server
+from tests.support.page import Page
+from tests.support.program import WAIT_SECONDS
+from tests.support.viewer import Viewer
 
 WORDS = [f"word{number} " for number in range(60)]
 WHOLE = "".join(WORDS)

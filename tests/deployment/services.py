@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.live import free_port
-from tests.program import Program
+from tests.support.live import free_port
+from tests.support.program import Program
 
 DEBIANS = "/usr/lib/postgresql/*/bin"  # which are in no PATH
 POSTGRES_USER = "postgres"  # who runs it where the tests run as root, which it refuses

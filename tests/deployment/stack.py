@@ -17,7 +17,7 @@ from typing import Protocol, Self
 
 from tests.deployment.proxies import NOTHING, Caddy, Nginx
 from tests.deployment.services import Redis
-from tests.live import Server, Site, free_port
+from tests.support.live import Server, Site, free_port
 
 
 class Upstream(Protocol):

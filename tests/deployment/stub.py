@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from tests.live import free_port
+from tests.support.live import free_port
 
 
 class Stub:

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.live import Server, Site
+from tests.support.live import Server, Site
 
 
 def test_a_second_process_without_redis_is_refused_at_start(team: Site) -> None:

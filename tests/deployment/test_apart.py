@@ -3,8 +3,8 @@
 from redis import Redis as Client
 
 from tests.deployment.services import Redis
-from tests.live import Person, Site
-from tests.viewer import Viewer
+from tests.support.live import Person, Site
+from tests.support.viewer import Viewer
 
 
 async def test_neither_listens_where_the_other_speaks(

@@ -14,12 +14,12 @@ from websockets.typing import Origin
 from tests.deployment.proxies import Proxy
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
-from tests.live import PASSWORD, Person, Server, Site
-from tests.page import Page, parse
-from tests.program import WAIT_SECONDS
-from tests.viewer import Viewer
-from tests.visitor import visit
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
+from tests.support.live import PASSWORD, Person, Server, Site
+from tests.support.page import Page, parse
+from tests.support.program import WAIT_SECONDS
+from tests.support.viewer import Viewer
+from tests.support.visitor import visit
 
 WORDS = [f"word{number} " for number in range(60)]
 

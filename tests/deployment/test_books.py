@@ -11,10 +11,10 @@ import pytest
 from chatapp.models import Usage
 from chatapp.upstream.wire.reply import Ending
 from tests.deployment.services import Redis
-from tests.fake_upstream import FakeUpstream
-from tests.live import Person, Server, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Person, Server, Site
+from tests.support.viewer import Viewer
 from tests.test_books import LAST, PROMPT, SAID, Case, check
-from tests.viewer import Viewer
 
 # A process is killed, and the upstream's silence is not waited for any more.
 LAST_OF_ALL = (Ending.INTERRUPTED, Ending.TIMED_OUT)

@@ -10,9 +10,9 @@ from tests.deployment.conftest import PATIENCE
 from tests.deployment.replies import half_a_reply, until_complete, with_a_pause
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause
-from tests.live import Person, Site
-from tests.program import WAIT_SECONDS
+from tests.support.fake_upstream import FakeUpstream, Pause
+from tests.support.live import Person, Site
+from tests.support.program import WAIT_SECONDS
 
 # PostgreSQL has no clock of its own to set, so what it says of the time is put before its own.
 CLOCK = """

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from tests.deployment.proxies import DEPLOY, PROXIES, Caddy, Nginx, Proxy
 from tests.deployment.stub import Stub
-from tests.live import ROOT, free_port, run
+from tests.support.live import ROOT, free_port, run
 
 KINDS = pytest.mark.parametrize("kind", PROXIES, ids=lambda kind: kind.name)
 LIMIT = settings.CHATAPP_MAX_BODY_BYTES

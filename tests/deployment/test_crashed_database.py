@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.deployment.services import Postgres
-from tests.live import ROOT, Site, child_environment, run
-from tests.program import Program
+from tests.support.live import ROOT, Site, child_environment, run
+from tests.support.program import Program
 
 CRASHES, WRITERS = 3, 4
 RECORD = """

@@ -6,8 +6,8 @@ from tests.deployment.conftest import PATIENCE
 from tests.deployment.replies import WORDS, half_a_reply, until_complete
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, paced
-from tests.live import Person, Site
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, paced
+from tests.support.live import Person, Site
 
 
 async def test_a_layer_of_capacity_1_costs_no_character(

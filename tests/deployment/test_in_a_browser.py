@@ -9,8 +9,8 @@ from tests.browser.conftest import WITH_WINDOWS, Desk, Tab, launched
 from tests.deployment.replies import WHOLE, WORDS, with_a_pause
 from tests.deployment.services import Postgres
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, delta, role
-from tests.live import Person, Server
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, role
+from tests.support.live import Person, Server
 
 # What Chromium and htmx say of a socket that could not be opened.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|503"

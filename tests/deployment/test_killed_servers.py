@@ -12,7 +12,7 @@ import pytest
 from tests.deployment.replies import page_of
 from tests.deployment.services import Redis
 from tests.deployment.stack import Stack
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Delay,
     FakeUpstream,
     Pause,
@@ -24,8 +24,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import Person, Server, Site
-from tests.viewer import Viewer
+from tests.support.live import Person, Server, Site
+from tests.support.viewer import Viewer
 
 KILLS = 20
 WORDS = [f"word{number} " for number in range(2000)]

@@ -2,8 +2,8 @@
 
 from tests.deployment.replies import half_a_reply
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish
-from tests.live import Person
+from tests.support.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish
+from tests.support.live import Person
 
 # 1.1 MB, and fewer characters than a page shows of one text
 PARAGRAPHS = ["wörd " * 20_000 + f"end{number}.\n\n" for number in range(9)]

@@ -21,10 +21,10 @@ from tests.deployment.replies import (
     with_a_pause,
 )
 from tests.deployment.stack import Stack
-from tests.fake_upstream import Delay, FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import Person, Site
-from tests.page import parse
-from tests.viewer import SIGNED_OUT, Viewer
+from tests.support.fake_upstream import Delay, FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.live import Person, Site
+from tests.support.page import parse
+from tests.support.viewer import SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
 

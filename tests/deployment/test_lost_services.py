@@ -18,10 +18,10 @@ from tests.deployment.replies import (
 )
 from tests.deployment.services import Postgres
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Pause
-from tests.live import Person, Site
-from tests.program import Program
-from tests.viewer import Viewer
+from tests.support.fake_upstream import FakeUpstream, Pause
+from tests.support.live import Person, Site
+from tests.support.program import Program
+from tests.support.viewer import Viewer
 
 SILENT = "can't be heard at the moment"
 SOON = 2.0  # seconds within which nobody asks why nothing happens

@@ -2,8 +2,8 @@
 
 from tests.deployment.reconnects import reconnect_at_random
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream
-from tests.live import Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Site
 
 
 async def test_who_is_cut_off_again_and_again_loses_and_repeats_nothing(

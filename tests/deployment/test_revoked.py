@@ -11,10 +11,10 @@ import pytest
 
 from tests.deployment.replies import WORDS, half_a_reply, until_saved
 from tests.deployment.stack import Stack
-from tests.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
-from tests.live import PASSWORD, Person, Site, run
-from tests.page import parse
-from tests.viewer import DEACTIVATED, SIGNED_OUT, Viewer
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
+from tests.support.live import PASSWORD, Person, Site, run
+from tests.support.page import parse
+from tests.support.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
 SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from tests.deployment.services import Redis
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import Person, Server, Site, free_port
-from tests.program import WAIT_SECONDS
-from tests.viewer import Viewer
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.live import Person, Server, Site, free_port
+from tests.support.program import WAIT_SECONDS
+from tests.support.viewer import Viewer
 
 WORKERS = 2
 PROCESS_OF = """

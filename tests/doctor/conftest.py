@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings
 
 from chatapp.doctor.public import Public
-from tests.certificates import Authority
-from tests.live import Server, Site, free_port
+from tests.support.certificates import Authority
+from tests.support.live import Server, Site, free_port
 
 HTTPS_PORT = free_port()
 

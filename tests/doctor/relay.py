@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.listening import stop_listening
-from tests.program import WAIT_SECONDS
+from tests.support.listening import stop_listening
+from tests.support.program import WAIT_SECONDS
 
 TOO_LARGE = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 

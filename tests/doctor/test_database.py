@@ -15,7 +15,7 @@ from chatapp.doctor.database import database, is_usable
 from chatapp.findings import Verdict
 from chatapp.models.connections import unpooled_connection
 from tests.doctor import verdicts
-from tests.live import Site, free_port
+from tests.support.live import Site, free_port
 
 POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 

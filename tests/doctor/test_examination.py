@@ -4,11 +4,11 @@ from chatapp.doctor import buffering, forwarding, pages, public, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
 from chatapp.findings import Verdict
-from tests.certificates import Authority
 from tests.doctor import verdicts
 from tests.doctor.conftest import HTTPS_PORT
 from tests.doctor.relay import Relay, saying
-from tests.live import Server
+from tests.support.certificates import Authority
+from tests.support.live import Server
 
 
 def test_all_is_well_without_a_proxy(direct: Public) -> None:

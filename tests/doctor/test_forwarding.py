@@ -7,10 +7,10 @@ from chatapp.doctor import forwarding, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
 from chatapp.findings import Finding, Verdict
-from tests.certificates import Authority
 from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
-from tests.live import Server, Site
+from tests.support.certificates import Authority
+from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -16,8 +16,8 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 from chatapp.doctor.layer import message_after_idling, redis_server
 from chatapp.findings import Verdict
 from tests.doctor import only, verdicts
-from tests.live import free_port
-from tests.program import WAIT_SECONDS
+from tests.support.live import free_port
+from tests.support.program import WAIT_SECONDS
 
 
 @pytest.fixture(scope="module")

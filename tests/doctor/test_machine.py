@@ -9,7 +9,7 @@ from django.contrib.staticfiles.storage import ManifestStaticFilesStorage, Stati
 from chatapp.doctor import machine
 from chatapp.findings import Verdict
 from tests.doctor import only
-from tests.live import Site
+from tests.support.live import Site
 
 
 def test_little_room_is_told(tmp_path: Path) -> None:

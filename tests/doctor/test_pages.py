@@ -4,7 +4,7 @@ from chatapp.doctor import pages
 from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay, dropping, saying
-from tests.live import Server
+from tests.support.live import Server
 
 
 def test_a_proxy_that_caches(server: Server) -> None:

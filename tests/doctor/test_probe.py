@@ -11,7 +11,7 @@ from django.test import Client
 
 from chatapp.asgi import application
 from chatapp.doctor import probe
-from tests.tab import WAIT_SECONDS
+from tests.support.tab import WAIT_SECONDS
 
 pytestmark = pytest.mark.any_database
 

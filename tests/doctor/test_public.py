@@ -9,7 +9,7 @@ from chatapp.doctor.public import Public
 from chatapp.findings import Verdict
 from tests.doctor import only, through, verdicts
 from tests.doctor.relay import Relay, saying
-from tests.live import Server, free_port
+from tests.support.live import Server, free_port
 
 pytestmark = pytest.mark.any_database
 

@@ -8,10 +8,10 @@ import pytest
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
 from chatapp.findings import Verdict
-from tests.certificates import Authority
 from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
-from tests.live import Server, free_port
+from tests.support.certificates import Authority
+from tests.support.live import Server, free_port
 
 pytestmark = pytest.mark.any_database
 

@@ -7,7 +7,7 @@ from chatapp.doctor.upstreams import upstreams
 from chatapp.findings import Verdict
 from chatapp.models import Upstream
 from tests.doctor import only
-from tests.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream
 
 KEY = "sk-very-secret"
 

@@ -7,7 +7,7 @@ from chatapp.doctor.public import Public
 from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay, refusing_upgrades, saying
-from tests.live import Server
+from tests.support.live import Server
 
 pytestmark = pytest.mark.any_database
 

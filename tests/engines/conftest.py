@@ -9,8 +9,8 @@ import pytest
 
 from tests.engines import firefox, webkit
 from tests.engines.engine import Engine
-from tests.fake_upstream import FakeUpstream
-from tests.live import Server, Site
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Server, Site
 
 
 @pytest.fixture(params=["firefox", "webkit"])

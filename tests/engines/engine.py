@@ -5,7 +5,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from tests.program import WAIT_SECONDS
+from tests.support.program import WAIT_SECONDS
 
 ENTER = "\ue007"  # as WebDriver writes keys that have no character
 

@@ -12,7 +12,7 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from tests.engines.engine import Action, Engine
-from tests.program import WAIT_SECONDS, Program
+from tests.support.program import WAIT_SECONDS, Program
 
 NAMES = ("firefox-esr", "firefox")
 VIEWPORT = {"width": 1280, "height": 800}

@@ -1,7 +1,7 @@
 """What a person does and sees in any engine."""
 
 from tests.engines.engine import ENTER, Engine
-from tests.live import PASSWORD, Server
+from tests.support.live import PASSWORD, Server
 
 CONNECTED = "document.querySelector('#app')?.dataset.connection === 'open'"
 

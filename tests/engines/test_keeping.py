@@ -4,8 +4,8 @@ import pytest
 
 from tests.engines.engine import ENTER, Engine
 from tests.engines.person import ask, ending, shows, sign_in
-from tests.fake_upstream import FakeUpstream, delta, done, finish, role, usage
-from tests.live import Server, Site
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
+from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -6,8 +6,18 @@ import pytest
 
 from tests.engines.engine import Engine
 from tests.engines.person import CONNECTED, ask, ending, shows, sign_in
-from tests.fake_upstream import FakeUpstream, Pause, Stall, Step, delta, done, finish, role, usage
-from tests.live import Server, Site
+from tests.support.fake_upstream import (
+    FakeUpstream,
+    Pause,
+    Stall,
+    Step,
+    delta,
+    done,
+    finish,
+    role,
+    usage,
+)
+from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 

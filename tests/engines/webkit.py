@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from tests.engines.engine import Action, Engine
-from tests.live import free_port
-from tests.program import WAIT_SECONDS, Program
+from tests.support.live import free_port
+from tests.support.program import WAIT_SECONDS, Program
 
 # WebKit's WebDriver has no log: what the console is told from here on is kept in the page.
 _LISTEN = """

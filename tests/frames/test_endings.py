@@ -21,8 +21,8 @@ from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.events import Event, Failed
 from chatapp.upstream.wire.reply import Reply
-from tests.drawn import html_of
-from tests.fake_upstream import (
+from tests.support.drawn import html_of
+from tests.support.fake_upstream import (
     Abort,
     Close,
     FakeUpstream,

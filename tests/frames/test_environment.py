@@ -12,7 +12,7 @@ from jinja2 import Environment, UndefinedError, meta, nodes
 
 from chatapp.frames import environment
 from chatapp.frames.includes import INCLUDE
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 TEMPLATES = ROOT / "templates"
 OURS = sorted(

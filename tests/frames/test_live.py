@@ -11,7 +11,7 @@ from chatapp.markdown.budgets import WORK_A_TURN
 from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
-from tests.page import Page
+from tests.support.page import Page
 
 WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
 MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # for several turns

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from chatapp.models import Message
-from tests.fake_upstream import choice
+from tests.support.fake_upstream import choice
 
 
 def call(name: str, arguments: str, index: int = 0) -> bytes:

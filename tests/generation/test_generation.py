@@ -9,7 +9,8 @@ from django.db import DatabaseError, OperationalError, transaction
 from chatapp.generation import Generation, asking, generation
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.generation.conftest import Desk
+from tests.support.fake_upstream import (
     Abort,
     Close,
     FakeUpstream,
@@ -23,9 +24,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.generation.conftest import Desk
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.stored import saved
+from tests.support.tab import Tab
 from tests.viewers.doubles import Recorder
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,8 @@ from django.test import Client
 
 from chatapp.generation import writer
 from chatapp.models import ToolServer, Upstream, Usage
-from tests.fake_upstream import (
+from tests.generation.replies import call, fragment, saved
+from tests.support.fake_upstream import (
     FakeUpstream,
     answer,
     choice,
@@ -20,8 +21,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.generation.replies import call, fragment, saved
-from tests.tab import Tab
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

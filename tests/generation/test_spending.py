@@ -13,7 +13,8 @@ from chatapp.upstream.wire.dialects import RequestOptions
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta, StreamDone, ToolCallDelta
 from chatapp.upstream.wire.history import NOTHING
-from tests.fake_upstream import (
+from tests.generation.replies import call
+from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,
@@ -23,9 +24,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.generation.replies import call
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.stored import saved
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

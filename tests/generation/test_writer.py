@@ -9,7 +9,8 @@ from django.test import Client
 
 from chatapp.generation import asking
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage
-from tests.fake_upstream import (
+from tests.generation.replies import call, saved
+from tests.support.fake_upstream import (
     Close,
     FakeUpstream,
     Pause,
@@ -25,9 +26,8 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.generation.replies import call, saved
-from tests.reviewer import opened
-from tests.tab import Tab
+from tests.support.reviewer import opened
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

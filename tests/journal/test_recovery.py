@@ -28,8 +28,8 @@ from chatapp.upstream.wire.events import (
 from chatapp.upstream.wire.images import Image
 from chatapp.upstream.wire.reply import Ending
 from tests.journal.conftest import Writing
-from tests.present import present
-from tests.stored import end, growing, reply_of
+from tests.support.present import present
+from tests.support.stored import end, growing, reply_of
 
 PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 CALL = ToolCallDelta(0, "call_0", "clock", "{}")

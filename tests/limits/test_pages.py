@@ -12,9 +12,9 @@ from chatapp.limits.forms import LimitForm
 from chatapp.models import Allowance, AuditEvent, Limit, Price, Upstream, User
 from chatapp.models.limits import Measure
 from chatapp.models.prices import DOLLAR
-from tests.allowed import limit, priced
 from tests.conftest import signed_in
-from tests.stored import MODEL, answered, started_by
+from tests.support.allowed import limit, priced
+from tests.support.stored import MODEL, answered, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import psycopg
 
-from tests.live import run
+from tests.support.live import run
 
 KEY = "sk-very-secret"
 MAKE_CONVERSATION = f"""

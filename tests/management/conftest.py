@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import Server, Site, run
 from tests.management.archives import MAKE_CONVERSATION
+from tests.support.live import Server, Site, run
 
 
 @pytest.fixture(scope="module")

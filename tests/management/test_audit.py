@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from chatapp.models import AuditEvent, User, audit
-from tests.tampering import tampered
+from tests.support.tampering import tampered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

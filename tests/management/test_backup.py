@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
-from tests.live import Server, Site, run
 from tests.management.archives import connected, manifest_of, refusal, restore
+from tests.support.live import Server, Site, run
 
 
 def test_the_archive_is_its_owners_and_its_manifest_says_what_is_in_it(

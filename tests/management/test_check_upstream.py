@@ -6,9 +6,9 @@ import pytest
 from pytest_django import Settings
 
 from chatapp.models import Upstream
-from tests.fake_upstream import MODEL, FakeUpstream, answer
-from tests.live import run
 from tests.management import Printed
+from tests.support.fake_upstream import MODEL, FakeUpstream, answer
+from tests.support.live import run
 from tests.upstream.check import KEY, NO_KEY, serve
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import Site, run
+from tests.support.live import Site, run
 
 pytestmark = pytest.mark.any_database
 

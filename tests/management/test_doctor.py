@@ -8,7 +8,7 @@ from django.conf import settings
 
 from chatapp.management.commands.doctor import Command
 from tests.doctor.relay import Relay, refusing_upgrades
-from tests.live import Site, free_port, run
+from tests.support.live import Site, free_port, run
 
 
 def test_a_good_installation_passes(site: Site) -> None:

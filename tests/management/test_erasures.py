@@ -7,9 +7,9 @@ from shutil import copy
 import psycopg
 import pytest
 
-from tests.fake_upstream import FakeUpstream
-from tests.live import Site, execute, run
 from tests.management.archives import restore
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Site, execute, run
 
 CANARY = "qzkcanary"
 WRITE = f"""

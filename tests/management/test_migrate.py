@@ -5,8 +5,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from chatapp.models.locks import only_one_process
-from tests.live import ROOT, Site, child_environment, run
-from tests.program import WAIT_SECONDS
+from tests.support.live import ROOT, Site, child_environment, run
+from tests.support.program import WAIT_SECONDS
 
 LOCKED = """
 import django

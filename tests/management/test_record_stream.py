@@ -8,7 +8,8 @@ from pytest_django import Settings
 
 from chatapp.upstream.recordings import Recording
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.management import Printed
+from tests.support.fake_upstream import (
     MODEL,
     Abort,
     FakeUpstream,
@@ -20,8 +21,7 @@ from tests.fake_upstream import (
     reasoning,
     usage,
 )
-from tests.live import free_port
-from tests.management import Printed
+from tests.support.live import free_port
 from tests.upstream import reply_of
 from tests.upstream.check import KEY
 

@@ -10,7 +10,6 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 
-from tests.live import Server, Site, run
 from tests.management.archives import (
     KEY,
     Manifest,
@@ -19,7 +18,8 @@ from tests.management.archives import (
     refusal,
     restore,
 )
-from tests.page import Page
+from tests.support.live import Server, Site, run
+from tests.support.page import Page
 
 SHOW = """
 import django

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Request,
@@ -26,7 +26,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.live import (
+from tests.support.live import (
     PASSWORD,
     Person,
     Server,
@@ -35,9 +35,9 @@ from tests.live import (
     listeners,
     run,
 )
-from tests.page import Page, parse
-from tests.program import WAIT_SECONDS
-from tests.visitor import Visitor, ending_of, open_socket, visit
+from tests.support.page import Page, parse
+from tests.support.program import WAIT_SECONDS
+from tests.support.visitor import Visitor, ending_of, open_socket, visit
 
 KEY = "sk-very-secret"
 LONG = "3600"

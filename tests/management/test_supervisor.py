@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import ROOT
-from tests.program import Program
+from tests.support.live import ROOT
+from tests.support.program import Program
 
 PROGRAM = """
 import os, select, signal, sys

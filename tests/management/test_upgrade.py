@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live import Server, Site, run
+from tests.support.live import Server, Site, run
 
 UPGRADE = ("manage.py", "upgrade")
 

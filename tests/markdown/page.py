@@ -3,7 +3,7 @@
 from turbohtml import Element
 
 from chatapp.markdown import Append, Change, ReplaceBlock, ReplaceLast
-from tests import dom
+from tests.support import dom
 
 
 def region() -> Element:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from chatapp.markdown import PLAIN, as_typed, as_typed_at_once, budgets
 from chatapp.markdown.allowed import REL
-from tests.counting import less_than_counting
-from tests.dom import fragment
+from tests.support.counting import less_than_counting
+from tests.support.dom import fragment
 
 from .texts import ANSWER, PIECES
 

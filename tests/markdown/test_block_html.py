@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from turbohtml import Element
 
 from chatapp.markdown import render
-from tests.dom import fragment
+from tests.support.dom import fragment
 
 from .texts import ANSWER, PIECES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.markdown import LiveMarkdown, render, render_at_once
-from tests.dom import fragment
+from tests.support.dom import fragment
 
 
 def test_code_is_coloured_inside_one_structure() -> None:

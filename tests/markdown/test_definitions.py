@@ -5,7 +5,7 @@ import pytest
 from chatapp.markdown import budgets, render
 from chatapp.markdown.blocks import split
 from chatapp.markdown.definitions import Definitions, Used
-from tests.dom import fragment
+from tests.support.dom import fragment
 
 
 def learned(text: str) -> Definitions:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from chatapp.markdown import render
-from tests.dom import fragment
+from tests.support.dom import fragment
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from chatapp.markdown import LiveMarkdown, block_html, budgets, render
-from tests.counting import less_than_counting
+from tests.support.counting import less_than_counting
 
 NOTICE = f'<p class="as-written">{budgets.TOO_MUCH_IN_BLOCK}</p>'
 SIZE = 50_000  # more than a block may have

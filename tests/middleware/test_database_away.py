@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.line import Line
-from tests.live import Person, Site
-from tests.program import WAIT_SECONDS
+from tests.support.line import Line
+from tests.support.live import Person, Site
+from tests.support.program import WAIT_SECONDS
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("DATABASE_URL"), reason="needs the PostgreSQL of DATABASE_URL"

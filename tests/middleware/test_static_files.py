@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import ROOT, Site
+from tests.support.live import ROOT, Site
 
 HASHED = re.compile(r"[\w-]+\.[0-9a-f]{12}\.(js|css)")
 STATIC = ROOT / "static"

@@ -19,7 +19,7 @@ from chatapp.models import (
     User,
     permitted,
 )
-from tests.stored import end, reply_of
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
 

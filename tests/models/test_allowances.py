@@ -19,8 +19,8 @@ from chatapp.models import (
 )
 from chatapp.models.limits import Period, dollars
 from chatapp.models.releasing import forget_settled, release_lost
-from tests.allowed import PROMPT, WHOLE, account, ask, finish, limit, used
-from tests.stored import MODEL
+from tests.support.allowed import PROMPT, WHOLE, account, ask, finish, limit, used
+from tests.support.stored import MODEL
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from chatapp.models import AuditDetail, AuditEvent, AuditHead, Conversation, Upstream, User, audit
 from chatapp.models.audit import keys, verifying
-from tests.clock import HOUR, Step
-from tests.tampering import tampered
+from tests.support.clock import HOUR, Step
+from tests.support.tampering import tampered
 
 LATER = timedelta(days=1)
 

@@ -17,7 +17,7 @@ from chatapp.models import said as said_module
 from chatapp.models.said import FEW, Branch
 from chatapp.upstream.wire.history import History
 from tests.models.test_rounds import round_of_a_call
-from tests.stored import MODEL, answered
+from tests.support.stored import MODEL, answered
 
 Queries = Callable[[int], AbstractContextManager[object]]
 

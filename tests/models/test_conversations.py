@@ -28,8 +28,8 @@ from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.allowed import priced
-from tests.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
+from tests.support.allowed import priced
+from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db
 

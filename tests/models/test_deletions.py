@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Deletion, Message, Refused, Restoration, Upstream, User
 from chatapp.models.messages import MessageQuerySet
-from tests.stored import answered, asked
+from tests.support.stored import answered, asked
 
 pytestmark = pytest.mark.django_db
 

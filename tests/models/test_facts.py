@@ -34,10 +34,10 @@ from chatapp.models import (
     facts,
 )
 from chatapp.upstream.wire.reply import Ending
-from tests.live import Site, execute, run
 from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS, DELETED_BY_AN_OLD_PROCESS
 from tests.models.test_ledger import stored as stored_by_an_old_process
-from tests.stored import end, reply_of, wait_until_somebody_waits
+from tests.support.live import Site, execute, run
+from tests.support.stored import end, reply_of, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,7 +18,7 @@ from chatapp.models import (
 )
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.stored import answered, asked, end, reply_of
+from tests.support.stored import answered, asked, end, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ from django.db import DatabaseError
 
 from chatapp.models import Conversation, Message, Upstream, Usage, User, ledger
 from chatapp.upstream.wire.events import TokenUsage
-from tests.live import Site, execute, run
-from tests.stored import MODEL, asked, end, reply_of
+from tests.support.live import Site, execute, run
+from tests.support.stored import MODEL, asked, end, reply_of
 
 SPENT = Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)
 

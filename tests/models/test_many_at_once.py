@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 from chatapp.models.purses import OUTPUT
-from tests.allowed import (
+from tests.support.allowed import (
     TEXT,
     WHOLE,
 )
-from tests.live import ROOT, Site, child_environment
+from tests.support.live import ROOT, Site, child_environment
 
 SET_UP = """
 import django; django.setup()

@@ -11,8 +11,8 @@ from chatapp.upstream.wire.estimates import Asked, estimate
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.present import present
-from tests.stored import MODEL, asked, end, growing, reply_of
+from tests.support.present import present
+from tests.support.stored import MODEL, asked, end, growing, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from chatapp.models.prices import DOLLAR, MOST, MOST_COST
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice
-from tests.stored import MODEL, asked, end, reply_of
+from tests.support.stored import MODEL, asked, end, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Process, Upstream
 from chatapp.models.processes import EXPIRY_SECONDS, Silences
-from tests.stored import MODEL
+from tests.support.stored import MODEL
 
 pytestmark = pytest.mark.django_db
 

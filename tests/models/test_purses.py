@@ -26,7 +26,7 @@ from chatapp.models.allowances import HELD
 from chatapp.models.limits import Measure, Period
 from chatapp.models.purses import LEAST_OUTPUT, OUTPUT, Purse, admit_again
 from chatapp.upstream.wire.estimates import UPPER
-from tests.allowed import (
+from tests.support.allowed import (
     HERE,
     PROMPT,
     TEXT,
@@ -39,7 +39,7 @@ from tests.allowed import (
     purse_of,
     used,
 )
-from tests.stored import MODEL
+from tests.support.stored import MODEL
 
 pytestmark = pytest.mark.django_db
 

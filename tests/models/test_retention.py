@@ -30,8 +30,8 @@ from chatapp.models import (
 from chatapp.models.audit import Broken
 from chatapp.models.conversations import ERASED_AT_ONCE
 from chatapp.models.retaining import Round
-from tests.clock import Step
-from tests.stored import end, reply_of
+from tests.support.clock import Step
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

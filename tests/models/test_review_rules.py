@@ -24,8 +24,8 @@ from chatapp.models import (
 )
 from chatapp.models.review_rules import Said, compiled, tried
 from chatapp.upstream.wire.reply import Ending
-from tests.counting import less_than_counting
-from tests.stored import answered, asked, end, growing, reply_of, started_by
+from tests.support.counting import less_than_counting
+from tests.support.stored import answered, asked, end, growing, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 
 from chatapp.models import Message, Upstream, User
-from tests.clock import HOUR, Step
-from tests.live import Site, execute, run
-from tests.stored import answered, end, reply_of, started_by
+from tests.support.clock import HOUR, Step
+from tests.support.live import Site, execute, run
+from tests.support.stored import answered, end, reply_of, started_by
 
 # Turns
 

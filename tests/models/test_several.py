@@ -18,7 +18,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from tests.stored import MODEL, answered, asked, end, reply_of
+from tests.support.stored import MODEL, answered, asked, end, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.models.among import IsAmong, Keys
 from chatapp.models.statements import Among, Insert, Query, Update, Values, new
-from tests.stored import answered
+from tests.support.stored import answered
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from chatapp.models import Conversation, Hold, Message, Process, Upstream, Usage, User, temporary
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 pytestmark = pytest.mark.django_db
 

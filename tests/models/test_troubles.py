@@ -14,7 +14,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from chatapp import environment
-from tests.live import ROOT, Site, child_environment, free_port
+from tests.support.live import ROOT, Site, child_environment, free_port
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, in a data directory"

@@ -23,7 +23,7 @@ from chatapp.models import (
 )
 from chatapp.models.messages import GO_ON
 from chatapp.upstream.wire.reply import Ending
-from tests.stored import MODEL, answered, end, reply_of
+from tests.support.stored import MODEL, answered, end, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.models import Conversation, Message, Upstream, View
 from chatapp.models.windows import MORE, WINDOW
-from tests.stored import MODEL, answered, end, reply_of
+from tests.support.stored import MODEL, answered, end, reply_of
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from chatapp.accounts.erasing import erase
 from chatapp.models import AuditEvent, Installation, Invitation, User
 from tests.conftest import PASSWORD, confirmed, signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,11 +9,11 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import AccessRule, AuditEvent, Message, ToolServer, Upstream, User
-from tests.allowed import limit
 from tests.conftest import signed_in
-from tests.fake_upstream import FakeUpstream
-from tests.page import parse
-from tests.tab import Tab
+from tests.support.allowed import limit
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.page import parse
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

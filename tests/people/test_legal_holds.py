@@ -16,7 +16,7 @@ from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User, 
 from chatapp.models.legal_holds import KEPT
 from tests.accounts.test_erasing import write
 from tests.conftest import confirmed, signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

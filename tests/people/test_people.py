@@ -12,7 +12,7 @@ from pytest_django import Settings
 from chatapp.models import AuditEvent, Device, User
 from chatapp.people import queries
 from tests.conftest import PASSWORD, confirmed, signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from chatapp.models import AuditEvent, Conversation, ReplyImage, ReviewPolicy, Upstream, User
 from tests.conftest import confirmed, signed_in
-from tests.page import parse
-from tests.reviewer import LIST, opened
-from tests.stored import end, reply_of
+from tests.support.page import parse
+from tests.support.reviewer import LIST, opened
+from tests.support.stored import end, reply_of
 
 FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumb down flags it."
 

@@ -16,9 +16,9 @@ from django.test import Client
 from django.utils import timezone
 
 from chatapp.models import Conversation, Feedback, Message, Upstream, Usage, User
-from tests.page import parse
 from tests.privacy.test_privacy import unpacked
-from tests.stored import answered, end, reply_of
+from tests.support.page import parse
+from tests.support.stored import answered, end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

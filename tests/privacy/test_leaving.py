@@ -5,7 +5,7 @@ from django.test import Client
 
 from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User
 from tests.conftest import confirmed, signed_in
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

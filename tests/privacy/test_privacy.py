@@ -25,9 +25,9 @@ from chatapp.models import (
     audit,
 )
 from tests.conftest import confirmed, signed_in
-from tests.page import parse
-from tests.reviewer import opened
-from tests.stored import end, reply_of
+from tests.support.page import parse
+from tests.support.reviewer import opened
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

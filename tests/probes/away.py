@@ -4,7 +4,7 @@ import threading
 
 from django.db import DatabaseError
 
-from tests.program import WAIT_SECONDS
+from tests.support.program import WAIT_SECONDS
 
 
 class Away:

@@ -14,8 +14,8 @@ from pytest_django import Settings
 from chatapp.cluster import Alone
 from chatapp.probes import readiness
 from chatapp.worker import worker
-from tests.present import present
 from tests.probes.away import Away, Hanging
+from tests.support.present import present
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

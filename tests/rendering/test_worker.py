@@ -8,8 +8,8 @@ import pytest
 
 from chatapp.markdown import render
 from chatapp.rendering import Renderer
-from tests.live import ROOT
 from tests.rendering.processes import CODE, SLOW, is_alive, until
+from tests.support.live import ROOT
 
 
 def test_a_worker_renders_as_this_process_would(renderer: Renderer) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatapp.models import AuditEvent, Conversation, Message, Retention, User
 from tests.conftest import signed_in
-from tests.page import parse
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from chatapp.models import Conversation, Message, Review, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
-from tests.stored import end, reply_of
+from tests.support.stored import end, reply_of
 
 TITLE, PROMPT, ANSWER = "qtitleq", "qpromptq", "qanswerq"
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from chatapp.models import AuditDetail, AuditEvent, Conversation, Review, ReviewLabel, ReviewNote
 from chatapp.models.reviews import CLAIMED_FOR
-from tests.page import parse
 from tests.review.conftest import Begin
-from tests.reviewer import address
+from tests.support.page import parse
+from tests.support.reviewer import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

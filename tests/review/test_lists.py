@@ -29,9 +29,9 @@ from chatapp.models.pseudonyms import IN_REVIEWS, pseudonym
 from chatapp.review import queries
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
-from tests.page import Element, parse
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
-from tests.stored import end, reply_of
+from tests.support.page import Element, parse
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,9 +12,9 @@ from django.test import AsyncClient, Client
 from chatapp.models import AuditEvent, Opening, ReviewPolicy, User
 from chatapp.models.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
 from tests.conftest import signed_in
-from tests.page import parse
 from tests.review.conftest import Begin, review_of
-from tests.reviewer import LIST, address, opened
+from tests.support.page import parse
+from tests.support.reviewer import LIST, address, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,10 +19,10 @@ from chatapp.models import (
     User,
 )
 from chatapp.review import history, reading
-from tests.page import parse
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
-from tests.reviewer import address, opened
-from tests.stored import end, reply_of
+from tests.support.page import parse
+from tests.support.reviewer import address, opened
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

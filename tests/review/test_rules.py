@@ -19,9 +19,9 @@ from chatapp.models import (
     User,
 )
 from tests.conftest import signed_in
-from tests.page import parse
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
-from tests.reviewer import opened
+from tests.support.page import parse
+from tests.support.reviewer import opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

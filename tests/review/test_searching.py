@@ -20,9 +20,9 @@ from chatapp.models import (
     reindex,
 )
 from chatapp.models.full_text_everywhere import find_everywhere
-from tests.page import parse
 from tests.review.test_exports import parts
 from tests.search.conftest import written
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,8 +12,8 @@ from chatapp.review import queries
 from chatapp.review.coming import SALT
 from chatapp.upstream.wire.reply import Ending
 from tests.conftest import signed_in
-from tests.page import parse
 from tests.review.conftest import Begin, review_of
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.page import parse
+from tests.support.page import parse
 
 
 def told_by(page: str) -> str:

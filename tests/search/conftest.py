@@ -9,7 +9,7 @@ import pytest
 from chatapp.models import Conversation, Message, Upstream, User, index_some
 from chatapp.search.forms import SearchForm
 from chatapp.search.results import Results, results
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 Search = Callable[..., Results]
 

@@ -31,7 +31,7 @@ from chatapp.models.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.models.vacuuming import vacuum_erased
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
-from tests.stored import answered, asked, end, growing, reply_of, started_by
+from tests.support.stored import answered, asked, end, growing, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

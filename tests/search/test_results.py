@@ -8,7 +8,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, Message, Upstream, User, full_text
 from tests.search.conftest import Search, index_all, messages, titles, written
 from tests.search.texts import FOUND, TEXTS
-from tests.stored import answered, end, reply_of, started_by
+from tests.support.stored import answered, end, reply_of, started_by
 
 
 @pytest.fixture(params=[(600, 9000), (4, 9000), (1, 0)], ids=["first", "more", "by index"])

@@ -7,7 +7,7 @@ from django.test import Client
 from chatapp.models import Upstream, User
 from tests.conftest import signed_in
 from tests.search.conftest import index_all, written
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 CANARY = "canarybird"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live import Server, Site
 from tests.security.wire import Wire
+from tests.support.live import Server, Site
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from turbohtml import DocumentFragment, Element, Namespace, Node, Text, parse_fragment
 
 from chatapp.markdown.allowed import MATHML, PROSE, SCHEMES
-from tests import dom
+from tests.support import dom
 
 ALLOWED = {Namespace.HTML: PROSE, Namespace.MATHML: MATHML, Namespace.SVG: {}}
 # What a browser leaves out of an address before it looks for the scheme.

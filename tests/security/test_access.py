@@ -44,7 +44,7 @@ from chatapp.models import (
     User,
 )
 from tests.conftest import PASSWORD
-from tests.stored import end, reply_of
+from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

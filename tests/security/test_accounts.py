@@ -17,8 +17,8 @@ from chatapp.accounts.setup_link import setup_token
 from chatapp.logs import STRUCK_OUT
 from chatapp.models import CacheEntry, User
 from tests.conftest import PASSWORD
-from tests.live import Site
-from tests.page import parse
+from tests.support.live import Site
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.counting import seconds_to_count
-from tests.live import Server, Site, listeners, run
-from tests.program import WAIT_SECONDS
 from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
-from tests.visitor import visit
+from tests.support.counting import seconds_to_count
+from tests.support.live import Server, Site, listeners, run
+from tests.support.program import WAIT_SECONDS
+from tests.support.visitor import visit
 
 pytestmark = pytest.mark.any_database
 

@@ -13,7 +13,7 @@ from tests.security.canaries import WORD
 from tests.security.test_access import CAST, FORMER, house  # noqa: F401 - a fixture
 from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixture
 from tests.security.test_socket_access import OUT_OF_DATE, Running
-from tests.tab import Tab
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

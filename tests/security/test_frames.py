@@ -34,9 +34,9 @@ from chatapp.models.meters import Meter
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
-from tests.drawn import html_of
 from tests.security.judge import breaches_below, parsed, skeleton
 from tests.security.payloads import MARK, SETS
+from tests.support.drawn import html_of
 
 CONVERSATION, PROMPT, REPLY, PROJECT = (UUID(int=number) for number in (1, 2, 3, 4))
 HARMLESS = f"harmless {MARK}"

@@ -11,8 +11,8 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.live import PASSWORD, Person, Server, Site
 from tests.security.wire import Wire
+from tests.support.live import PASSWORD, Person, Server, Site
 
 pytestmark = pytest.mark.any_database
 

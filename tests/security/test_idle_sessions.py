@@ -22,8 +22,8 @@ from chatapp.models import User
 from chatapp.server.data_dir import make_private
 from tests.conftest import PASSWORD
 from tests.doctor import only
-from tests.live import Server, Site, free_port, run
-from tests.tab import Tab
+from tests.support.live import Server, Site, free_port, run
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

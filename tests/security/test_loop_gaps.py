@@ -21,13 +21,13 @@ from chatapp.generation.flushes import Flushes
 from chatapp.generation.pace import Pace
 from chatapp.models import Conversation, Message, View
 from chatapp.viewers import Audience
-from tests.counting import nothing_old, seconds_to_count
-from tests.fake_upstream import FakeUpstream, choice, delta, done, finish, role
-from tests.live import Site
-from tests.page import Page
-from tests.present import present
-from tests.tab import Tab
-from tests.visitor import visit
+from tests.support.counting import nothing_old, seconds_to_count
+from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role
+from tests.support.live import Site
+from tests.support.page import Page
+from tests.support.present import present
+from tests.support.tab import Tab
+from tests.support.visitor import visit
 
 pytestmark = pytest.mark.any_database
 

@@ -13,9 +13,9 @@ from django.utils.http import urlsafe_base64_encode
 
 from chatapp.models import Conversation, Upstream, User
 from chatapp.row_keys import key_of
-from tests.page import parse
 from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.review.told import told_by
+from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

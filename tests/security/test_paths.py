@@ -11,8 +11,8 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.live import Person, Server, Site
 from tests.security.wire import Answer, Wire
+from tests.support.live import Person, Server, Site
 
 NO_ONES = "5a0d7c0e-52a5-4c7e-9a86-5b4f3d0f4f10"  # the id of nothing; the same in every process
 HUGE = "9" * 400

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.live import Server, Site
 from tests.security.wire import Wire, head
+from tests.support.live import Server, Site
 
 MIB = 1024 * 1024
 HOST = b"Host: localhost"

@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fake_upstream import FakeUpstream
-from tests.live import Server, Site
 from tests.security.wire import Wire, handshake
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import Server, Site
 
 TIMES = 60
 FEW = 10  # files that the server may open for itself meanwhile: of the database, of its threads

@@ -14,9 +14,9 @@ from chatapp.findings import Verdict
 from chatapp.models import Message, ToolServer, Upstream
 from chatapp.tools import offered_by, shared_toolbox
 from tests.doctor import only
-from tests.fake_upstream import FakeUpstream
-from tests.live import PASSWORD, Server, Site, run
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import PASSWORD, Server, Site, run
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

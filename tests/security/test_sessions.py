@@ -23,9 +23,9 @@ from chatapp.close_codes import CloseCode
 from chatapp.models import Message, User
 from chatapp.worker import revocation, worker
 from tests.conftest import PASSWORD, signed_in
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
-from tests.present import present
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.present import present
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,8 +19,8 @@ from chatapp.chat.actions import ACTIONS
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.conftest import signed_in
-from tests.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -23,12 +23,12 @@ from chatapp.chat.fields import fields_of
 from chatapp.close_codes import CloseCode
 from chatapp.models import Message
 from chatapp.worker import worker
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.live import Person, Server, Site
-from tests.program import WAIT_SECONDS
 from tests.security.wire import Wire, handshake
-from tests.tab import Tab
-from tests.visitor import visit
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.live import Person, Server, Site
+from tests.support.program import WAIT_SECONDS
+from tests.support.tab import Tab
+from tests.support.visitor import visit
 
 MIB = 1024 * 1024
 PROTOCOL_ERROR = 1002

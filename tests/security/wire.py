@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.program import WAIT_SECONDS
+from tests.support.program import WAIT_SECONDS
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager, closing, contextmanager
 import pytest
 
 from chatapp.generation.generation import UNSAVED
-from tests.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-from tests.live import Server, Site
-from tests.viewer import Viewer
+from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
+from tests.support.live import Server, Site
+from tests.support.viewer import Viewer
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, which has one lock for all writes"

@@ -10,7 +10,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from chatapp import environment
 from chatapp.accounts.adapter import AccountAdapter
-from tests.live import Server, Site
+from tests.support.live import Server, Site
 
 pytestmark = pytest.mark.any_database
 

@@ -12,8 +12,8 @@ from chatapp.models import Conversation, Installation, Upstream, Usage
 from chatapp.models.limits import Measure
 from chatapp.titling import titles
 from chatapp.worker import shut_down, worker
-from tests.allowed import account, limit
-from tests.fake_upstream import (
+from tests.support.allowed import account, limit
+from tests.support.fake_upstream import (
     FakeUpstream,
     Pause,
     Stall,
@@ -26,7 +26,7 @@ from tests.fake_upstream import (
     role,
     usage,
 )
-from tests.tab import Tab
+from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

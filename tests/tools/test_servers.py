@@ -19,7 +19,7 @@ import pytest_asyncio
 from chatapp.tools.servers import McpServer, ServerFailed
 from chatapp.tools.settings import Command, HttpEndpoint, ServerSettings
 from chatapp.upstream import resolver
-from tests.present import present
+from tests.support.present import present
 from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.any_database]

@@ -12,7 +12,7 @@ from chatapp.tools import Toolbox, ToolResult, close_shared_toolbox, shared_tool
 from chatapp.tools.clock import CLOCK
 from chatapp.tools.settings import ServerSettings
 from chatapp.tools.shelf import Shelf
-from tests.present import present
+from tests.support.present import present
 from tests.tools.witness import COMMAND, ROOT, STDIO
 
 pytestmark = pytest.mark.any_database

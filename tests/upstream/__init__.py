@@ -8,7 +8,7 @@ from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import UpstreamError
 from chatapp.upstream.wire.events import Event, Failed
 from chatapp.upstream.wire.reply import Reply
-from tests.fake_upstream import delta, done, finish, usage
+from tests.support.fake_upstream import delta, done, finish, usage
 
 KEY = "sk-a-secret-key"
 MESSAGES = [{"role": "user", "content": "Größe? \ud800"}]

@@ -7,7 +7,7 @@ import pytest
 from chatapp.upstream import client as client_module
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.network import Transport
-from tests.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream
 from tests.upstream import KEY
 
 

@@ -5,7 +5,7 @@ import gzip
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     FakeUpstream,
     delta,
     done,

@@ -18,7 +18,7 @@ from chatapp.upstream.wire.events import (
     UsageOptionRefused,
 )
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Abort,
     Delay,
     FakeUpstream,

@@ -7,7 +7,7 @@ import pytest
 
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.errors import ErrorKind
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Abort,
     Close,
     Delay,

@@ -20,8 +20,8 @@ from chatapp.upstream.network import Network, Transport
 from chatapp.upstream.resolver import Resolver
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import AnswerDelta, Failed
-from tests.fake_upstream import delta
-from tests.present import present
+from tests.support.fake_upstream import delta
+from tests.support.present import present
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -17,8 +17,8 @@ import pytest
 from chatapp.upstream import resolver
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.resolver import Resolver
-from tests.fake_upstream import FakeUpstream
-from tests.live import ROOT
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.live import ROOT
 
 pytestmark = pytest.mark.any_database
 

@@ -17,7 +17,7 @@ from chatapp.upstream.wire.events import (
     TimedOut,
 )
 from chatapp.upstream.wire.reply import Ending, Reply
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     Abort,
     Close,
     Delay,

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, Deletion, Fork, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.stored import answered, asked, end, reply_of, started_by
+from tests.support.stored import answered, asked, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,10 +20,10 @@ from chatapp.models import DailyUsage, Message, MonthlyUsage, Upstream, Usage, U
 from chatapp.models.daily_usage import SUMS
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.live import Site, execute, run
 from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS
 from tests.models.test_ledger import stored as stored_by_an_old_process
-from tests.stored import MODEL, asked, end, reply_of, started_by
+from tests.support.live import Site, execute, run
+from tests.support.stored import MODEL, asked, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

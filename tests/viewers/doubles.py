@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from tests.page import Page
+from tests.support.page import Page
 
 
 class Recorder:

@@ -12,7 +12,7 @@ from chatapp.cluster import Sighting
 from chatapp.cluster.messages import ConversationChanged
 from chatapp.models import Conversation, ReviewPolicy
 from chatapp.worker import changes
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.viewers.doubles import Recorder
 from tests.worker.conftest import Company, Reader
 

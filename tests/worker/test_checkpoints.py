@@ -14,7 +14,7 @@ from chatapp.models import Conversation, Message, Upstream, User
 from chatapp.models.messages import MessageQuerySet
 from chatapp.worker import checkpoints
 from chatapp.worker.checkpoints import Checkpoints
-from tests.stored import growing, reply_of
+from tests.support.stored import growing, reply_of
 from tests.worker.conftest import Heart
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,9 +13,9 @@ from chatapp.journal import Completed
 from chatapp.models import Conversation, Message, Upstream, Usage, User
 from chatapp.upstream.wire.reply import Ending
 from chatapp.worker import Worker, worker
-from tests.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
-from tests.stored import saved
-from tests.tab import Tab
+from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
+from tests.support.stored import saved
+from tests.support.tab import Tab
 from tests.viewers.doubles import Recorder
 from tests.worker.conftest import Company, Reader, ending_of
 

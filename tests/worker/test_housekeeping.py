@@ -21,7 +21,7 @@ from chatapp.models.conversations import ERASED_AT_ONCE
 from chatapp.models.vacuuming import stop_vacuum, vacuum_erased
 from chatapp.worker import housekeeping
 from chatapp.worker.housekeeping import Housekeeping, clean_up
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from prometheus_client import REGISTRY
 
 from chatapp.close_codes import CloseCode
 from chatapp.cluster.messages import PeopleChanged, TurnBegan
-from tests.fake_upstream import FakeUpstream, Stall, delta, role
+from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.viewers.doubles import Recorder
 from tests.worker.conftest import Company, ending_of
 

@@ -10,7 +10,7 @@ from chatapp.models import DailyUsage, Price, Upstream, Usage, User
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice
 from chatapp.worker import upkeep
-from tests.stored import answered, started_by
+from tests.support.stored import answered, started_by
 
 
 async def test_a_chore_that_fails_is_tried_again_and_the_others_are_done(

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from tests.live import Server, run
+from tests.support.live import Server, run
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from chatapp.findings import Finding
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import Report, check
 from chatapp.upstream.wire.endpoint import Endpoint
-from tests.fake_upstream import FakeUpstream, Stall, Step, delta, done, finish
+from tests.support.fake_upstream import FakeUpstream, Stall, Step, delta, done, finish
 from tests.upstream import RECORDINGS
 
 KEY = "sk-very-secret"

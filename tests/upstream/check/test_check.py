@@ -10,9 +10,18 @@ from chatapp.upstream.wire.dialects import OPENTOKEN
 from chatapp.upstream.wire.endpoint import Endpoint
 from tests.demo import KEY as DEMO_KEY
 from tests.demo.test_served import base_url as demo_url  # noqa: F401 - a fixture
-from tests.fake_upstream import MODEL, FakeUpstream, Pause, answer, delta, done, finish, usage
-from tests.live import free_port
-from tests.program import WAIT_SECONDS
+from tests.support.fake_upstream import (
+    MODEL,
+    FakeUpstream,
+    Pause,
+    answer,
+    delta,
+    done,
+    finish,
+    usage,
+)
+from tests.support.live import free_port
+from tests.support.program import WAIT_SECONDS
 from tests.upstream.check import KEY, PLAIN, REFUSED, recorded, report_on, serve
 
 

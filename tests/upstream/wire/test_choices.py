@@ -5,7 +5,7 @@ import pytest
 from chatapp.upstream.wire.decoder import EventDecoder
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     chunk,
     delta,
     done,

@@ -24,7 +24,7 @@ from chatapp.upstream.wire.events import (
     UsageReported,
 )
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     chunk,
     delta,
     done,

@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.upstream.wire import choices as choices_module
 from chatapp.upstream.wire.reply import Ending
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     choice,
     delta,
     done,

@@ -8,7 +8,7 @@ import pytest
 
 from chatapp.upstream.wire.events import AnswerDelta, LogprobsDelta, TokenLogprob
 from chatapp.upstream.wire.logprobs import ShownToken, logprobs_of, shown_tokens
-from tests.fake_upstream import frame
+from tests.support.fake_upstream import frame
 from tests.upstream import RECORDINGS, events_of, reply_of
 
 ROCKET = "🚀".encode()

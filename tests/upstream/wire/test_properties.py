@@ -21,7 +21,7 @@ from chatapp.upstream.wire.events import (
     ToolCallDelta,
     UsageReported,
 )
-from tests.fuzz import adversarial
+from tests.support.fuzz import adversarial
 from tests.upstream import events_of, folded
 from tests.upstream.wire.encoders import ENCODERS, Delta, Script
 

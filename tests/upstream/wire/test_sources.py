@@ -1,6 +1,6 @@
 """Sources are links that lead where they seem to."""
 
-from tests.fake_upstream import (
+from tests.support.fake_upstream import (
     choice,
     frame,
 )

@@ -6,7 +6,7 @@ import pytest
 
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.events import ToolCallDelta
-from tests.fake_upstream import choice, delta, finish
+from tests.support.fake_upstream import choice, delta, finish
 from tests.upstream import events_of, reply_of
 
 

@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Protocol, Self
 from urllib.parse import urlsplit
 
-from tests.listening import stop_listening
-from tests.live import reset
-from tests.program import WAIT_SECONDS
+from tests.support.listening import stop_listening
+from tests.support.live import reset
+from tests.support.program import WAIT_SECONDS
 
 
 class HasURL(Protocol):

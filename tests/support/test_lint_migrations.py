@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from tests.lint_migrations import lint
+from tests.support.lint_migrations import lint
 
 MIGRATION = """
 from django.db import migrations, models

@@ -1,7 +1,7 @@
-"""Refuses what is locked where a database of vulnerabilities knows something against it.
+"""Refuses locked versions with known vulnerabilities.
 
-`python -m tests.known_vulnerabilities FILE…` asks by pip-audit, and says how many packages were
-judged: on a machine that reaches no database that is none of them, which fails nothing.
+`python -m tests.support.known_vulnerabilities FILE…` runs pip-audit and prints how many packages it
+judged. On a machine that reaches no database of vulnerabilities it judges none, and passes.
 """
 
 import subprocess

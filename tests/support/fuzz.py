@@ -1,4 +1,6 @@
-"""Looks for bytes that the decoder can't take: `python -m tests.fuzz --seconds 60 [--seed N]`.
+"""Looks for bytes that the decoder can't take.
+
+`python -m tests.support.fuzz --seconds 60 [--seed N]`
 
 Recordings are mutated and cut at random. The decoder must raise nothing, its events must not
 depend on the cuts, must be storable, and must fold into a reply that has an ending. What breaks
@@ -21,7 +23,7 @@ from chatapp.upstream.wire.history import NOTHING
 from chatapp.upstream.wire.logprobs import shown_tokens
 from chatapp.upstream.wire.reply import Ending, Reply
 
-RECORDINGS = Path(__file__).parent / "recordings"
+RECORDINGS = Path(__file__).parents[1] / "recordings"
 SPLINTERS = [
     *[
         b"\n",

@@ -14,8 +14,8 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from tests.fake_upstream.frames import MODEL, answer
-from tests.fake_upstream.steps import (
+from tests.support.fake_upstream.frames import MODEL, answer
+from tests.support.fake_upstream.steps import (
     Abort,
     Close,
     Delay,
@@ -25,7 +25,8 @@ from tests.fake_upstream.steps import (
     Step,
     answered,
 )
-from tests.listening import stop_listening
+
+from tests.support.listening import stop_listening
 
 WAIT_SECONDS = 60.0  # how long a test waits for what must happen; never reached when it does
 

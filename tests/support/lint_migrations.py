@@ -1,8 +1,8 @@
-"""Refuses migrations that the processes of the version before could not work on meanwhile.
+"""Refuses migrations that break processes of the previous version that still run.
 
-`python -m tests.lint_migrations` judges the SQL that PostgreSQL would get, whatever database is
-at hand, and needs no server: its connection writes statements and never connects. That one knows
-of no constraints, so what only drops one goes unseen, which no old process minds.
+`python -m tests.support.lint_migrations` judges the SQL for PostgreSQL, whatever database is
+configured, and needs no server: its connection renders statements and never connects. It does not
+know existing constraints, so it misses a migration that only drops one, which breaks no process.
 """
 
 import sys

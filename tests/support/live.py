@@ -34,10 +34,10 @@ import httpx
 import psycopg
 import pytest
 
-from tests.program import Program
-from tests.shell import Shell
+from tests.support.program import Program
+from tests.support.shell import Shell
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery"
 PEOPLE = 400
 # What plain http needs; to read whom the machine trusts takes 25 ms a client.

@@ -26,10 +26,10 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 from websockets.typing import Origin
 
-from tests.live import Address, Person, reset
-from tests.page import Element, Page
-from tests.program import WAIT_SECONDS
-from tests.visitor import Visitor
+from tests.support.live import Address, Person, reset
+from tests.support.page import Element, Page
+from tests.support.program import WAIT_SECONDS
+from tests.support.visitor import Visitor
 
 SIGNED_OUT = 4401
 DEACTIVATED = 4403

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tests.fake_upstream.steps import Delay, Step
+from tests.support.fake_upstream.steps import Delay, Step
 
 MODEL = "google/gemini-3-flash"
 RESPONSE_ID = "chatcmpl-1"

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 import websockets.asyncio.client
 from websockets.typing import Origin
 
-from tests.live import Address, Person, reset
-from tests.page import Page
-from tests.program import WAIT_SECONDS
+from tests.support.live import Address, Person, reset
+from tests.support.page import Page
+from tests.support.program import WAIT_SECONDS
 
 
 class Visitor:

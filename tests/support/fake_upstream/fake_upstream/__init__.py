@@ -13,7 +13,7 @@ A script is a list of steps: `bytes` are written as they are, in one piece; `Pau
 the connection stays open. Requests without a script of their own get `upstream.default`.
 """
 
-from tests.fake_upstream.frames import (
+from tests.support.fake_upstream.frames import (
     MODEL,
     answer,
     choice,
@@ -29,8 +29,17 @@ from tests.fake_upstream.frames import (
     role,
     usage,
 )
-from tests.fake_upstream.server import FakeUpstream, Request
-from tests.fake_upstream.steps import Abort, Close, Delay, Pause, Script, Stall, Step, answered
+from tests.support.fake_upstream.server import FakeUpstream, Request
+from tests.support.fake_upstream.steps import (
+    Abort,
+    Close,
+    Delay,
+    Pause,
+    Script,
+    Stall,
+    Step,
+    answered,
+)
 
 __all__ = [
     "MODEL",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID, uuid4, uuid5
 
-from tests.live import Person, Server
+from tests.support.live import Person, Server
 
 STORE = """
 from uuid import UUID, uuid5

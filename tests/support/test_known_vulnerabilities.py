@@ -1,6 +1,6 @@
 """What pip-audit prints, as a verdict."""
 
-from tests.known_vulnerabilities import read
+from tests.support.known_vulnerabilities import read
 
 
 def test_a_known_vulnerability_is_named() -> None:

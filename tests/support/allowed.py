@@ -9,7 +9,7 @@ from chatapp.models.purses import OUTPUT, Purse
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.history import History
-from tests.stored import MODEL, end, reply_of
+from tests.support.stored import MODEL, end, reply_of
 
 HERE = UUID(int=1)
 TEXT = "왜 하늘은 파란가요?"

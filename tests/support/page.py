@@ -9,7 +9,7 @@ from collections.abc import Iterator, MutableMapping
 import turbohtml
 from turbohtml import Node
 
-from tests import dom
+from tests.support import dom
 
 
 class Attributes(MutableMapping[str, str]):

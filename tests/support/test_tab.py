@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from tests import tab as tab_module
-from tests.tab import Tab
+from tests.support import tab as tab_module
+from tests.support.tab import Tab
 
 
 async def test_a_tab_that_waited_in_vain_still_closes(

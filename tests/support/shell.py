@@ -1,5 +1,6 @@
-"""`python -m tests.shell`: a Python with Django set up that runs one script after another for
-tests, since to start one for each takes a second of a processor.
+"""A Python process with Django set up that runs one script after another for tests.
+
+Starting a process for each script would take a second each.
 
     shell = Shell(environment)
     assert shell.run("print(User.objects.count())") == "1\\n"
@@ -14,13 +15,13 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 class Shell:
     def __init__(self, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.shell"],
+            [sys.executable, "-m", "tests.support.shell"],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,

@@ -4,7 +4,7 @@ import gc
 import socket
 import threading
 
-from tests.fake_upstream import FakeUpstream
+from tests.support.fake_upstream import FakeUpstream
 
 
 def test_a_connection_that_is_accepted_while_the_server_stops_is_closed() -> None:

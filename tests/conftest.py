@@ -1,5 +1,6 @@
 """The cast: Alice and Bob chat, Olive the operator administers; one scripted upstream answers."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -7,9 +8,10 @@ from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings
 from django.core.cache import cache
 from django.core.management.commands import flush
-from django.db import connections
+from django.db import connection, connections
 from django.test import AsyncClient, Client
-from pytest_django import Settings
+from django.test.utils import setup_databases, teardown_databases
+from pytest_django import DjangoDbBlocker, Settings
 from tenacity import wait_none
 
 from chatapp.accounts import erasures
@@ -20,7 +22,7 @@ from tests.support import emptied, kinds, timings
 from tests.support.certificates import Authority
 from tests.support.clock import clock  # noqa: F401 - a fixture
 from tests.support.fake_upstream import FakeUpstream
-from tests.support.live import site  # noqa: F401 - a fixture
+from tests.support.live import Site
 from tests.support.tab import Tab
 
 PASSWORD = "correct horse battery"
@@ -50,11 +52,43 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The threads of asynchronous queries give their connections back before the database goes."""
+def templates(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[Site]:
+    """The site that servers and the tests' own database are copied from."""
+    site = Site(tmp_path_factory.mktemp("site"), os.environ.get("DATABASE_URL", ""))
+    cache: pytest.Cache | None = getattr(pytestconfig, "cache", None)  # off by an option of pytest
+    try:
+        site.prepare(cache.mkdir("site") if cache else None)
+        yield site
+    finally:
+        site.drop_databases()
+
+
+@pytest.fixture(scope="session")
+def site(templates: Site) -> Site:
+    """The site of tests that start servers."""
+    return templates
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    templates: Site,
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """Copies a migrated database, which takes a moment; to migrate one takes seconds."""
+    database = connection.settings_dict
+    templates.copy_schema(database["TEST"]["NAME"] or f"test_{database['NAME']}")
+    with django_db_blocker.unblock():
+        created = setup_databases(verbosity=0, interactive=False, keepdb=True)
     yield
+    # The threads of asynchronous queries give their connections back before the database goes.
     for thread in (SyncToAsync.single_thread_executor, storing.thread):
         thread.submit(connections.close_all).result()
+    with django_db_blocker.unblock():
+        teardown_databases(created, verbosity=0)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,7 +127,7 @@ def upstream() -> Iterator[FakeUpstream]:
 
 
 @pytest.fixture
-def connected(upstream: FakeUpstream, transactional_db: None) -> Upstream:
+def connected(upstream: FakeUpstream, db: None) -> Upstream:
     """The upstream's record."""
     return Upstream.objects.create(
         name="Fake", base_url=upstream.base_url, api_key="sk-very-secret"
@@ -101,17 +135,17 @@ def connected(upstream: FakeUpstream, transactional_db: None) -> Upstream:
 
 
 @pytest.fixture
-def alice(transactional_db: None) -> User:
+def alice(db: None) -> User:
     return User.objects.create_user("alice", password=PASSWORD)
 
 
 @pytest.fixture
-def bob(transactional_db: None) -> User:
+def bob(db: None) -> User:
     return User.objects.create_user("bob", password=PASSWORD)
 
 
 @pytest.fixture
-def olive(transactional_db: None) -> User:
+def olive(db: None) -> User:
     return User.objects.create_superuser("olive", password=PASSWORD)
 
 

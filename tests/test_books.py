@@ -157,7 +157,7 @@ async def book_keeping(
     await shut_down(0)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("ending", SAID)
 async def test_what_is_saved_is_what_the_upstream_counted(
     book_keeping: Client, upstream: FakeUpstream, connected: Upstream, ending: Ending
@@ -235,7 +235,7 @@ def check_that_all_is_booked_once(total: int, replies: int) -> None:
 # What never came to be asked, or was not answered
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
     book_keeping: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +249,7 @@ async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
     assert (saved.provenance, saved.total_tokens) == ("reported", 30)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about_is_estimated(
     book_keeping: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:

@@ -27,7 +27,7 @@ from chatapp.models.reviews import LONGEST_NOTE
 from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.review.test_rules import seal_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def longest(characters: int, lines: int = 100) -> str:

@@ -19,7 +19,7 @@ from chatapp.review.labels import LabelForm
 from chatapp.review.rule_forms import RuleForm
 from tests.review.test_rules import WORDS, seal_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Meanwhile = Callable[[type[forms.BaseForm], Callable[[], object]], None]
 
@@ -77,6 +77,7 @@ def test_a_rule_is_saved_by_a_name_that_is_free(olives: Client, meanwhile: Meanw
     assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_group_that_was_chosen_and_is_deleted_is_no_choice(
     olives: Client, meanwhile: Meanwhile
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_group_that_was_chosen_and_is_deleted_is_no_choice(
     assert "Select a valid choice" in olives.post("/people/invitations/", sent).text
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_person_is_put_into_groups_again_where_one_was_deleted_as_it_was_stored(
     olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ from tests.conftest import PASSWORD
 from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.review.test_rules import WORDS
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ZERO_WIDTH, HANGUL_FILLER, BRAILLE_BLANK = "\u200b", "\u3164", "\u2800"
 NOTHING = [

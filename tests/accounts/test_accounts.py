@@ -8,7 +8,7 @@ from chatapp.models import Device, User
 from tests.conftest import PASSWORD, signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

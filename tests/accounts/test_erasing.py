@@ -32,7 +32,7 @@ from tests.support.present import present
 from tests.support.stored import MODEL, answered, asked, end, reply_of, wait_until_somebody_waits
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CANARY = "canarybird"
 PEOPLE = "/admin/chatapp/user/"
@@ -77,6 +77,7 @@ def sign_in(name: str) -> Client:
     return client
 
 
+@pytest.mark.django_db(transaction=True)
 def test_no_word_of_theirs_stays_in_any_table(
     carol: User, olive: User, alice: User, connected: Upstream
 ) -> None:
@@ -102,6 +103,7 @@ def test_the_page_counts_what_goes_and_shows_nothing_of_it(carol: User, olives: 
     assert "Of canary" not in page
 
 
+@pytest.mark.django_db(transaction=True)
 def test_several_go_at_once(carol: User, alice: User, olives: Client) -> None:
     both = [str(carol.pk), str(alice.pk)]
     chosen = {"action": "delete_selected", "_selected_action": both}
@@ -171,6 +173,7 @@ def test_where_it_fails_midway_it_can_be_done_again(
     assert CANARY not in everything()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_ten_thousand_messages_go_in_short_transactions(
     alice: User, olive: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +196,7 @@ def test_ten_thousand_messages_go_in_short_transactions(
     assert Usage.objects.filter(user=None).count() == 10_000
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("goes_with", ["its conversation", "the account"])
 def test_who_is_just_saving_a_reply_is_waited_for(
     carol: User,
@@ -230,6 +234,7 @@ def words_in_files() -> int:
     return sum(file.read_bytes().count(CANARY.encode()) for file in files)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
     assert words_in_files()
     [report] = erase([carol])
@@ -238,6 +243,7 @@ def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User)
     assert not words_in_files()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_log_waits_for_who_reads_a_page_just_now(carol: User, olive: User) -> None:
     assert words_in_files()
     erase([carol])
@@ -249,6 +255,7 @@ def test_the_log_waits_for_who_reads_a_page_just_now(carol: User, olive: User) -
     assert not words_in_files()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
     carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +277,7 @@ def read_on() -> sqlite3.Connection:
     return reader
 
 
+@pytest.mark.django_db(transaction=True)
 def test_no_server_writes_a_large_file_anew_by_itself(
     carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

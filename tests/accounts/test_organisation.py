@@ -16,7 +16,7 @@ from chatapp.models import AuditEvent, Installation, User
 from tests.accounts.provider import CLIENT, SECRET, Provider, running
 from tests.conftest import signed_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NEW = "four wild geese at dawn"
 CAROL: dict[str, Any] = {"sub": "c-1", "preferred_username": "carol", "given_name": "Carol"}

@@ -18,7 +18,7 @@ from chatapp.models import AuditEvent, Installation, Opening, ReplyImage, Upstre
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 OWN = "/accounts/second-factor/"
 

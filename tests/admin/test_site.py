@@ -7,7 +7,7 @@ from django.test import AsyncClient, Client
 from chatapp.models import User
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 UPSTREAMS = "/admin/chatapp/upstream/"
 
 

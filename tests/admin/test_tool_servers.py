@@ -20,7 +20,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def stan(transactional_db: None) -> User:
+def stan(db: None) -> User:
     stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True)
     stan.user_permissions.set(Permission.objects.filter(content_type__model="toolserver"))
     return stan
@@ -32,7 +32,7 @@ def stans(stan: User) -> Client:
 
 
 @pytest.fixture
-def wiki(transactional_db: None) -> ToolServer:
+def wiki(db: None) -> ToolServer:
     return ToolServer.objects.create(
         name="wiki", url="http://127.0.0.1:1/mcp", secrets="Authorization: Bearer sk-very-secret"
     )

@@ -13,7 +13,7 @@ REQUESTS = {
     "offers_tools": "on",
     "silence_seconds": "300",
 }
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 UPSTREAMS = "/admin/chatapp/upstream/"
 
 

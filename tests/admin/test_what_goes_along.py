@@ -14,7 +14,7 @@ from chatapp.models import (
     Upstream,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("is_one_of_many", [False, True], ids=["alone", "selected"])

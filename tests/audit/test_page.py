@@ -15,7 +15,7 @@ from tests.conftest import PASSWORD
 from tests.support.page import parse
 from tests.support.tampering import tampered
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LOG = "/audit/"
 SCRIPT = "<script>alert(1)</script>"

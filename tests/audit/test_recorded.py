@@ -31,7 +31,7 @@ from tests.conftest import PASSWORD, signed_in
 from tests.support import stored
 from tests.support.reviewer import LIST, address, opened
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LOGIN = "/accounts/login/"
 NEW = "another hard-to-guess phrase"
@@ -365,6 +365,7 @@ def test_an_export_of_ones_own_is_recorded(alices: Client, conversation: Convers
 # Erasing
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_is_erased_is_named_nowhere_in_the_log(
     olives: Client, olive: User, alice: User, stranger: Client
 ) -> None:

@@ -19,7 +19,7 @@ from chatapp.models import AuditEvent, Installation, Logo, User, branding
 from chatapp.models.logos import MOST_BYTES
 from tests.support.pictures import SVG, WEBP, claimed_png, jpeg, png
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PAGE = "/settings/"
 LOGIN = "/accounts/login/"
@@ -214,6 +214,7 @@ def test_another_process_hears_of_it_within_ten_seconds(
     assert "· Elsewhere</title>" in anyone.get(LOGIN).text
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_page_asks_no_more_for_it(
     anyone: Client, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:

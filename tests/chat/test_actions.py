@@ -14,7 +14,7 @@ from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done,
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def test_stop_closes_the_upstream_and_keeps_what_arrived(

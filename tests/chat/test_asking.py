@@ -28,7 +28,7 @@ from tests.support.tab import Tab
 
 READING = SyncToAsync.single_thread_executor
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeUpstream) -> None:

@@ -25,7 +25,7 @@ from tests.chat.browsing import Browsing, Shown, drawn_on, shown_on
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.page import Element, Page
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 T = TypeVar("T")
 TABS = st.integers(0, 2)
@@ -401,6 +401,7 @@ async def _is_empty(found: "QuerySet[Message]") -> bool:
     return not await found.aexists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_open(
     alice: User, connected: Upstream, upstream: FakeUpstream, settings: Settings
 ) -> None:

@@ -11,7 +11,7 @@ from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def turn(tab: Tab, text: str = "Why is the sky blue?", **fields: str) -> Message:

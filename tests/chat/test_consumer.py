@@ -12,7 +12,7 @@ from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("origin", ["", "https://evil.example", "http://localhost:9999", "null"])

@@ -12,7 +12,7 @@ from chatapp.chat import exports
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
 from tests.support.stored import answered, end, reply_of, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

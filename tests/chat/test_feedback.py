@@ -14,7 +14,7 @@ from tests.support.page import Element, parse
 from tests.support.reviewer import opened
 from tests.support.stored import answered, asked, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 MARKUP = "</textarea><img src=x onerror=alert(1)>"

@@ -15,7 +15,7 @@ from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import end, reply_of, saved
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 CHANGE = "/conversations/change/"
@@ -90,6 +90,7 @@ def test_what_is_in_the_trash_is_nowhere_else(
     assert alices.get(addresses[0]).status_code == 200
 
 
+@pytest.mark.django_db(transaction=True)
 def test_after_thirty_days_the_trash_has_it_no_more(
     alice: User, alices: Client, sky: Conversation
 ) -> None:
@@ -103,6 +104,7 @@ def test_after_thirty_days_the_trash_has_it_no_more(
     assert not Message.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_trash_is_emptied_at_once_and_of_nothing_else(
     alice: User, bob: User, alices: Client, sky: Conversation
 ) -> None:
@@ -115,6 +117,7 @@ def test_the_trash_is_emptied_at_once_and_of_nothing_else(
     assert change(alices, "empty")[0] == 404
 
 
+@pytest.mark.django_db(transaction=True)
 def test_deleting_for_good_is_of_the_trash_alone(alices: Client, sky: Conversation) -> None:
     assert change(alices, "discard", sky.pk)[0] == 404
     change(alices, "trash", sky.pk)

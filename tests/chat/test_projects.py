@@ -11,7 +11,7 @@ from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Up
 from tests.support.page import Page
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 SYSTEM = {"role": "system", "content": "Rhyme."}

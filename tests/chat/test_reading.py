@@ -15,7 +15,7 @@ from chatapp.models import Conversation, Message, Upstream, User
 from tests.support.stored import answered, end, reply_of, started_by
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LENGTH = 300
 

@@ -16,7 +16,7 @@ from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish
 from tests.support.stored import saved
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Act = Callable[[], Awaitable[None]]
 

@@ -18,7 +18,7 @@ from tests.support.page import Page
 from tests.support.stored import saved
 from tests.support.tab import REPLY, Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HALF = (role(), delta("Half"), Stall())
 

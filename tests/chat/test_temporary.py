@@ -15,7 +15,7 @@ from chatapp.worker import shut_down, temporaries, worker
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.tab import WAIT_SECONDS, Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)

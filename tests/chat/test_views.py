@@ -22,7 +22,7 @@ from tests.support.fake_upstream import FakeUpstream, Pause, Script
 from tests.support.page import parse
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 ANYWHERE = "/c/3f2b8f5e-7c1d-4a53-9c54-0f6f0d2a9b11/"

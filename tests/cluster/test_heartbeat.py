@@ -15,7 +15,7 @@ from chatapp.cluster import Heartbeat, Sighting, heartbeat
 from chatapp.models import Conversation, Message, Process, Upstream, User
 from chatapp.models.processes import EXPIRY_SECONDS, ProcessQuerySet
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BEAT = 0.02
 

@@ -5,7 +5,7 @@ from django.test import Client
 
 from chatapp.models import AuditEvent, Installation, Upstream
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGE = "/settings/"
 
 

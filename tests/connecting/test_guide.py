@@ -12,7 +12,7 @@ from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="alert(1)">'
 SECRET = "sk-very-secret"

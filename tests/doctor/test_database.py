@@ -21,7 +21,7 @@ POSTGRES = os.environ.get("CI_DATABASE_URL", "postgres://postgres@127.0.0.1:5432
 
 
 # The databases are the tests' own, but Django looks up applied migrations by a connection's alias.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def sqlite(path: Path | str) -> BaseDatabaseWrapper:

@@ -56,7 +56,7 @@ def socket(token: str, origin: str = "http://localhost") -> WebsocketCommunicato
 
 
 @pytest.mark.parametrize("token", [str, old, of_another_purpose])
-async def test_strangers_get_no_socket(token: Callable[[], str], transactional_db: None) -> None:
+async def test_strangers_get_no_socket(token: Callable[[], str], db: None) -> None:
     is_open, _ = await socket(token()).connect(timeout=WAIT_SECONDS)
     assert not is_open
 
@@ -65,7 +65,7 @@ async def test_strangers_get_no_socket(token: Callable[[], str], transactional_d
     ("origin", "is_own"), [("http://localhost", True), ("https://evil.example", False)]
 )
 async def test_the_doctors_socket_tells_trickles_and_counts(
-    origin: str, is_own: bool, transactional_db: None
+    origin: str, is_own: bool, db: None
 ) -> None:
     tab = socket(probe.token(), origin)
     assert (await tab.connect(timeout=WAIT_SECONDS))[0]

@@ -61,7 +61,7 @@ def test_a_key_of_another_secret_key_is_recognised(
     assert upstream.requests == []
 
 
-def test_without_any_nobody_can_chat(transactional_db: None) -> None:
+def test_without_any_nobody_can_chat(db: None) -> None:
     assert only(upstreams(has_demo=False)).verdict is Verdict.WARNING
     assert only(upstreams(has_demo=True)).verdict is Verdict.SKIPPED
 

@@ -28,7 +28,7 @@ from tests.support.stored import saved
 from tests.support.tab import Tab
 from tests.viewers.doubles import Recorder
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def until_shown(viewer: Recorder, text: str) -> None:

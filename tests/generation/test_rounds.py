@@ -23,7 +23,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CLOCK = "current_date_and_time"
 
@@ -217,7 +217,7 @@ async def test_a_model_that_takes_no_tools_is_asked_without_them(
 
 
 @pytest.fixture
-def workshop(transactional_db: None) -> ToolServer:
+def workshop(db: None) -> ToolServer:
     """A real MCP server whose tools ask first."""
     command = f"{sys.executable} -m tests.tools.server stdio"
     return ToolServer.objects.create(name="workshop", transport="stdio", command=command)

@@ -29,7 +29,7 @@ from tests.support.fake_upstream import (
 from tests.support.reviewer import opened
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CLOCK = "current_date_and_time"
 BUSY = {"error": {"message": "busy"}}

@@ -16,7 +16,7 @@ from tests.conftest import signed_in
 from tests.support.allowed import limit, priced
 from tests.support.stored import MODEL, answered, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = "<script>alert(1)</script>"
 

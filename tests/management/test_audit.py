@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from chatapp.models import AuditEvent, User, audit
 from tests.support.tampering import tampered
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -63,6 +63,7 @@ def test_a_head_of_before_is_compared(log: list[AuditEvent]) -> None:
             told("verify", f"--head={nonsense}")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_knows_where_the_log_ended(log: list[AuditEvent], tmp_path: Path) -> None:
     file = tmp_path / "backup.zip"
     call_command("backup", str(file), stdout=StringIO(), stderr=StringIO())

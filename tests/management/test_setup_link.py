@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from chatapp.models import User
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def printed() -> str:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from chatapp.chat import sidebar
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")])

@@ -431,6 +431,7 @@ def test_events_of_several_at_once_are_one_chain(gateway: Upstream) -> None:
     assert audit.verify().events == 40
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_clock_that_steps_back_breaks_nothing(
     five: list[AuditEvent], dora: User, clock: Step
 ) -> None:

@@ -39,7 +39,7 @@ from tests.models.test_ledger import stored as stored_by_an_old_process
 from tests.support.live import Site, execute, run
 from tests.support.stored import end, reply_of, wait_until_somebody_waits
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MODELS = ("m", "Ω")
 
@@ -186,6 +186,7 @@ class Walk:
             Usage.objects.filter(pk=reply.pk).update(cost=cost)
 
 
+@pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=12), min_size=1, max_size=3))
 @settings(
     max_examples=25,
@@ -193,7 +194,7 @@ class Walk:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_sums_and_facts_are_the_messages_whatever_several_threads_do(
-    transactional_db: None, threads: list[list[Step]]
+    db: None, threads: list[list[Step]]
 ) -> None:
     for table in (Usage, Conversation, User, Upstream):
         table._default_manager.all().delete()
@@ -287,6 +288,7 @@ def test_a_person_goes_with_all_of_it(asked: Conversation, alice: User) -> None:
     assert not ConversationFact.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", ["title", "complete", "age"])
 def test_who_comes_while_a_conversation_goes_leaves_nothing_of_it(
     asked: Conversation, alice: User, step: str

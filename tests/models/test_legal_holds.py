@@ -13,7 +13,7 @@ from chatapp.models.legal_holds import Held
 from chatapp.models.temporary import LEFT_FOR
 from chatapp.worker.housekeeping import clean_up
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LONG_AGO = timedelta(days=31)
 
@@ -29,6 +29,7 @@ def with_messages(person: User, title: str, **fields: object) -> Conversation:
     return conversation
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_housekeeping_leaves_what_is_held_until_the_hold_ends(
     alice: User, bob: User, olive: User, is_all: bool
@@ -55,6 +56,7 @@ def test_housekeeping_leaves_what_is_held_until_the_hold_ends(
     assert not alice.conversations.filter(title="Kept").exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_hold_on_one_conversation_leaves_the_others_alone(alice: User, olive: User) -> None:
     over = timezone.now() - LONG_AGO
     kept = with_messages(alice, "Kept", trashed_at=over)
@@ -110,6 +112,7 @@ def test_a_hold_is_of_the_persons_own_and_set_once(alice: User, bob: User, olive
         held(bob, olive)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_a_hold_and_an_erasure_at_once_one_comes_first(alice: User, olive: User) -> None:
     """The one that deletes has the person's row; the one that sets waits for it, and finds nothing
     to hold any more."""

@@ -33,7 +33,7 @@ from chatapp.models.retaining import Round
 from tests.support.clock import Step
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GIF = b"GIF89a"
 

@@ -27,13 +27,13 @@ from chatapp.upstream.wire.reply import Ending
 from tests.support.counting import less_than_counting
 from tests.support.stored import answered, asked, end, growing, reply_of, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Set = Callable[..., ReviewRule]
 
 
 @pytest.fixture
-def rule(transactional_db: None) -> Set:
+def rule(db: None) -> Set:
     def rule(
         text: str = "", kind: str = "words", applies_to: str = "both", **of: Any
     ) -> ReviewRule:

@@ -20,7 +20,7 @@ from chatapp.models import AuditEvent, Installation, Invitation, User
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="alert(1)">'
 
@@ -126,6 +126,7 @@ def test_where_nobody_may_join_no_link_lets_in(olives: Client) -> None:
     assert User.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_one_gets_the_last_use(olives: Client) -> None:
     path = invite(olives, uses=2)
     together = Barrier(5)

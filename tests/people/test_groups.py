@@ -15,7 +15,7 @@ from tests.support.fake_upstream import FakeUpstream
 from tests.support.page import parse
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="alert(1)">'
 
@@ -29,7 +29,7 @@ def writers(alice: User) -> Group:
 
 
 @pytest.fixture
-def gateway(transactional_db: None) -> Upstream:
+def gateway(db: None) -> Upstream:
     return Upstream.objects.create(
         name="Gateway", base_url="http://127.0.0.1:9/v1", offered_models="large\nsmall"
     )

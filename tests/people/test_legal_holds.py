@@ -18,7 +18,7 @@ from tests.accounts.test_erasing import write
 from tests.conftest import confirmed, signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
@@ -158,6 +158,7 @@ def test_an_erasure_says_what_it_did_and_the_log_keeps_it(
     audit.verify()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_administration_is_told_as_well(olives: Client, alice: User) -> None:
     answer = olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
     told = " ".join(map(str, get_messages(answer.wsgi_request)))

@@ -14,14 +14,14 @@ from chatapp.people import queries
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NEW = "four wild geese at dawn"
 MARKUP = '<img src=x onerror="alert(1)">'
 
 
 @pytest.fixture
-def otto(transactional_db: None) -> User:
+def otto(db: None) -> User:
     """Another administrator, who reads nothing."""
     return User.objects.create_superuser("otto", password=PASSWORD, reviews=False)
 

@@ -16,7 +16,7 @@ from tests.support.stored import end, reply_of
 
 FLAGGED = "Reviewers may read this chat if moderation, a rule or your thumb down flags it."
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def begun(alice: User, upstream: Upstream, title: str) -> Conversation:

@@ -20,7 +20,7 @@ from tests.privacy.test_privacy import unpacked
 from tests.support.page import parse
 from tests.support.stored import answered, end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 # Each field of the archive's, with what of the table stands in it; then what is left out.
 SAID: dict[str, dict[str, set[str]]] = {

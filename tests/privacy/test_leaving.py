@@ -7,7 +7,7 @@ from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User
 from tests.conftest import confirmed, signed_in
 from tests.support.stored import answered, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ERASE = "/privacy/erase/"
 

@@ -29,7 +29,7 @@ from tests.support.page import parse
 from tests.support.reviewer import opened
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="alert(1)">'
 REASON = f"Said {MARKUP}"

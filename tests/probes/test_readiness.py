@@ -17,7 +17,7 @@ from chatapp.worker import worker
 from tests.probes.away import Away, Hanging
 from tests.support.present import present
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def test_the_probes_answer_without_a_session(anyone: AsyncClient) -> None:

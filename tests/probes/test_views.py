@@ -7,7 +7,7 @@ from pytest_django import Settings
 from chatapp.probes import readiness
 from tests.probes.away import Away
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 async def test_metrics_are_not_there_until_there_is_a_token(

@@ -13,7 +13,7 @@ from chatapp.models import AuditEvent, Conversation, Message, Retention, User
 from tests.conftest import signed_in
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NAMES = ("conversation_days", "image_days", "audit_detail_days")
 
@@ -119,6 +119,7 @@ def test_people_read_how_long_things_are_kept(alices: Client) -> None:
     assert "taken out of it after 90 days" in page
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_keeps_house_by_hand_is_told_what_goes(olives: Client, alice: User) -> None:
     old_chat(alice)
     old_chat(alice, trashed_at=timezone.now() - timedelta(days=31))

@@ -18,7 +18,7 @@ TITLE, PROMPT, ANSWER = "qtitleq", "qpromptq", "qanswerq"
 
 
 @pytest.fixture
-def ritas(transactional_db: None) -> Client:
+def ritas(db: None) -> Client:
     """Of a reviewer who administers nothing."""
     return signed_in(User.objects.create_user("rita", is_staff=True, reviews=True))
 

@@ -8,7 +8,7 @@ from tests.conftest import signed_in
 from tests.review.conftest import Begin, review_of
 from tests.review.told import told_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BULK = "/review/bulk/"
 

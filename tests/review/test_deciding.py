@@ -17,7 +17,7 @@ from tests.review.conftest import Begin
 from tests.support.page import parse
 from tests.support.reviewer import address
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MARKUP = '<img src=x onerror="alert(1)">'
 
@@ -198,6 +198,7 @@ def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conver
     assert not ReviewNote.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_label_that_is_deleted_while_it_is_given_is_told(
     ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +217,7 @@ def test_a_label_that_is_deleted_while_it_is_given_is_told(
     assert actions() == []
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 def test_a_conversation_is_not_deleted_halfway_through_an_act(
     ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch

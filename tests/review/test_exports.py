@@ -17,7 +17,7 @@ from chatapp.review import queries
 from chatapp.review.exports import COLUMNS
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 EXPORT = "/review/export/"
 

@@ -22,7 +22,7 @@ from tests.review.conftest import Begin, review_of
 from tests.review.test_lists import found
 from tests.review.told import told_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SAVE, DRAW = "/review/views/save/", "/review/samples/draw/"
 MARKUP = "<b>bold</b>"
@@ -132,6 +132,7 @@ class Deleting:
         return [*keys[:size], *([uuid4()] if self.times >= 0 else [])]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_is_deleted_while_it_is_drawn_is_left_out(ritas: Client, begin: Begin) -> None:
     conversation = begin()
     with patch.object(review_finds, "SystemRandom", lambda: Deleting(1)):

@@ -6,7 +6,7 @@ from django.test import Client
 from chatapp.models import AuditEvent, Conversation, ReviewLabel
 from tests.review.conftest import Begin, review_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LABELS = "/review/labels/"
 

@@ -33,7 +33,7 @@ from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin, review_of
 from tests.support.page import Element, parse
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LIST = "/review/"
 NONE = "\N{EN DASH}"

@@ -16,7 +16,7 @@ from tests.review.conftest import Begin, review_of
 from tests.support.page import parse
 from tests.support.reviewer import LIST, address, opened
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 WHY = "They ask for <b>help</b>"
 

@@ -23,7 +23,7 @@ from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
 from tests.support.reviewer import opened
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LIST, RULES, ADD = "/review/", "/review/rules/", "/review/rules/add/"
 WORDS = {"name": "<b>odd</b>", "kind": "words", "applies_to": "both", "words": f"x\n{PROMPT}"}

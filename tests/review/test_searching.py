@@ -24,7 +24,7 @@ from tests.review.test_exports import parts
 from tests.search.conftest import written
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LIST, SEARCH = "/review/", "/review/search/"
 REASON = "A <i>complaint</i>"
@@ -95,6 +95,7 @@ def test_a_search_goes_with_the_other_filters(
     assert f'name="search" value="{search.pk}"' in page
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_export_has_what_was_searched_for(
     ritas: Client, alice: User, connected: Upstream
 ) -> None:

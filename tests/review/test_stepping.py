@@ -15,7 +15,7 @@ from tests.conftest import signed_in
 from tests.review.conftest import Begin, review_of
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def links_of(client: Client, address: str) -> dict[str, str]:

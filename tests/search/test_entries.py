@@ -33,7 +33,7 @@ from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
 from tests.support.stored import answered, asked, end, growing, reply_of, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def words_kept() -> int:
@@ -75,6 +75,7 @@ def test_what_was_cut_short_is_found_and_again_as_it_was_saved_in_the_end(
     assert messages(search("nightingale")) == [reply]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_while_the_words_of_a_text_are_made_all_others_write(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_what_is_deleted_takes_its_entries_along(alice: User, connected: Upstrea
     assert words_kept() == SearchEntry.objects.count() == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_is_erased_leaves_no_word_in_sqlites_file(alice: User, bob: User, olive: User) -> None:
     """Its index keeps what was deleted until it is written anew, and its pages some of what lay in
     them and moved to others, as it does where something comes between."""

@@ -46,7 +46,7 @@ from chatapp.models import (
 from tests.conftest import PASSWORD
 from tests.support.stored import end, reply_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CAST = ("nobody", "alice", "bob", "stan", "rita", "olive", "adam")
 """Alice owns what the addresses name; Bob is another person; Stan is staff without a right; Rita

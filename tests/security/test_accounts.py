@@ -20,7 +20,7 @@ from tests.conftest import PASSWORD
 from tests.support.live import Site
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LOGIN = "/accounts/login/"
 CONFIRM = "/accounts/reauthenticate/"
@@ -204,6 +204,7 @@ def test_a_forgotten_password_asks_the_database_nothing(
 # The setup link
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_many_who_open_the_setup_link_at_once_one_becomes_the_administrator() -> None:
     link = f"/setup/{setup_token()}/"
     together = Barrier(6)

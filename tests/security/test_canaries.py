@@ -29,7 +29,7 @@ from tests.security.test_access import (
     recorded,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PLAUSIBLE = {"post": "yes", "title": "New", "name": "New", "rating": "up", "reason": "A matter"}
 """So that what is posted fails by whose it is, and not only by what is in it."""

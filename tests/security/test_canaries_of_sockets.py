@@ -15,7 +15,7 @@ from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixt
 from tests.security.test_socket_access import OUT_OF_DATE, Running
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NEW = "qzknew"
 RENAMED = "qzkrenamed"

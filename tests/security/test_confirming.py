@@ -6,7 +6,7 @@ from django.test import Client
 from chatapp.models import ToolServer, Upstream, User
 from tests.conftest import PASSWORD, confirmed, signed_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 LOGIN = "/accounts/login/"
 CONFIRM = "/accounts/reauthenticate/"
@@ -29,7 +29,7 @@ def late(olive: User) -> Client:
 
 
 @pytest.fixture
-def wiki(transactional_db: None) -> ToolServer:
+def wiki(db: None) -> ToolServer:
     return ToolServer.objects.create(name="old", url="http://127.0.0.1:1/mcp")
 
 

@@ -25,7 +25,7 @@ from tests.doctor import only
 from tests.support.live import Server, Site, free_port, run
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 DAY = 86400
 Clock = Callable[[float], None]

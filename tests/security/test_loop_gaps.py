@@ -64,7 +64,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         yield took
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", AT_ONCE)
 async def test_a_models_text_holds_the_loop_for_moments(
     tab: Tab, upstream: FakeUpstream, longest: list[float], name: str
@@ -77,7 +77,7 @@ async def test_a_models_text_holds_the_loop_for_moments(
     assert longest[0] < seconds_to_count(LONGEST)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", AT_ONCE)
 async def test_a_persons_text_holds_the_loop_for_moments(
     tab: Tab, longest: list[float], name: str
@@ -87,7 +87,7 @@ async def test_a_persons_text_holds_the_loop_for_moments(
     assert longest[0] < seconds_to_count(LONGEST)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_an_answer_that_was_thought_is_not_drawn_again(
     tab: Tab, upstream: FakeUpstream, longest: list[float]
 ) -> None:
@@ -98,7 +98,7 @@ async def test_an_answer_that_was_thought_is_not_drawn_again(
     assert longest[0] < seconds_to_count(LONGEST)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
     tab: Tab, alices: Client, longest: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +135,7 @@ async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
         await one.close()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Client) -> None:
     first = await tab.ask("One")
     await tab.until_ended()
@@ -161,7 +161,7 @@ async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Cl
         assert "innerHTML target:#messages" in frame
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_megabytes_of_arguments_are_shown_in_part_and_kept(
     tab: Tab, upstream: FakeUpstream, longest: list[float]
 ) -> None:

@@ -17,7 +17,7 @@ from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
 from tests.review.told import told_by
 from tests.support.page import parse
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PAST_64_BITS = str(2**63)
 PAST_PYTHON = "9" * 4301  # digits, which it refuses to read

@@ -9,7 +9,7 @@ from chatapp.accounts.setup_link import setup_token
 from chatapp.models import User
 from tests.conftest import PASSWORD
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(

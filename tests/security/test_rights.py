@@ -17,7 +17,7 @@ from django.test import Client
 from chatapp.models import ToolServer, User
 from tests.conftest import PASSWORD, confirmed, signed_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PEOPLE = "/admin/chatapp/user/"
 GROUPS = "/admin/auth/group/"
@@ -25,19 +25,19 @@ NEW = "four wild geese at dawn"
 
 
 @pytest.fixture
-def otto(transactional_db: None) -> User:
+def otto(db: None) -> User:
     return User.objects.create_superuser("otto", password=PASSWORD)
 
 
 @pytest.fixture
-def stan(transactional_db: None) -> User:
+def stan(db: None) -> User:
     stan = User.objects.create_user("stan", password=PASSWORD, is_staff=True, reviews=True)
     stan.user_permissions.set(Permission.objects.all())
     return stan
 
 
 @pytest.fixture
-def sue(transactional_db: None) -> User:
+def sue(db: None) -> User:
     """Staff like Stan, with fewer rights."""
     return User.objects.create_user("sue", password=PASSWORD, is_staff=True)
 
@@ -129,6 +129,7 @@ def test_one_superuser_among_many_keeps_them_all_from_being_deleted(
     assert User.objects.filter(username__in=["olive", "alice"]).count() == 2
 
 
+@pytest.mark.django_db(transaction=True)
 def test_staff_looks_after_people_without_a_role(stans: Client, alice: User) -> None:
     stans.post(change(alice), fields(alice, email="alice@example.org", is_active=None))
     alice.refresh_from_db()
@@ -178,6 +179,7 @@ def test_the_last_administrator_is_not_deleted(olive: User, otto: User, alice: U
     assert User.objects.count() == 3
 
 
+@pytest.mark.django_db(transaction=True)
 def test_one_of_two_administrators_may_go(olive: User, otto: User) -> None:
     olives = confirmed(signed_in(olive))
     assert olives.post(change(otto), fields(otto, is_superuser=None)).status_code == 302
@@ -186,6 +188,7 @@ def test_one_of_two_administrators_may_go(olive: User, otto: User) -> None:
     assert User.objects.get() == olive
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_administrators_who_demote_each_other_at_once_leave_one(
     olive: User, otto: User
 ) -> None:
@@ -261,7 +264,7 @@ def test_an_address_that_cannot_be_asked_gets_a_sentence(
 
 
 @pytest.fixture
-def command(tmp_path: Path, transactional_db: None) -> tuple[ToolServer, Path]:
+def command(tmp_path: Path, db: None) -> tuple[ToolServer, Path]:
     """A disabled server whose command leaves a trace where it is started."""
     trace = tmp_path / "started"
     server = ToolServer.objects.create(

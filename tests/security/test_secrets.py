@@ -18,7 +18,7 @@ from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Server, Site, run
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 KEY = "sk-very-secret"
 OLD, NEW = (letter + "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN" for letter in "xy")
@@ -91,8 +91,9 @@ def test_the_admin_says_so_and_takes_a_new_key(
     assert Upstream.objects.get().api_key == "sk-new"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_tool_server_is_not_asked_without_its_headers(
-    olives: Client, alices: Client, transactional_db: None
+    olives: Client, alices: Client, db: None
 ) -> None:
     server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
     ciphertext = Fernet(Fernet.generate_key()).encrypt(b"A: b").decode()

@@ -27,7 +27,7 @@ from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.present import present
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute
 NEW = "a staple of another battery"
@@ -306,6 +306,7 @@ def test_many_sessions_are_looked_at_in_two_queries(
     assert seen.ended == {key for key, user in held.items() if user == bob.pk}
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("changes", "holds"),
     [

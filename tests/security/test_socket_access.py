@@ -22,7 +22,7 @@ from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PROMPT = "alicepromptcanary"
 ANSWER, THOUGHT = "aliceanswercanary", "alicethoughtcanary"

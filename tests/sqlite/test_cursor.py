@@ -16,6 +16,7 @@ BEGIN = "BEGIN IMMEDIATE"
 LONG = 60_000  # ms
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("many", [False, True])
 def test_no_thread_waits_for_the_statement_of_another(tmp_path: Path, many: bool) -> None:
     path = tmp_path / "database"

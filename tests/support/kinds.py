@@ -5,6 +5,8 @@ so `pytest -m pure` runs what needs neither a network nor a database. A test tha
 without a fixture carries the marker of its kind itself.
 """
 
+import inspect
+
 import pytest
 
 KINDS = ("pure", "network", "database", "transaction", "server", "browser", "deployment")
@@ -20,15 +22,35 @@ FIXTURES = {
 }
 
 
+def mark(item: pytest.Item) -> None:
+    """Adds the marker of its kind to a test that was collected.
+
+    Queries of an asynchronous test run in other threads, which see only what was committed, so such
+    a test gets a database without a transaction around it.
+    """
+    if inspect.iscoroutinefunction(getattr(item, "function", None)) and _uses_a_database(item):
+        item.add_marker(pytest.mark.django_db(transaction=True), append=False)
+    kind = kind_of(item)
+    item.add_marker(kind)
+    item.user_properties.append(("kind", kind))  # the controller of xdist sees reports, not items
+
+
 def kind_of(item: pytest.Item) -> str:
     """The slowest of the kinds that a test's markers and fixtures name."""
-    names = set(getattr(item, "fixturenames", ()))
-    for kind in reversed(KINDS):
-        if item.get_closest_marker(kind) or names & FIXTURES.get(kind, set()):
-            return kind
-    return KINDS[0]
+    return next(kind for kind in reversed(KINDS) if kind == KINDS[0] or _is(item, kind))
 
 
-def mark(item: pytest.Item) -> None:
-    """Adds the marker of its kind to a test that was collected."""
-    item.add_marker(kind_of(item))
+def _is(item: pytest.Item, kind: str) -> bool:
+    if item.get_closest_marker(kind) or _fixtures(item) & FIXTURES.get(kind, set()):
+        return True
+    marker = item.get_closest_marker("django_db")
+    wanted = {"database": False, "transaction": True}.get(kind)
+    return marker is not None and marker.kwargs.get("transaction", False) == wanted
+
+
+def _uses_a_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db")) or "db" in _fixtures(item)
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    return set(getattr(item, "fixturenames", ()))

@@ -5,12 +5,13 @@
         server.wait_for(r"a line of its log")
     # stopped by SIGTERM; it exited with 0 and its log holds no traceback
 
-A `Site` is prepared once a session: migrated, with people who are signed in, static files
-collected. Every server works on a copy of its own, in SQLite, or on the PostgreSQL server of
-DATABASE_URL where that is set; REDIS_URL is passed through.
+A `Site` is prepared once: migrated, with people who are signed in, static files collected. Every
+server works on a copy of its own, in SQLite, or on the PostgreSQL server of DATABASE_URL if that is
+set. REDIS_URL is passed through.
 """
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -23,6 +24,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +35,6 @@ from uuid import uuid4
 
 import httpx
 import psycopg
-import pytest
 
 from tests.support.program import Program
 from tests.support.shell import Shell
@@ -88,18 +90,11 @@ class Person:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
-    site = Site(tmp_path_factory.mktemp("site"), os.environ.get("DATABASE_URL", ""))
-    try:
-        site.prepare()
-        yield site
-    finally:
-        site.drop_databases()
-
-
 class Site:
-    """What servers are copied from; and the people, a new one for whoever asks."""
+    """What servers are copied from, and the people, a new one for each caller.
+
+    Two installations are the templates: one is empty, the other has people who are signed in.
+    """
 
     def __init__(self, directory: Path, database_url: str) -> None:
         self._directory = directory
@@ -108,16 +103,53 @@ class Site:
         self._numbers = count(1)
         self.people: dict[str, Person] = {}
 
-    def prepare(self) -> None:
-        self._empty = self._database("empty")
+    def prepare(self, cache: Path | None = None) -> None:
+        """Makes the templates; on SQLite, once for all runs of the same code that share a cache."""
+        if cache is None or self._database_url:
+            sessions = self._make_templates(self._directory)
+        else:
+            sessions = self._shared_templates(cache)
+        self.people = {name: Person(name, session) for name, session in sessions.items()}
+        self._strangers = (one for name, one in self.people.items() if name != "olive")
+
+    def _shared_templates(self, cache: Path) -> dict[str, str]:
+        # The sessions of the people expire, so they are made again each day.
+        day = date.today().isoformat()
+        folder = cache / f"{day}-{digest_of_the_code()}"
+        with locked(cache / "lock"):
+            if not (folder / "people.json").exists():
+                for old in cache.iterdir():
+                    if old.is_dir() and not old.name.startswith(day):
+                        shutil.rmtree(old)
+                shutil.rmtree(folder, ignore_errors=True)  # left by a run that was interrupted
+                folder.mkdir()
+                (folder / "people.json").write_text(json.dumps(self._make_templates(folder)))
+        self._empty = {"DATA_DIR": str(folder / "empty")}
+        self._peopled = {"DATA_DIR": str(folder / "peopled")}
+        people: dict[str, str] = json.loads((folder / "people.json").read_text())
+        return people
+
+    def _make_templates(self, folder: Path) -> dict[str, str]:
+        """Returns the session of each person."""
+        self._empty = self._database(folder / "empty")
         self._run(self._empty, "manage.py", "migrate", "--verbosity", "0")
         self._run(self._empty, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
-        self._peopled = self._database("peopled", self._empty)
+        self._peopled = self._database(folder / "peopled", self._empty)
         names = ["olive"] + [f"person{number}" for number in range(PEOPLE)]
         script = MAKE_PEOPLE.format(password=PASSWORD, names=names)
-        sessions = json.loads(self._run(self._peopled, "-c", script))
-        self.people = {name: Person(name, session) for name, session in sessions.items()}
-        self._strangers = (self.people[name] for name in names[1:])
+        people: dict[str, str] = json.loads(self._run(self._peopled, "-c", script))
+        return people
+
+    def copy_schema(self, database: str | Path) -> None:
+        """Makes a migrated database without people: a file, or a name on the PostgreSQL server."""
+        if self._database_url:
+            self._administer(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+            template = urlsplit(self._empty["DATABASE_URL"]).path[1:]
+            self._administer(f"CREATE DATABASE {database} TEMPLATE {template}")
+            return
+        for left in Path(database).parent.glob(f"{Path(database).name}*"):
+            left.unlink()
+        shutil.copy(Path(self._empty["DATA_DIR"], "chatapp.sqlite3"), database)
 
     @property
     def olive(self) -> Person:
@@ -134,19 +166,21 @@ class Site:
 
     def empty_server(self, **environment: str) -> "Server":
         """The same without people: it still wants its first one."""
-        return Server(self._database("server", self._empty) | environment)
+        return Server(self._numbered("server", self._empty) | environment)
 
     def copy(self) -> dict[str, str]:
         """The environment of a data directory and database that servers may share."""
-        return self._database("server", self._peopled)
+        return self._numbered("server", self._peopled)
 
     def nothing(self) -> dict[str, str]:
         """The environment of an installation that is still to be made."""
-        return self._database("nothing")
+        return self._numbered("nothing")
 
-    def _database(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
+    def _numbered(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
+        return self._database(self._directory / f"{name}{next(self._numbers)}", template)
+
+    def _database(self, directory: Path, template: dict[str, str] | None = None) -> dict[str, str]:
         """The environment of a new data directory and database, or of a copy of them."""
-        directory = self._directory / f"{name}{next(self._numbers)}"
         directory.mkdir(mode=0o700)
         environment = {"DATA_DIR": str(directory)}
         if template:
@@ -159,7 +193,7 @@ class Site:
         (target / "static").symlink_to((source / "static").resolve())
         for path in source.glob("chatapp.sqlite3*"):
             shutil.copy(path, target)
-        if "peopled" in source.name:  # whose sessions are signed with it
+        if source.name == "peopled":  # whose sessions are signed with it
             shutil.copy(source / "secret_key", target)
 
     def _postgres_database(self, template: dict[str, str] | None) -> str:
@@ -179,6 +213,24 @@ class Site:
 
     def _run(self, environment: dict[str, str], *arguments: str) -> str:
         return run(environment, *arguments).stdout
+
+
+def digest_of_the_code() -> str:
+    """Changes with whatever could change a migrated database or the collected static files."""
+    digest = sha256()
+    for folder in (ROOT / "chatapp", ROOT / "static", ROOT / "requirements"):
+        for file in sorted(one for one in folder.rglob("*") if one.suffix != ".pyc"):
+            if file.is_file():
+                digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Keeps other processes out until its block ends."""
+    with file.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 def child_environment(environment: dict[str, str]) -> dict[str, str]:

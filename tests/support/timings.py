@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.kinds import KINDS
-
 
 @dataclass
 class Timing:
@@ -17,9 +15,7 @@ class Timing:
 
 def by_kind(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
     """What each kind took, set-up and tear-down included."""
-    return _grouped(
-        (kind, report) for report in reports for kind in KINDS if kind in report.keywords
-    )
+    return _grouped((str(dict(report.user_properties)["kind"]), report) for report in reports)
 
 
 def by_folder(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:

@@ -28,7 +28,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.tab import Tab
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 QUESTION = "Why is the sky blue?"
 WHOLE: list[Step] = [role(), reasoning("Hm, secret."), delta("Scattering."), finish(), done()]

@@ -42,7 +42,7 @@ async def until(server: subprocess.Popen[str], line: str) -> None:
 
 
 @pytest.fixture
-async def box(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
+async def box(db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
     """Waits for first listings however busy the machine is."""
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 30.0)
     box = Toolbox()
@@ -51,7 +51,7 @@ async def box(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncI
 
 
 @pytest.fixture
-async def files(transactional_db: None, url: str) -> ToolServer:
+async def files(db: None, url: str) -> ToolServer:
     return await ToolServer.objects.acreate(
         name="files", url=url, unasked_tools="echo\n add \n", result_limit_kb=1
     )
@@ -118,7 +118,7 @@ async def test_a_server_that_fails_is_told_and_leaves_the_others(
 
 
 async def test_a_slow_server_does_not_hold_up_the_chat(
-    box: Toolbox, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+    box: Toolbox, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 0.05)
     await ToolServer.objects.acreate(
@@ -166,9 +166,7 @@ async def test_a_disabled_server_is_closed_and_its_tools_are_gone(
     assert (late.text, late.is_error) == ("The tool server files is not there any more.", True)
 
 
-async def test_a_command_that_dies_is_a_result_and_is_started_again(
-    box: Toolbox, transactional_db: None
-) -> None:
+async def test_a_command_that_dies_is_a_result_and_is_started_again(box: Toolbox, db: None) -> None:
     await ToolServer.objects.acreate(
         name="files",
         transport=ToolServer.Transport.STDIO,
@@ -209,7 +207,7 @@ async def test_cancelling_a_call_reaches_the_server(
     assert call.cancelled()
 
 
-async def test_the_process_has_one_toolbox(transactional_db: None) -> None:
+async def test_the_process_has_one_toolbox(db: None) -> None:
     first = shared_toolbox()
     assert shared_toolbox() is first
     await close_shared_toolbox()

@@ -12,7 +12,7 @@ from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import answered, asked, end, reply_of, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Provenance = Usage.Provenance
 

@@ -13,7 +13,7 @@ from django.test import Client
 from chatapp.models import AuditEvent, Usage, User
 from chatapp.usage.queries import Asked, report
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

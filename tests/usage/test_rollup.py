@@ -25,7 +25,7 @@ from tests.models.test_ledger import stored as stored_by_an_old_process
 from tests.support.live import Site, execute, run
 from tests.support.stored import MODEL, asked, end, reply_of, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PEOPLE = ("alice", "bob", "carol")
 
@@ -169,6 +169,7 @@ class Walk:
         return UUID(int=10 * self.thread + message)
 
 
+@pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=6), min_size=1, max_size=3))
 @settings(
     max_examples=25,
@@ -176,7 +177,7 @@ class Walk:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_the_sums_are_the_ledgers_whatever_several_threads_book_delete_and_erase(
-    transactional_db: None, threads: list[list[Step]]
+    db: None, threads: list[list[Step]]
 ) -> None:
     for table in (Usage, DailyUsage, MonthlyUsage, User, Upstream):
         table._default_manager.all().delete()
@@ -208,7 +209,7 @@ def reply(alice: User, gateway: Upstream) -> Message:
 
 
 @pytest.fixture
-def gateway(transactional_db: None) -> Upstream:
+def gateway(db: None) -> Upstream:
     return Upstream.objects.create(name="Gateway", base_url="http://gw/v1")
 
 

@@ -17,7 +17,7 @@ from chatapp.worker.checkpoints import Checkpoints
 from tests.support.stored import growing, reply_of
 from tests.worker.conftest import Heart
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 class Growing(Generation):

@@ -23,11 +23,12 @@ from chatapp.worker import housekeeping
 from chatapp.worker.housekeeping import Housekeeping, clean_up
 from tests.support.stored import answered, started_by
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 WAIT = 10
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_long_conversation_goes_in_steps(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_long_conversation_goes_in_steps(
     assert clean_up() == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_messages_that_were_deleted_long_ago_go_and_others_stay(
     alice: User, connected: Upstream
 ) -> None:
@@ -58,6 +60,7 @@ def test_messages_that_were_deleted_long_ago_go_and_others_stay(
     assert Message.objects.filter(pk=second.pk).exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_where_the_audit_log_ends_is_told(olive: User, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger=housekeeping.__name__)
     clean_up()
@@ -110,6 +113,7 @@ async def test_the_database_is_vacuumed_once_after_an_erasure(
     running.cancel()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_vacuum_ends_at_once_when_it_is_stopped() -> None:
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL's driver does it")

@@ -16,7 +16,7 @@ from chatapp.worker.revocation import Revocation
 from tests.viewers.doubles import Recorder
 from tests.worker.test_replies import Running
 
-pytestmark = pytest.mark.django_db(transaction=True)  # whose threads close their connections
+pytestmark = pytest.mark.django_db  # whose threads close their connections
 
 ALICE, BOB = 1, 2
 

@@ -40,7 +40,7 @@ async def test_a_chore_that_fails_is_tried_again_and_the_others_are_done(
     assert done[:6] == ["away", "broken", "fine"] * 2
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_what_an_old_process_has_booked_is_completed(
     alice: User, connected: Upstream
 ) -> None:
@@ -54,7 +54,7 @@ async def test_what_an_old_process_has_booked_is_completed(
     assert await DailyUsage.objects.filter(person=alice.pk, upstream_name="Fake").aexists()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_what_a_list_does_not_price_the_library_does(
     connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +74,7 @@ async def test_what_a_list_does_not_price_the_library_does(
     assert [row async for row in rows] == [("a", "gateway", 1), ("b", "genai-prices", 3)]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 async def test_a_library_that_fails_keeps_nobody(
     connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Every process would compile all of its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+# Tests wait for servers and browsers, so there is one process more than processors.
+PROCESSES = $$(($$(nproc) + 1))
+PYTEST = $(BIN)/pytest --numprocesses $(PROCESSES) --dist worksteal
+# What a database or Redis can change.
+ON_DATABASES := accounts audit cluster journal limits models postgresql retention review search \
+  sqlite usage worker
 
-.PHONY: run upgrade test check bench lock format
+.PHONY: run upgrade test test-databases test-deployment test-all coverage check bench lock format
 
 run: $(VENV)/base
 	@exec $(BIN)/python manage.py serve --upgrade
@@ -13,8 +21,36 @@ run: $(VENV)/base
 upgrade: $(VENV)/base
 	@$(BIN)/python manage.py upgrade
 
+# What to run before each commit.
 test: $(VENV)/dev
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(PYTEST)
+
+# Again on PostgreSQL and Redis, which DATABASE_URL and REDIS_URL name.
+test-databases: $(VENV)/dev
+	DATABASE_URL=$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres} \
+	REDIS_URL=$${REDIS_URL:-redis://127.0.0.1:6379/0} \
+	$(PYTEST) -m "database or transaction" $(ON_DATABASES:%=tests/%)
+
+# Whole deployments, and a person's main job in Firefox and WebKit.
+test-deployment: $(VENV)/dev
+	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadfile tests/deployment tests/engines
+
+# Lines and branches that `make test` runs, in the servers of the tests, too.
+coverage: export COVERAGE_FILE = $(CURDIR)/var/coverage/data
+coverage: $(VENV)/dev
+	rm -rf var/coverage && mkdir -p var/coverage
+	$(BIN)/coverage run -m pytest --numprocesses $(PROCESSES) --dist worksteal
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+# Everything there is: each size and window, large random inputs, every database.
+test-all: export CHATAPP_TEST_THOROUGH := 1
+test-all: $(VENV)/dev
+	$(PYTEST) tests tests/deployment tests/engines
+	DATABASE_URL=$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres} \
+	REDIS_URL=$${REDIS_URL:-redis://127.0.0.1:6379/0} \
+	$(PYTEST) -m "not pure and not network and not browser"
+	$(BIN)/python -m tests.support.fuzz --seconds 300
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check
@@ -58,5 +94,5 @@ $(VENV)/uv:
 $(VENV)/%: requirements/%.txt $(VENV)/uv
 	@echo "Installing $<…"
 	@UV=$$(test -x $(BIN)/uv && echo $(BIN)/uv || echo uv); \
-	  $$UV pip install --quiet --python $(BIN)/python --require-hashes -r $<
+	  $$UV pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $<
 	@touch $@

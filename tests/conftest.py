@@ -18,7 +18,7 @@ from chatapp.accounts import erasures
 from chatapp.generation import asking, storing
 from chatapp.models import Upstream, User, branding, prices
 from chatapp.worker import shut_down
-from tests.support import emptied, kinds, timings
+from tests.support import emptied, kinds, profile, timings
 from tests.support.certificates import Authority
 from tests.support.clock import clock  # noqa: F401 - a fixture
 from tests.support.fake_upstream import FakeUpstream
@@ -29,16 +29,17 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         kinds.mark(item)
+    profile.deselect_thorough(config, items)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints how long each folder and kind of tests took, and why a test took a second try."""
+    """Prints how long each folder and each kind of tests took."""
     reports = [
         report
-        for category in ("", "passed", "failed", "error", "skipped", "rerun")
+        for category in ("", "passed", "failed", "error", "skipped")
         for report in terminalreporter.getreports(category)
         if isinstance(report, pytest.TestReport)
     ]
@@ -46,9 +47,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for title, timings_of in (("folder", timings.by_folder), ("kind", timings.by_kind)):
         for line in timings.lines(title, timings_of(reports)):
             terminalreporter.write_line(line)
-    for report in terminalreporter.getreports("rerun"):
-        terminalreporter.write_sep("_", f"First try: {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)
 
 
 @pytest.fixture(scope="session")
@@ -177,6 +175,12 @@ def confirmed(client: Client) -> Client:
     answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert answer.status_code == 302, answer.content.decode()
     return client
+
+
+@pytest.fixture(autouse=True)
+def pure_tests_stay_pure(request: pytest.FixtureRequest) -> Iterator[None]:
+    with kinds.kept_pure(request.node):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,6 @@ def sent(text: str) -> str:
     return text.replace("\n", "\r\n")
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("typed", ["a\r\nb\r\n\r\nc", "a\rb\r\rc", "a\nb\n\nc", "a\r\nb\r\r\nc"])
 def test_a_line_ends_with_a_line_feed_alone(typed: str) -> None:
     assert LinesField(max_length=6).clean(typed) == "a\nb\n\nc"

@@ -131,7 +131,6 @@ def test_a_name_that_is_taken_is_told_under_admin(
     assert ToolServer.objects.count() == 1
 
 
-@pytest.mark.any_database
 def test_what_can_not_be_stored_at_all_fails() -> None:
     tried = []
 

@@ -49,13 +49,11 @@ SOMETHING = [
 ]
 
 
-@pytest.mark.any_database
 def test_what_is_drawn_as_nothing_is_blank() -> None:
     assert [text for text in NOTHING if not is_blank(text)] == []
     assert [text for text in SOMETHING if is_blank(text)] == []
 
 
-@pytest.mark.any_database
 def test_a_field_takes_the_rest_as_it_stands() -> None:
     assert SeenField().clean("\u200b\u2764\ufe0f") == "\u200b\u2764\ufe0f"
     assert SeenField(required=False).clean(ZERO_WIDTH) == ""
@@ -65,14 +63,12 @@ def test_a_field_takes_the_rest_as_it_stands() -> None:
     assert from_first_seen(ZERO_WIDTH) == ""
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize("message", [ZERO_WIDTH, f"{HANGUL_FILLER}\n{BRAILLE_BLANK}", " "])
 def test_a_message_of_nothing_is_none(message: str) -> None:
     form = PromptForm({"message": message})
     assert form.errors["message"] == ["Type a message first."]
 
 
-@pytest.mark.any_database
 def test_a_title_begins_where_something_is_seen() -> None:
     assert Conversation.title_of(ZERO_WIDTH * 100 + " Why?") == "Why?"
     assert title_in(f"{HANGUL_FILLER}\nRoses") == "Roses"

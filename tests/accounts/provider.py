@@ -8,6 +8,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -18,6 +19,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 CLIENT, SECRET = "chatapp-client", "provider-secret"
+POLL_SECONDS = 0.01  # until it sees that it should stop
 
 
 class Provider:
@@ -28,7 +30,7 @@ class Provider:
         self.told: Any = None  # where it is asked, in place of the claims
         self.audience = CLIENT
         self.codes: dict[str, dict[str, str]] = {}
-        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.key = _key()
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -80,6 +82,12 @@ class Provider:
         tell(request, {"access_token": "access", "token_type": "Bearer", "id_token": signed})
 
 
+@cache
+def _key() -> rsa.RSAPrivateKey:
+    """One for all providers, since it takes a while to find the primes."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
 def tell(request: BaseHTTPRequestHandler, said: Any, status: int = 200) -> None:
     body = json.dumps(said).encode()
     request.send_response(status)
@@ -92,7 +100,7 @@ def tell(request: BaseHTTPRequestHandler, said: Any, status: int = 200) -> None:
 @contextmanager
 def running() -> Iterator[Provider]:
     provider = Provider()
-    thread = Thread(target=provider.server.serve_forever, daemon=True)
+    thread = Thread(target=provider.server.serve_forever, args=[POLL_SECONDS], daemon=True)
     thread.start()
     yield provider
     provider.server.shutdown()

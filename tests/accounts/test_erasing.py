@@ -173,6 +173,7 @@ def test_where_it_fails_midway_it_can_be_done_again(
     assert CANARY not in everything()
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_ten_thousand_messages_go_in_short_transactions(
     alice: User, olive: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch

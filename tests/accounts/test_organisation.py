@@ -15,6 +15,7 @@ from pytest_django import Settings
 from chatapp.models import AuditEvent, Installation, User
 from tests.accounts.provider import CLIENT, SECRET, Provider, running
 from tests.conftest import signed_in
+from tests.support.profile import sampled
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +94,7 @@ def test_a_name_that_is_taken_is_not_taken_over(provider: Provider, alice: User)
     assert client.session["_auth_user_id"] != str(alice.pk)
 
 
-@pytest.mark.parametrize("name", ["<img src=x>", "nul\0", "x" * 5000, "", None, 7])
+@pytest.mark.parametrize("name", sampled(["<img src=x>", "nul\0", "x" * 5000, "", None, 7], 2))
 def test_whatever_it_calls_somebody_is_no_harm(provider: Provider, name: object) -> None:
     client = come(provider, sub="x-1", preferred_username=name, given_name=name)
     assert is_in(client)

@@ -17,6 +17,8 @@ from tests.conftest import PASSWORD
 from tests.deployment.services import Redis
 from tests.support.live import Person, Server, Site
 
+pytestmark = pytest.mark.server
+
 LOGIN = "/accounts/login/"
 KEY = "allauth:rl:somebody"
 
@@ -61,6 +63,7 @@ def sign_in(server: Server, person: Person, password: str) -> str:
     return said[0] if said else str(answer.status_code)
 
 
+@pytest.mark.thorough
 def test_processes_share_a_lockout_and_without_redis_there_is_one_too(
     site: Site, own: Redis
 ) -> None:
@@ -122,6 +125,7 @@ def test_what_the_app_did_not_write_counts_as_nothing(own: Redis, poison: bytes)
     assert shared(own).get(KEY) == [1.0]
 
 
+@pytest.mark.thorough
 def test_the_database_counts_while_redis_is_away(
     db: None, own: Redis, asked_at_once: None, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,6 +9,8 @@ from bench.answers import Order
 from bench.driver import Browser, Tab
 from bench.server import limiting
 
+pytestmark = pytest.mark.server
+
 
 async def test_each_token_of_each_reply_comes_through() -> None:
     with limiting() as limit:

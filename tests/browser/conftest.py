@@ -46,13 +46,6 @@ NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 expect.set_options(timeout=WAIT_MS)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """As many tries as CI gives what drives a browser on a machine that is busy with the others; a
-    summary names what took more than one."""
-    reruns = int(os.environ.get("CHATAPP_TEST_BROWSER_TRIES", "1")) - 1
-    item.add_marker(pytest.mark.flaky(reruns=reruns))
-
-
 # The package's end ends Playwright's event loop, which other tests' loops could not run beside.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:

@@ -25,12 +25,11 @@ from tests.support.fake_upstream import (
 )
 from tests.support.live import ROOT, Server, Site
 from tests.support.long_thread import stored_for
+from tests.support.profile import sampled, scaled
 from tests.support.reviewer import address, open_in
 
-pytestmark = pytest.mark.any_database
-
 AXE = (ROOT / "tests/vendor/axe-core-4.14.1/axe.min.js").read_text()
-WIDTHS = {"wide": 1280, "narrow": 390}
+WIDTHS = scaled({"wide": 1280}, {"wide": 1280, "narrow": 390})
 # A phone's innerWidth grows with what is wider.
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # To preload, for one rule about turned phones, it puts styles into the page, which ours forbid.
@@ -42,7 +41,7 @@ SETTLE = """() => new Promise((resolve) => requestAnimationFrame(() => {
   }
   requestAnimationFrame(resolve);
 }))"""
-SCHEMES: list[Literal["light", "dark"]] = ["light", "dark"]
+SCHEMES: list[Literal["light", "dark"]] = scaled(["dark"], ["light", "dark"])
 
 COLLEAGUE = """
 from chatapp.models import Review, User, audit
@@ -123,13 +122,15 @@ def page(sit_down: SitDown) -> Page:
 
 
 @pytest.mark.parametrize(
-    "path", ["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]
+    "path",
+    sampled(["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]),
 )
 def test_before_signing_in(page: Page, server: Server, path: str) -> None:
     page.goto(server.url + path)
     expect_accessible(page)
 
 
+@pytest.mark.thorough
 def test_signing_in_with_a_wrong_password(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/accounts/login/")
     page.get_by_label("Username").or_(page.get_by_label("Login")).first.fill("nobody")
@@ -139,6 +140,7 @@ def test_signing_in_with_a_wrong_password(page: Page, server: Server) -> None:
     expect_accessible(page)
 
 
+@pytest.mark.thorough
 def test_the_set_up_and_its_errors(page: Page, site: Site, upstream: FakeUpstream) -> None:
     with site.empty_server(OPENAI_BASE_URL=upstream.base_url) as server:
         page.goto(f"{server.url}/")
@@ -153,6 +155,7 @@ def test_the_set_up_and_its_errors(page: Page, site: Site, upstream: FakeUpstrea
         page.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [400, 403, "403_csrf", 404, 429, 500, 503])
 def test_pages_of_errors(page: Page, server: Server, status: int | str) -> None:
     html = render_to_string(f"{status}.html", {"retry_after": 600})
@@ -162,7 +165,7 @@ def test_pages_of_errors(page: Page, server: Server, status: int | str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"]
+    "path", sampled(["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"])
 )
 def test_signed_in(desk: Desk, path: str) -> None:
     desk.expect_error("404")
@@ -189,7 +192,7 @@ ENDINGS: dict[str, list[Step]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize("name", sampled(ENDINGS))
 def test_a_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
     upstream.script(*ENDINGS[name])
     tab.ask("Show me\n\n    all of it")
@@ -216,6 +219,7 @@ def test_a_reply_that_streams(tab: Tab, upstream: FakeUpstream) -> None:
     tab.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_a_long_reply_scrolled_away_from_its_end(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta(f"{RICH}\n\n" * 12), finish(), done())
     tab.ask("Much")
@@ -225,6 +229,7 @@ def test_a_long_reply_scrolled_away_from_its_end(tab: Tab, upstream: FakeUpstrea
     expect_accessible(tab.page)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("at", [None, 10, 15])
 def test_a_part_of_a_long_conversation_and_its_outline(
     desk: Desk, server: Server, at: int | None
@@ -260,7 +265,7 @@ def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
     expect_accessible(hello.page)
 
 
-@pytest.mark.parametrize("item", ["", "Rename", "Pin", "Move to…", "Select", "Delete"])
+@pytest.mark.parametrize("item", sampled(["", "Rename", "Pin", "Move to…", "Select", "Delete"]))
 def test_the_menu_of_a_conversation_and_what_it_opens(hello: Tab, item: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
     if item:
@@ -268,6 +273,7 @@ def test_the_menu_of_a_conversation_and_what_it_opens(hello: Tab, item: str) -> 
     expect_accessible(hello.page)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shelf", ["Archive", "Trash"])
 def test_the_sidebars_other_lists(hello: Tab, shelf: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
@@ -279,6 +285,7 @@ def test_the_sidebars_other_lists(hello: Tab, shelf: str) -> None:
     expect_accessible(hello.page)
 
 
+@pytest.mark.thorough
 def test_a_project_and_its_settings(hello: Tab) -> None:
     hello.page.get_by_role("button", name="New project").click()
     expect_accessible(hello.page)
@@ -296,6 +303,7 @@ def test_the_picker(hello: Tab) -> None:
     expect_accessible(hello.page)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/", "/admin/chatapp/user/"])
 def test_a_turned_phone_turns_the_page(
     chromium: Browser, site: Site, server: Server, path: str
@@ -339,6 +347,7 @@ def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
     return confirmed(sit_down(site.olive).context.new_page(), f"{server.url}/limits/new/")
 
 
+@pytest.mark.thorough
 def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) -> None:
     olive.goto(f"{server.url}/people/?q={site.person().username}")
     olive.locator("tbody th a").first.click()
@@ -358,12 +367,13 @@ def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) ->
     expect_accessible(olive)
 
 
-@pytest.mark.parametrize("name", ADMIN)
+@pytest.mark.parametrize("name", sampled(ADMIN))
 def test_administration(olive: Page, server: Server, name: str) -> None:
     olive.goto(server.url + ADMIN[name])
     expect_accessible(olive)
 
 
+@pytest.mark.thorough
 def test_administrations_errors(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/admin/chatapp/upstream/add/")
     olive.get_by_role("button", name="Save", exact=True).click()
@@ -371,6 +381,7 @@ def test_administrations_errors(olive: Page, server: Server) -> None:
     expect_accessible(olive)
 
 
+@pytest.mark.thorough
 def test_the_check_of_an_upstream(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/admin/chatapp/upstream/1/change/")
     olive.get_by_role("button", name=re.compile("Check")).click()
@@ -394,6 +405,7 @@ def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
     expect_accessible(olive)
 
 
+@pytest.mark.thorough
 def test_a_review_that_a_colleague_changed_meanwhile(
     sit_down: SitDown, hello: Tab, site: Site, server: Server
 ) -> None:
@@ -408,6 +420,7 @@ def test_a_review_that_a_colleague_changed_meanwhile(
     expect_accessible(page)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("query", "told"),
     [
@@ -426,6 +439,7 @@ def test_a_list_of_the_review_without_rows(
     expect_accessible(page)
 
 
+@pytest.mark.thorough
 def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> None:
     with site.server() as server:
         page = sit_down(site.olive, url=server.url).context.new_page()
@@ -434,6 +448,7 @@ def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> Non
         expect_accessible(page)
 
 
+@pytest.mark.thorough
 def test_the_policy_of_reviews(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/policy/")
     expect_accessible(olive)
@@ -446,6 +461,7 @@ def test_the_policy_of_reviews(olive: Page, server: Server) -> None:
     expect(olive.get_by_role("row")).to_have_count(4)
 
 
+@pytest.mark.thorough
 def test_retention(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/retention/")
     expect_accessible(olive)

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_confirming import LONG_AGO
 from tests.support.live import PASSWORD, Server, Site
+
+pytestmark = pytest.mark.thorough
 
 
 def test_a_walk_through_the_log(

@@ -8,8 +8,7 @@ from playwright.sync_api import Locator, Route, WebSocketRoute, expect
 
 from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 LONG = [f"Line {number} of a long answer.\n\n" for number in range(80)]
 
@@ -107,7 +106,7 @@ def leave_and_come_back(tab: Tab) -> None:
     tab.until_connected()
 
 
-@pytest.mark.parametrize("come_back", [go_away_and_back, leave_and_come_back, Tab.reload])
+@pytest.mark.parametrize("come_back", sampled([go_away_and_back, leave_and_come_back, Tab.reload]))
 def test_who_comes_back_is_where_they_read(reading: Tab, come_back: Callable[[Tab], None]) -> None:
     before = place_of(reading, "Line 30 of a long answer.")
     come_back(reading)
@@ -115,6 +114,7 @@ def test_who_comes_back_is_where_they_read(reading: Tab, come_back: Callable[[Ta
     assert place_of(reading, "Line 30 of a long answer.") == pytest.approx(before, abs=2)
 
 
+@pytest.mark.thorough
 def test_who_opens_it_anew_sees_its_end(reading: Tab) -> None:
     for title in ("The sky", "The sea"):
         link(reading, title).click()
@@ -122,6 +122,7 @@ def test_who_opens_it_anew_sees_its_end(reading: Tab) -> None:
     expect(reading.page.get_by_text("Line 79 of a long answer.")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_a_reply_that_streams_is_left_and_found_again(two: Tab, upstream: FakeUpstream) -> None:
     pause = Pause()
     upstream.script(role(), delta("First"), pause, delta(" and last."), finish(), done())
@@ -174,6 +175,7 @@ def test_of_two_that_are_opened_the_last_is_shown(desk: Desk, two: Tab) -> None:
     shows(two, "The sea")
 
 
+@pytest.mark.thorough
 def test_who_goes_back_before_a_page_has_come_does_not_get_it(desk: Desk, two: Tab) -> None:
     slow = Slow(desk)
     sea = two.page.url
@@ -219,6 +221,7 @@ def late(desk: Desk) -> LateFrames:
     return LateFrames(desk)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ask_in", ["The sky", "New chat"])
 def test_frames_that_come_after_back_leave_the_address_that_it_led_to(
     desk: Desk, late: LateFrames, two: Tab, ask_in: str

@@ -20,8 +20,6 @@ from tests.support.fake_upstream import (
     usage,
 )
 
-pytestmark = pytest.mark.any_database
-
 
 def png(width: int, height: int) -> str:
     """A data URL of a grey picture that is not packed, so that it is large."""
@@ -65,6 +63,7 @@ def test_sources_and_an_image_of_megabytes_are_shown_and_stay(
         tab.reload()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("said", "told"),
     [

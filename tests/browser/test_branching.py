@@ -10,8 +10,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.live import Person, Site
 
-pytestmark = pytest.mark.any_database
-
 
 @pytest.fixture
 def talk(tab: Tab, upstream: FakeUpstream) -> Tab:
@@ -65,6 +63,7 @@ def test_an_edited_prompt_stands_beside_the_first_one(talk: Tab) -> None:
     expect(prompts(talk).first).to_contain_text("1 / 2")
 
 
+@pytest.mark.thorough
 def test_the_last_prompt_is_edited_by_key(talk: Tab) -> None:
     talk.message.press("ArrowUp")
     expect(talk.message).to_have_value("And at night?")
@@ -74,6 +73,7 @@ def test_the_last_prompt_is_edited_by_key(talk: Tab) -> None:
     expect(talk.message).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_escape_gives_an_edit_up_and_stops_nothing(talk: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     talk.ask("And then?")
@@ -89,6 +89,7 @@ def test_escape_gives_an_edit_up_and_stops_nothing(talk: Tab, upstream: FakeUpst
     talk.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_neither_an_edit_nor_the_draft_before_it_is_lost_by_a_reload(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     talk.message.fill("A draft")
@@ -102,6 +103,7 @@ def test_neither_an_edit_nor_the_draft_before_it_is_lost_by_a_reload(talk: Tab) 
     expect(talk.message).to_have_value("A draft")
 
 
+@pytest.mark.thorough
 def test_a_refused_edit_is_still_one(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
     talk.message.press("ArrowUp")
@@ -118,6 +120,7 @@ def test_a_refused_edit_is_still_one(talk: Tab, desk: Desk) -> None:
 # Asking anew
 
 
+@pytest.mark.thorough
 def test_another_model_answers_beside_the_first(site: Site, sit_down: SitDown) -> None:
     with FakeUpstream() as upstream:
         upstream.models = ["alpha", "beta"]
@@ -139,6 +142,7 @@ def test_another_model_answers_beside_the_first(site: Site, sit_down: SitDown) -
             tab.page.close()
 
 
+@pytest.mark.thorough
 def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
     more = talk.reply.get_by_role("button", name="More for this reply")
     more.focus()
@@ -174,6 +178,7 @@ SETTLED = """document.getElementById("composer-state").dispatchEvent(
 )"""
 
 
+@pytest.mark.thorough
 def test_what_settles_while_back_awaits_its_page_leaves_the_address_as_it_is(talk: Tab) -> None:
     """As what a turn brings does on a slow machine, where the reply is short."""
     page = talk.page
@@ -214,6 +219,7 @@ def test_what_is_deleted_can_be_brought_back_by_key(talk: Tab, desk: Desk) -> No
     expect(talk.message).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_a_reply_is_deleted_alone_and_its_prompt_answered_anew(talk: Tab) -> None:
     choose(talk, talk.reply, "Delete")
     expect(talk.page.get_by_text("Reply deleted.")).to_be_visible()
@@ -224,6 +230,7 @@ def test_a_reply_is_deleted_alone_and_its_prompt_answered_anew(talk: Tab) -> Non
     expect(talk.page.get_by_role("button", name="Undo")).to_have_count(0)  # who went on
 
 
+@pytest.mark.thorough
 def test_an_emptied_conversation_is_asked_in_again(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     here = talk.page.url
@@ -237,6 +244,7 @@ def test_an_emptied_conversation_is_asked_in_again(talk: Tab) -> None:
     assert talk.page.url == here
 
 
+@pytest.mark.thorough
 def test_a_message_is_edited_and_deleted_on_a_phone(sit_down: SitDown, alice: Person) -> None:
     tab = sit_down(alice, phone={"width": 390, "height": 844}).open()
     tab.message.fill("Why?")

@@ -10,7 +10,7 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Server, Site
 from tests.support.pictures import png
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as one may be
 ACCENT = "#b3261e"

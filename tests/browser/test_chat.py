@@ -21,6 +21,7 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import PASSWORD, Person
+from tests.support.profile import sampled
 
 WORDS = [f"word{number} " for number in range(60)]
 TEXT = "".join(WORDS).strip()
@@ -106,7 +107,7 @@ def test_streamed_text_is_one_node_to_lay_out_and_swaps_nothing(
     expect(tab.answer).to_have_text(TEXT)
 
 
-@pytest.mark.parametrize("by", ["button", "Escape"])
+@pytest.mark.parametrize("by", sampled(["button", "Escape"]))
 def test_stop_closes_the_upstream_and_keeps_what_came(
     tab: Tab, upstream: FakeUpstream, by: str
 ) -> None:
@@ -192,11 +193,13 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
 
 @pytest.mark.parametrize(
     ("status", "headers", "told"),
-    [
-        (401, {}, "refused the key"),
-        (429, {"retry-after": "80"}, "Try again in 80 s"),
-        (500, {}, "server failed"),
-    ],
+    sampled(
+        [
+            (401, {}, "refused the key"),
+            (429, {"retry-after": "80"}, "Try again in 80 s"),
+            (500, {}, "server failed"),
+        ]
+    ),
 )
 def test_an_error_is_a_sentence_and_retry_asks_again(
     tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
@@ -215,10 +218,12 @@ def test_an_error_is_a_sentence_and_retry_asks_again(
 
 @pytest.mark.parametrize(
     ("steps", "ending", "told"),
-    [
-        ([error(), done()], "failed", "broke the reply off"),
-        ([Close()], "cut_off", "ended before the reply was complete"),
-    ],
+    sampled(
+        [
+            ([error(), done()], "failed", "broke the reply off"),
+            ([Close()], "cut_off", "ended before the reply was complete"),
+        ]
+    ),
 )
 def test_what_came_before_an_error_stays(
     tab: Tab, upstream: FakeUpstream, steps: list[bytes], ending: str, told: str

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown
 from tests.support.live import PASSWORD, Server, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 ADD = "/admin/chatapp/toolserver/add/"
 POST = """

@@ -9,7 +9,7 @@ from tests.browser.test_people import signed_in
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])

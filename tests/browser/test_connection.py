@@ -14,8 +14,6 @@ from tests.support.line import Line
 from tests.support.live import Person
 from tests.support.program import WAIT_SECONDS
 
-pytestmark = pytest.mark.any_database
-
 AT_ONCE_MS = 3000  # sooner than a silent network is noticed
 
 
@@ -85,6 +83,7 @@ def streaming(upstream: FakeUpstream) -> tuple[Pause, Pause]:
     return first, second
 
 
+@pytest.mark.thorough
 def test_a_network_that_goes_silent_is_told_within_five_seconds(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -111,6 +110,7 @@ def test_a_network_that_goes_silent_is_told_within_five_seconds(
     expect(tab.answer).to_have_text(TEXT)
 
 
+@pytest.mark.thorough
 def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_keeps_its_socket(
     sit_down: SitDown, line: Line, alice: Person
 ) -> None:
@@ -127,6 +127,7 @@ def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_kee
     expect(tab.connection).to_contain_text("Connection lost.")
 
 
+@pytest.mark.thorough
 def test_a_page_that_nobody_touches_notices_as_soon_and_one_that_nobody_sees_asks_nothing(
     sit_down: SitDown, line: Line, alice: Person
 ) -> None:
@@ -200,6 +201,7 @@ def see(tab: Tab, state: str) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_that_the_server_cannot_be_reached_is_said_until_it_can(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -217,6 +219,7 @@ def test_that_the_server_cannot_be_reached_is_said_until_it_can(
     expect(tab.connection).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_silent_connection_is_replaced_where_the_network_is_there(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -235,6 +238,7 @@ def test_a_silent_connection_is_replaced_where_the_network_is_there(
     expect(tab.answer).to_have_text(TEXT)
 
 
+@pytest.mark.thorough
 def test_stop_in_a_silent_network_is_kept_and_sent(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -255,6 +259,7 @@ def test_stop_in_a_silent_network_is_kept_and_sent(
     expect(tab.connection).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_prompt_into_a_silent_network_is_asked_once(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
@@ -285,6 +290,7 @@ def test_offline_and_online_count_at_once(
     tab.until_connected()
 
 
+@pytest.mark.thorough
 def test_a_page_whose_database_was_away_is_loaded_once_it_is_back(sit_down: SitDown) -> None:
     away = render_to_string("503.html", {"retry_after": 10})
     is_away = True

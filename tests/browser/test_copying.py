@@ -15,8 +15,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 CODE = "if a:\n\n    b = '  '  \n\tc\n\n"
 MARKDOWN = (
@@ -61,7 +60,7 @@ def answered(desk: Desk, upstream: FakeUpstream, markdown: str = MARKDOWN) -> Ta
     return tab
 
 
-@pytest.mark.parametrize("clipboard", ["open", "closed"])
+@pytest.mark.parametrize("clipboard", sampled(["open", "closed"]))
 def test_a_reply_is_copied_as_markdown_and_as_html(
     desk: Desk, reader: Page, upstream: FakeUpstream, clipboard: str
 ) -> None:
@@ -90,6 +89,7 @@ def test_code_is_copied_exactly(desk: Desk, reader: Page, upstream: FakeUpstream
         tab.reload()
 
 
+@pytest.mark.thorough
 def test_a_stopped_reply_copies_what_there_is(
     desk: Desk, reader: Page, upstream: FakeUpstream
 ) -> None:
@@ -104,6 +104,7 @@ def test_a_stopped_reply_copies_what_there_is(
     assert copied(reader)[0] == "Half *of"
 
 
+@pytest.mark.thorough
 def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> None:
     desk.expect_error("Failed to load resource|ERR_FAILED")
     tab = answered(desk, upstream)
@@ -116,6 +117,7 @@ def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> N
     expect(tab.problem).to_contain_text("Select the text and copy it by hand")
 
 
+@pytest.mark.thorough
 def test_code_is_copied_though_the_thread_moves_while_the_button_is_pressed(
     desk: Desk, reader: Page, upstream: FakeUpstream
 ) -> None:
@@ -140,6 +142,7 @@ def test_code_is_copied_though_the_thread_moves_while_the_button_is_pressed(
     rest.release()
 
 
+@pytest.mark.thorough
 def test_who_leaves_a_button_before_the_press_ends_does_not_press_it(
     desk: Desk, upstream: FakeUpstream
 ) -> None:

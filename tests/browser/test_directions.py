@@ -6,8 +6,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 
-pytestmark = pytest.mark.any_database
-
 HEBREW, ARABIC = "שלום עולם", "مرحبا بالعالم"
 ANSWER = (
     f"{HEBREW} and English.\n\nEnglish and {HEBREW}.\n\n# {ARABIC}\n\n- {HEBREW}\n- English\n\n"
@@ -59,6 +57,7 @@ def test_each_block_has_the_direction_of_its_first_letter(tab: Tab, upstream: Fa
         tab.reload()
 
 
+@pytest.mark.thorough
 def test_a_task_is_named_by_its_words(tab: Tab, upstream: FakeUpstream) -> None:
     text = "- [x] Write *it* down\n- [ ] Read it\n\n  again\n"
     upstream.script(role(), delta(text), finish(), usage(), done())

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
@@ -16,6 +17,8 @@ from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finis
 from tests.support.live import PASSWORD, Person, Server, Site
 from tests.support.program import WAIT_SECONDS
 from tests.support.reviewer import address
+
+pytestmark = pytest.mark.thorough
 
 WORD = "canarybird"
 REASON = "A complaint by phone"

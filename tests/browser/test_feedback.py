@@ -11,8 +11,6 @@ from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish
 from tests.support.live import Site
 from tests.support.reviewer import open_in
 
-pytestmark = pytest.mark.any_database
-
 MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger="load">'
 
 
@@ -35,6 +33,7 @@ def note(tab: Tab, what: str = "good") -> Locator:
     return tab.reply.get_by_role("textbox", name=f"What was {what}?")
 
 
+@pytest.mark.thorough
 def test_a_thumb_and_its_note_are_there_after_a_reload(
     tab: Tab, sit_down: SitDown, site: Site
 ) -> None:
@@ -97,6 +96,7 @@ def test_escape_gives_a_note_up_and_stops_no_reply(tab: Tab, upstream: FakeUpstr
     tab.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_what_was_not_kept_is_said(desk: Desk, tab: Tab) -> None:
     desk.expect_error("422|500|ERR_FAILED|htmx:error|Failed to fetch")
     address = re.compile(r"/replies/[0-9a-f-]+/feedback/$")

@@ -8,8 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish
 from tests.support.live import Site
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 SENTENCES = 'article [role="alert"], article [role="status"]'
 BROKEN = {
@@ -21,7 +20,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", sampled(BROKEN))
 def test_what_went_wrong_is_told_without_our_words(
     tab: Tab, upstream: FakeUpstream, name: str
 ) -> None:
@@ -32,6 +31,7 @@ def test_what_went_wrong_is_told_without_our_words(
     expect(said).not_to_contain_text(re.compile("upstream|dialect|errno", re.IGNORECASE))
 
 
+@pytest.mark.thorough
 def test_no_line_below_a_reply_begins_with_a_dot(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
@@ -48,6 +48,7 @@ def test_no_line_below_a_reply_begins_with_a_dot(
     assert [after for _before, after in dots] == ['"·"'] * (len(dots) - 1) + ["none"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mark", ["- ", "> "])
 def test_what_is_nested_deeply_can_be_read_on_a_phone(
     sit_down: SitDown, site: Site, upstream: FakeUpstream, mark: str
@@ -65,6 +66,7 @@ def test_what_is_nested_deeply_can_be_read_on_a_phone(
     assert box["x"] + box["width"] <= 390
 
 
+@pytest.mark.thorough
 def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quiet(
     site: Site, sit_down: SitDown
 ) -> None:

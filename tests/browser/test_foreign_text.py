@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
 
 from chatapp.markdown.allowed import ALLOWED
 from tests.browser.conftest import Desk, SitDown, Tab
-from tests.security.payloads import SETS, TOOL_SERVER
+from tests.security.payloads import PAYLOADS, SETS, TOOL_SERVER
 from tests.support.fake_upstream import (
     FakeUpstream,
     Step,
@@ -28,10 +28,10 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import Person, Server, Site
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import scaled
 
 AT_ONCE = 60  # payloads in one reply
+CORPUS = scaled({"some of each set": PAYLOADS[::12]}, SETS)
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
 EQUIP = """
 from chatapp.models import ToolServer
@@ -76,6 +76,11 @@ class Witness:
         self.paths.append(self._path(socket.url.replace("ws", "http", 1)))
         socket.on("framesent", lambda data: self.sent.append(json.loads(data)))
 
+    @property
+    def actions(self) -> list[object]:
+        """What was sent, without the heartbeats that a slow machine's pages add."""
+        return [sent["action"] for sent in self.sent if sent["action"] != "beat"]
+
     def _path(self, url: str) -> str:
         """Without the query where it is a path of this server."""
         return url.removeprefix(self.desk.url).partition("?")[0]
@@ -115,14 +120,14 @@ def call(**arguments: object) -> Step:
     return choice({"tool_calls": [{"index": 0, "id": "call_1", "function": function}]})
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", CORPUS)
 def test_the_corpus_runs_nothing(
     name: str, desk: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
     """As prompt, title, reasoning, answer, arguments, result and refusal; live and reloaded."""
     tried = 0
-    for start in range(0, len(SETS[name]), AT_ONCE):
-        payloads = SETS[name][start : start + AT_ONCE]
+    for start in range(0, len(CORPUS[name]), AT_ONCE):
+        payloads = CORPUS[name][start : start + AT_ONCE]
         text = "\n\n".join(payloads)
         upstream.script(
             role(),
@@ -182,8 +187,8 @@ def test_a_model_does_not_allow_its_own_call(
     tab.page.wait_for_timeout(600)  # in which the attack would have been sent
     tab.region("tool-call").get_by_role("button", name="Deny").click()
     expect(tab.region("tool-call")).to_have_attribute("data-state", "denied")
-    actions = [sent["action"] for sent in witness.sent]
-    assert [action for action in actions if action != "beat"] == ["prompt", "deny"]
+    tab.expect_ending("complete")  # or the next test's script answers the second round
+    assert witness.actions == ["prompt", "deny"]
 
 
 def test_text_does_not_say_of_which_conversation_a_frame_is(
@@ -198,7 +203,7 @@ def test_text_does_not_say_of_which_conversation_a_frame_is(
     tab.ask("And now?")
     expect(tab.page.locator(".prompt")).to_have_count(2)
     tab.expect_ending("complete")
-    assert [sent["action"] for sent in witness.sent] == ["prompt", "prompt"]
+    assert witness.actions == ["prompt", "prompt"]
 
 
 # ---- the page's own lock
@@ -292,7 +297,7 @@ def test_hostile_html_is_inert_without_the_cleaner(
     check_inert(tab)
     asked = [sent["message"] for sent in witness.sent if sent["action"] == "prompt"]
     assert asked == [question, "The second"]
-    assert {sent["action"] for sent in witness.sent} <= {"prompt", "watch"}
+    assert set(witness.actions) <= {"prompt", "watch"}
     assert {path for path in witness.paths if not OWN_PATH.match(path)} == set()
     # A request may be asked twice, where its connection was lost before anything came.
     reached = {request.body["messages"][-1]["content"] for request in upstream.chat_requests}

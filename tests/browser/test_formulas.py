@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 ROOT = r"$$x = \frac{-b \pm \sqrt{b^2-4ac}}{2a}$$"
 MATRIX = r"$$A = \begin{pmatrix}a&b\\c&d\\e&f\end{pmatrix}$$"

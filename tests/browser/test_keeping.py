@@ -31,6 +31,7 @@ def trash(page: Page, path: str) -> None:
     post(page, "/conversations/change/", action="trash", ids=pk)
 
 
+@pytest.mark.thorough
 def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> None:
     beside, same = desk.open(), desk.open(sky)
     title = "<b>Skies</b>, 'quoted' & more"
@@ -74,6 +75,7 @@ def test_a_deleted_one_makes_way_for_a_new_chat_in_every_tab(
     expect(same.page.locator(".prompt")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_one_that_streams_is_closed_at_its_upstream(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -88,6 +90,7 @@ def test_one_that_streams_is_closed_at_its_upstream(
     expect(tab.stop).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_tab_that_has_moved_on_keeps_what_it_shows(held: Held, tab: Tab, sky: str) -> None:
     frames: list[str | bytes] = []
     held.frames = frames

@@ -6,8 +6,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import WAIT_MS, Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Person, Server
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 ROW = 40  # px
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
@@ -60,6 +59,7 @@ def test_under_a_finger_enter_makes_a_new_line_and_send_sends(
         context.close()
 
 
+@pytest.mark.thorough
 def test_what_sends_is_chosen_once_for_all_tabs_of_the_browser(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -80,7 +80,7 @@ def test_what_sends_is_chosen_once_for_all_tabs_of_the_browser(
     assert upstream.chat_requests[-1].body["messages"][-1]["content"] == "One line\nand another"
 
 
-@pytest.mark.parametrize("by", [{"isComposing": True, "keyCode": 13}, {"keyCode": 229}])
+@pytest.mark.parametrize("by", sampled([{"isComposing": True, "keyCode": 13}, {"keyCode": 229}]))
 def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> None:
     tab.message.fill("にほんご")
     tab.page.evaluate(IME, {"key": "Enter", "isComposing": False, **by})
@@ -88,6 +88,7 @@ def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> 
     expect(tab.page.locator(".prompt")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "focused", ["body", "[data-copy]", ".about > summary", "#sidebar .new-chat"]
 )
@@ -113,6 +114,7 @@ def test_the_thread_scrolls_by_its_keys_from_wherever_the_focus_is(long: Tab, fo
     assert is_at(long, end)
 
 
+@pytest.mark.thorough
 def test_space_scrolls_but_presses_a_button(long: Tab) -> None:
     end = top(long)
     long.page.evaluate("document.activeElement.blur()")
@@ -126,6 +128,7 @@ def test_space_scrolls_but_presses_a_button(long: Tab) -> None:
     expect(long.page.locator(".about")).to_have_attribute("open", "")
 
 
+@pytest.mark.thorough
 def test_from_the_box_pages_scroll_while_it_has_nothing_to_scroll(long: Tab) -> None:
     end = top(long)
     long.message.fill("A word")
@@ -141,6 +144,7 @@ def test_from_the_box_pages_scroll_while_it_has_nothing_to_scroll(long: Tab) -> 
     assert top(long) == before
 
 
+@pytest.mark.thorough
 def test_what_scrolls_itself_keeps_its_keys(long: Tab) -> None:
     end = top(long)
     long.page.get_by_label("Model").first.focus()

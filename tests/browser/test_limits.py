@@ -10,6 +10,8 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.live import Person, Server, Site, run
 
+pytestmark = pytest.mark.thorough
+
 UNSET = """
 import django; django.setup()
 from chatapp.models import Limit

@@ -11,8 +11,6 @@ from tests.browser.test_sidebar import give, shown
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server
 
-pytestmark = pytest.mark.any_database
-
 LISTS = "**/conversations/?*"
 SCRIPT = "**/js/list-hands.*"
 COUNT_LISTS = """
@@ -53,6 +51,7 @@ def shelf(tab: Tab, name: str) -> None:
     expect(tab.page.get_by_role("heading", name=name)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_chat_that_begins_while_a_list_is_on_its_way_is_in_it(tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
@@ -94,6 +93,7 @@ def test_a_title_is_changed_where_it_stands(desk: Desk, tab: Tab) -> None:
     assert sorted(shown(tab.page)[1:]) == ["<b>Paris</b> & more", "By the menu", "Chat 0"]
 
 
+@pytest.mark.thorough
 def test_a_frame_takes_no_title_away_that_is_being_typed(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -109,6 +109,7 @@ def test_a_frame_takes_no_title_away_that_is_being_typed(
     expect(tab.page.locator("#pinned-list .conversation")).to_have_text("Half a ti")
 
 
+@pytest.mark.thorough
 def test_what_is_pinned_stands_above_in_every_tab(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     menu(tab, "Chat 0", "Pin")
@@ -126,6 +127,7 @@ def test_what_is_pinned_stands_above_in_every_tab(desk: Desk, tab: Tab) -> None:
     expect(beside.page.locator("#pinned-list .conversation")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_is_archived_is_out_of_the_way_and_opens_all_the_same(desk: Desk, tab: Tab) -> None:
     menu(tab, "Chat 1", "Archive")
     expect(row(tab, "Chat 1")).to_have_count(0)
@@ -153,6 +155,7 @@ def test_a_deletion_is_undone_by_the_keyboard(tab: Tab) -> None:
     expect(row(tab, "Chat 1")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_trash_gives_back_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     for title in ("Chat 0", "Chat 1", "Chat 2"):
@@ -175,6 +178,7 @@ def test_the_trash_gives_back_and_deletes_for_good(desk: Desk, tab: Tab) -> None
     expect(tab.page.locator(".conversation")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_the_list_that_was_asked_for_last_is_shown_whatever_changes_meanwhile(tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
@@ -208,6 +212,7 @@ def test_many_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
     expect(tab.page.locator(".conversation")).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_a_finger_selects_and_deletes(sit_down: SitDown, three: None, alice: Person) -> None:
     tab = sit_down(alice, phone={"width": 390, "height": 844}).open()
     tab.page.get_by_role("button", name="Conversations").tap()
@@ -221,6 +226,7 @@ def test_a_finger_selects_and_deletes(sit_down: SitDown, three: None, alice: Per
     expect(tab.page.locator(".conversation")).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_what_is_done_before_its_script_has_come_is_done_then(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -243,6 +249,7 @@ def test_what_is_done_before_its_script_has_come_is_done_then(
     tab.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_where_its_script_can_not_be_had_nothing_is_done_and_told(desk: Desk, tab: Tab) -> None:
     desk.expect_error("ERR_FAILED|list-hands")
     tab.page.route(SCRIPT, lambda route: route.abort())
@@ -251,6 +258,7 @@ def test_where_its_script_can_not_be_had_nothing_is_done_and_told(desk: Desk, ta
     expect(tab.page.locator("#conversation-menu")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_escape_ends_the_selecting_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     tab.ask("Why?")
@@ -263,6 +271,7 @@ def test_escape_ends_the_selecting_and_stops_no_reply(tab: Tab, upstream: FakeUp
     tab.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_what_is_selected_is_downloaded(tab: Tab, tmp_path: Path, upstream: FakeUpstream) -> None:
     tab.ask("What is <this>?")
     tab.expect_ending("complete")
@@ -281,6 +290,7 @@ def test_what_is_selected_is_downloaded(tab: Tab, tmp_path: Path, upstream: Fake
     tab.expect_ending("complete")
 
 
+@pytest.mark.thorough
 def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
     server: Server, sit_down: SitDown, bob: Person
 ) -> None:
@@ -317,6 +327,7 @@ def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
     assert len(days) == len(set(days))
 
 
+@pytest.mark.thorough
 def test_what_is_looked_at_stays_where_it_is_while_rows_come_above(
     server: Server, sit_down: SitDown, bob: Person
 ) -> None:
@@ -353,6 +364,7 @@ def test_what_is_looked_at_stays_where_it_is_while_rows_come_above(
     expect(tab.page.locator(".newer")).to_have_count(1)  # it was drawn anew from there on
 
 
+@pytest.mark.thorough
 def test_a_reply_that_ends_unseen_is_marked_until_it_is_seen(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -378,6 +390,7 @@ def test_a_reply_that_ends_unseen_is_marked_until_it_is_seen(
     expect(row(tab, "Take your time").locator(".unread")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_reply_that_is_watched_to_its_end_is_not_marked(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -388,6 +401,7 @@ def test_a_reply_that_is_watched_to_its_end_is_not_marked(
     expect(row(beside, "Now").locator(".unread")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_was_done_is_said_for_a_while_and_longer_to_who_is_at_it(desk: Desk, tab: Tab) -> None:
     tab.page.clock.install()
     menu(tab, "Chat 1", "Pin")

@@ -12,7 +12,7 @@ from tests.browser.test_tools_and_choices import call
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role, usage
 from tests.support.live import Person, Server, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 MARKUP = "<img/src=x/onerror=alert(1)><b/hx-get='/'/hx-trigger=load>"
 BACKWARDS = "\u202e\u05e9\u05dc\u05d5\u05dd"

@@ -9,8 +9,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish
 from tests.support.live import Site
 
-pytestmark = pytest.mark.any_database
-
 LONG = "\n\n".join(f"Paragraph {number} of a long reply." for number in range(80))
 WIDE = f"```python\nprint({'1 + ' * 80}1)\n```\n\n" + "| a | b |\n|-|-|\n| 1 | 2 |\n"
 
@@ -41,6 +39,7 @@ def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstr
     expect(tab.page.locator(".beginnings")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_an_administrator_is_told_what_to_do_first(sit_down: SitDown, site: Site) -> None:
     with site.server() as server:  # with the demo alone
         olives = sit_down(site.olive, url=server.url)
@@ -71,6 +70,7 @@ def test_latest_covers_nothing_and_moves_nothing(tab: Tab, upstream: FakeUpstrea
     assert before != top(line)
 
 
+@pytest.mark.thorough
 def test_what_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(delta(WIDE), finish("stop"), done())
     tab.ask("Code")
@@ -80,6 +80,7 @@ def test_what_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream)
         assert attached == "local, local, scroll, scroll"
 
 
+@pytest.mark.thorough
 def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
     desk = sit_down(site.olive, phone={"width": 390, "height": 844})
     page = desk.context.new_page()
@@ -92,6 +93,7 @@ def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
         assert page.evaluate(wider) == 0, path
 
 
+@pytest.mark.thorough
 def test_what_an_upstream_failed_with_has_no_number_of_the_operating_system(
     sit_down: SitDown, site: Site, desk: Desk
 ) -> None:

@@ -9,8 +9,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.live import Site
 
-pytestmark = pytest.mark.any_database
-
 SCHEME = "getComputedStyle(document.documentElement).colorScheme"
 
 
@@ -26,6 +24,7 @@ def choose(tab: Tab, setting: str, choice: str) -> None:
     tab.page.keyboard.press("Escape")
 
 
+@pytest.mark.thorough
 def test_who_is_signed_in_is_seen_and_finds_what_is_theirs(
     sit_down: SitDown, site: Site, tab: Tab, account: Locator
 ) -> None:
@@ -62,6 +61,7 @@ def test_a_menu_is_gone_through_by_keys_and_gives_the_focus_back(
     expect(account).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.thorough
 def test_escape_closes_what_is_open_and_stops_no_reply(
     tab: Tab, account: Locator, upstream: FakeUpstream
 ) -> None:
@@ -83,6 +83,7 @@ def test_escape_closes_what_is_open_and_stops_no_reply(
     tab.expect_ending("stopped")
 
 
+@pytest.mark.thorough
 def test_a_question_mark_shows_the_keys_where_it_is_not_typed(tab: Tab) -> None:
     sheet = tab.page.get_by_role("dialog", name="Keyboard shortcuts")
     tab.message.press_sequentially("Why?")
@@ -114,6 +115,7 @@ def test_a_theme_is_kept_and_is_there_before_anything_is_drawn(desk: Desk, tab: 
     assert beside.page.evaluate(SCHEME) == "light dark"
 
 
+@pytest.mark.thorough
 def test_the_administration_follows_the_theme_of_the_chat(sit_down: SitDown, site: Site) -> None:
     olives = sit_down(site.olive)
     tab = olives.open()
@@ -125,6 +127,7 @@ def test_the_administration_follows_the_theme_of_the_chat(sit_down: SitDown, sit
     expect(tab.page.locator("#site-name")).to_have_text(re.compile(r"chatapp\s+Administration"))
 
 
+@pytest.mark.thorough
 def test_text_grows_by_choice(tab: Tab) -> None:
     size = "parseFloat(getComputedStyle(document.body).fontSize)"
     assert tab.page.evaluate(size) == 16
@@ -134,6 +137,7 @@ def test_text_grows_by_choice(tab: Tab) -> None:
     assert tab.page.evaluate(size) == 20
 
 
+@pytest.mark.thorough
 def test_figures_stand_below_a_reply_on_demand_or_always(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("Hello")
     tab.expect_ending("complete")
@@ -149,6 +153,7 @@ def test_figures_stand_below_a_reply_on_demand_or_always(tab: Tab, upstream: Fak
     expect(usage).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_menu_lies_wholly_in_the_window_of_a_phone_on_its_side(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
@@ -181,6 +186,7 @@ def hello(tab: Tab) -> Tab:
     return tab
 
 
+@pytest.mark.thorough
 def test_a_conversation_is_renamed_by_its_menu(hello: Tab, upstream: FakeUpstream) -> None:
     row = hello.page.locator(".conversation > button")
     row.focus()
@@ -197,6 +203,7 @@ def test_a_conversation_is_renamed_by_its_menu(hello: Tab, upstream: FakeUpstrea
     expect(hello.page.locator("#title")).to_have_text("<b>Greetings</b> & more")
 
 
+@pytest.mark.thorough
 def test_a_title_of_nothing_changes_nothing(hello: Tab, upstream: FakeUpstream) -> None:
     options(hello, "Hello", "Rename")
     hello.page.get_by_role("textbox", name="Title").fill("   ")
@@ -205,6 +212,7 @@ def test_a_title_of_nothing_changes_nothing(hello: Tab, upstream: FakeUpstream) 
     expect(hello.sidebar.get_by_role("link", name="Hello")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_the_shown_conversation_is_deleted_by_its_menu(hello: Tab, upstream: FakeUpstream) -> None:
     options(hello, "Hello", "Delete")
     expect(hello.sidebar.get_by_role("link")).to_have_count(0)
@@ -214,6 +222,7 @@ def test_the_shown_conversation_is_deleted_by_its_menu(hello: Tab, upstream: Fak
     expect(hello.page.locator("article")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_what_did_not_work_is_said(desk: Desk, hello: Tab, upstream: FakeUpstream) -> None:
     desk.expect_error("ERR_FAILED")
     for path in ("change", "rename"):

@@ -11,8 +11,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Stall, role
 from tests.support.live import Person, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 LONG = "a-model-whose-name-nobody-can-read-" * 5
 OPENING_MS = 50.0
 SLOWNESS = 4
@@ -114,6 +112,7 @@ def test_typing_finds_and_enter_chooses(tab: Tab, picker: Locator, gateway: Fake
     assert gateway.wait_for_request().body["model"] == "vendor/model-70"
 
 
+@pytest.mark.thorough
 def test_escape_closes_the_list_and_leaves_all_as_it_was(tab: Tab, picker: Locator) -> None:
     before = picker.input_value()
     picker.focus()
@@ -131,6 +130,7 @@ def test_escape_closes_the_list_and_leaves_all_as_it_was(tab: Tab, picker: Locat
     assert picker.input_value() == before
 
 
+@pytest.mark.thorough
 def test_a_click_beside_the_list_closes_it(tab: Tab, picker: Locator) -> None:
     picker.click()
     expect(sheet(tab)).to_be_visible()
@@ -138,6 +138,7 @@ def test_a_click_beside_the_list_closes_it(tab: Tab, picker: Locator) -> None:
     expect(sheet(tab)).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_driver_chooses_in_the_select(tab: Tab, picker: Locator, gateway: FakeUpstream) -> None:
     value = picker.locator("option", has_text="model-42").get_attribute("value")
     assert value
@@ -147,6 +148,7 @@ def test_a_driver_chooses_in_the_select(tab: Tab, picker: Locator, gateway: Fake
     assert gateway.wait_for_request().body["model"] == "vendor/model-42"
 
 
+@pytest.mark.thorough
 def test_a_new_chat_begins_with_the_model_used_last_in_any_browser(
     tab: Tab, picker: Locator, sit_down: SitDown, alice: Person, offering: Server
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_new_chat_begins_with_the_model_used_last_in_any_browser(
     expect(elsewhere.page.get_by_role("combobox", name="Model")).to_have_value(value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [390, 1280])
 def test_one_long_name_breaks_neither_the_header_nor_the_list(
     sit_down: SitDown, alice: Person, offering: Server, width: int
@@ -184,6 +187,7 @@ def test_one_long_name_breaks_neither_the_header_nor_the_list(
     assert within["x"] + within["width"] <= width
 
 
+@pytest.mark.thorough
 def test_a_long_title_gives_way_to_the_model(tab: Tab, picker: Locator) -> None:
     picker.select_option(label=LONG)
     tab.ask("W" * 79)
@@ -193,6 +197,7 @@ def test_a_long_title_gives_way_to_the_model(tab: Tab, picker: Locator) -> None:
     assert box["x"] + box["width"] <= tab.page.evaluate("innerWidth")
 
 
+@pytest.mark.thorough
 def test_the_list_opens_at_once_on_a_slow_machine(tab: Tab, picker: Locator) -> None:
     """From the key to the frame that shows it, on a machine of a quarter of the speed: what the
     main thread computes, since other tests may have the processor meanwhile, whose waiting a
@@ -217,6 +222,7 @@ def test_the_list_opens_at_once_on_a_slow_machine(tab: Tab, picker: Locator) -> 
     assert median(taken) < OPENING_MS, taken
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("searched", "name", "id"),
     [("gpt4o", "OpenAI: GPT-4o", "openai/gpt-4o"), ("alpha", "The quick one", "alpha")],
@@ -240,6 +246,7 @@ def test_a_reply_names_its_model_as_the_picker_does(
         tab.reload()
 
 
+@pytest.mark.thorough
 def test_what_is_typed_before_the_list_is_there_chooses_too(
     desk: Desk, tab: Tab, picker: Locator
 ) -> None:
@@ -260,6 +267,7 @@ def test_what_is_typed_before_the_list_is_there_chooses_too(
     expect(tab.page.locator("article")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_the_browsers_own_list_serves_where_the_script_of_ours_cannot_be_had(
     desk: Desk, picker: Locator
 ) -> None:

@@ -6,8 +6,6 @@ from playwright.sync_api import WebSocketRoute, expect
 from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream
 
-pytestmark = pytest.mark.any_database
-
 
 class Held:
     """Keeps what the server sends from the page, until it is let go."""

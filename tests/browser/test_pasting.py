@@ -7,8 +7,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person
 
-pytestmark = pytest.mark.any_database
-
 LONG = "\n\n".join(f"Line {number} of a log." for number in range(400))
 TOLD = f"Pasted text · {len(LONG):,} characters"
 
@@ -45,6 +43,7 @@ def test_it_is_sent_below_what_is_typed(tab: Tab, upstream: FakeUpstream) -> Non
     expect(tab.message).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_alone_it_is_a_prompt_too_and_a_second_one_stands_below_the_first(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -56,6 +55,7 @@ def test_alone_it_is_a_prompt_too_and_a_second_one_stands_below_the_first(
     assert asked(upstream) == f"{LONG}\n\n{LONG.upper()}"
 
 
+@pytest.mark.thorough
 def test_a_text_that_is_not_long_stands_in_the_box(tab: Tab) -> None:
     paste(tab, "A line\nand another")
     expect(tab.message).to_have_value("A line\nand another")
@@ -81,6 +81,7 @@ def test_it_is_shown_in_the_box_or_removed_by_key(tab: Tab) -> None:
     expect(pasted(tab)).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_draft_has_it_after_a_reload_and_so_has_a_refused_prompt(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_draft_has_it_after_a_reload_and_so_has_a_refused_prompt(
     assert asked(upstream) == f"One\n\ntwo\n\n{LONG}"
 
 
+@pytest.mark.thorough
 def test_it_counts_for_what_can_be_sent_at_once(tab: Tab, upstream: FakeUpstream) -> None:
     paste(tab, "x" * 200_000)
     tab.ask("Go on")
@@ -109,6 +111,7 @@ def test_it_counts_for_what_can_be_sent_at_once(tab: Tab, upstream: FakeUpstream
     assert not upstream.chat_requests
 
 
+@pytest.mark.thorough
 def test_it_stands_beside_the_box_again_when_its_prompt_is_edited(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -131,6 +134,7 @@ def test_it_stands_beside_the_box_again_when_its_prompt_is_edited(
     expect(pasted(tab)).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_it_has_place_on_a_phone(sit_down: SitDown, alice: Person) -> None:
     desk = sit_down(alice, phone={"width": 320, "height": 700})
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=desk.url)

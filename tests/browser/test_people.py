@@ -10,8 +10,6 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Person, Site
 
-pytestmark = pytest.mark.any_database
-
 NEW = "four wild geese at dawn"
 
 
@@ -25,6 +23,7 @@ def signed_in(desk: Desk, url: str) -> Page:
     return page
 
 
+@pytest.mark.thorough
 def test_from_an_invitation_to_the_end_of_an_account(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:

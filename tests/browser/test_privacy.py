@@ -10,7 +10,7 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.live import PASSWORD, Person, Site
 from tests.support.reviewer import REASON, open_in
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])

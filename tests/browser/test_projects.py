@@ -9,8 +9,6 @@ from tests.browser.test_sidebar import give
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 INSTRUCTIONS = "Answer in rhymes, <b>always</b>."
 
 
@@ -74,6 +72,7 @@ def test_a_chat_that_begins_in_a_project_has_its_instructions(
     assert [one["role"] for one in upstream.chat_requests[-1].body["messages"]] == ["user"]
 
 
+@pytest.mark.thorough
 def test_a_new_chat_in_place_of_one_that_was_deleted_is_in_no_project(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -89,6 +88,7 @@ def test_a_new_chat_in_place_of_one_that_was_deleted_is_in_no_project(
     expect(row(tab, "And snow?")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_list_that_comes_after_a_reply_has_ended_does_not_say_that_it_runs(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -109,6 +109,7 @@ def test_a_list_that_comes_after_a_reply_has_ended_does_not_say_that_it_runs(
     expect(tab.page.locator("#project-chats").get_by_role("link")).to_have_text("What is rain?")
 
 
+@pytest.mark.thorough
 def test_its_model_is_that_of_its_new_chats_whatever_was_picked_last(
     site: Site, sit_down: SitDown, alice: Person
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_menu_moves_a_chat_there_and_back(tab: Tab) -> None:
     expect(tab.sidebar.get_by_role("link", name="Chat 1")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
     make(tab, "Work")
     for title in ("Chat 0", "Chat 2"):
@@ -171,6 +173,7 @@ def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
     expect(tab.sidebar.get_by_role("link")).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
     make(tab, "Work")
     menu(tab, "Chat 1", "Move to…")
@@ -188,6 +191,7 @@ def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
     tab.expect_ending("complete")
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_none_is_refused_in_its_dialog(
     desk: Desk, tab: Tab, sit_down: SitDown, bob: Person
 ) -> None:
@@ -246,6 +250,7 @@ def filled(tab: Tab) -> Tab:
     return tab
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("action", ["Delete", "Archive"])
 def test_what_is_put_away_on_a_project_s_page_goes_and_comes_back(filled: Tab, action: str) -> None:
     menu(filled, "Chat 0", action)
@@ -262,6 +267,7 @@ def test_what_is_put_away_on_a_project_s_page_goes_and_comes_back(filled: Tab, a
     expect_one_row_each(filled)
 
 
+@pytest.mark.thorough
 def test_what_is_pinned_in_a_project_stands_above_and_is_unpinned(filled: Tab) -> None:
     last = filled.page.locator("#project-chats .endless .conversation").last.inner_text()
     menu(filled, last, "Pin")
@@ -276,6 +282,7 @@ def test_what_is_pinned_in_a_project_stands_above_and_is_unpinned(filled: Tab) -
     expect_one_row_each(filled)
 
 
+@pytest.mark.thorough
 def test_what_is_moved_stands_in_one_list(filled: Tab) -> None:
     menu(filled, "Chat 0", "Move to…")
     move(filled, "No project")
@@ -291,6 +298,7 @@ def test_what_is_moved_stands_in_one_list(filled: Tab) -> None:
     expect_one_row_each(filled)
 
 
+@pytest.mark.thorough
 def test_a_list_of_a_project_follows_what_is_done_in_another_tab(desk: Desk, filled: Tab) -> None:
     beside = desk.open(filled.page.url.removeprefix(desk.url))
     menu(beside, "Chat 0", "Delete")
@@ -298,6 +306,7 @@ def test_a_list_of_a_project_follows_what_is_done_in_another_tab(desk: Desk, fil
         expect(chats(one)).to_have_text(["Chat 2"])
 
 
+@pytest.mark.thorough
 def test_many_that_were_moved_go_back_to_where_each_was(filled: Tab) -> None:
     for one in chats(filled).all():
         one.locator("a").click(modifiers=["Control"])
@@ -316,6 +325,7 @@ def test_many_that_were_moved_go_back_to_where_each_was(filled: Tab) -> None:
     expect(filled.sidebar.get_by_role("link")).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
     for title in ("Chat 0", "Chat 1"):
         row(filled, title).locator("a").click(modifiers=["Control"])
@@ -334,6 +344,7 @@ def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
     expect(chats(filled)).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
@@ -350,6 +361,7 @@ def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: 
     expect(filled.sidebar.get_by_role("link")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_beside_the_archive_a_chat_is_moved_to_any_project_and_not_by_dragging(
     filled: Tab,
 ) -> None:
@@ -370,6 +382,7 @@ def test_beside_the_archive_a_chat_is_moved_to_any_project_and_not_by_dragging(
     expect(chats(filled)).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_many_are_dragged_out_of_a_project_and_go_back(filled: Tab) -> None:
     for one in chats(filled).all():
         one.locator("a").click(modifiers=["Control"])
@@ -403,11 +416,13 @@ def expect_done_by_menu_and_selection(tab: Tab) -> None:
     expect(chats(tab)).to_have_count(2)
 
 
+@pytest.mark.thorough
 def test_beside_a_folded_sidebar_a_project_s_chats_are_changed(filled: Tab) -> None:
     filled.page.get_by_role("button", name="Hide the sidebar").click()
     expect_done_by_menu_and_selection(filled)
 
 
+@pytest.mark.thorough
 def test_on_a_phone_a_project_s_chats_are_changed(
     sit_down: SitDown, filled: Tab, alice: Person
 ) -> None:
@@ -416,6 +431,7 @@ def test_on_a_phone_a_project_s_chats_are_changed(
     expect_done_by_menu_and_selection(tab)
 
 
+@pytest.mark.thorough
 def test_the_bar_of_what_is_selected_is_in_the_sidebar_while_that_is_open(filled: Tab) -> None:
     row(filled, "Chat 2").locator("a").click(modifiers=["Control"])
     bar = filled.page.locator("#selection")

@@ -8,8 +8,6 @@ from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person, Site
 from tests.support.reviewer import open_in
 
-pytestmark = pytest.mark.any_database
-
 TYPED = (
     "def __init__(self):\n    self.x = 2 * y ** z\n\n\n# not a heading\n- not a list\n1) nor this\n"
     "\ta tab, far  apart, $x_1$ and <b>bold</b>, a_b_c, ~~gone~~, `http://in.code`"
@@ -33,6 +31,7 @@ def test_a_prompt_is_shown_as_it_was_typed_live_and_after_a_reload(
         tab.reload()
 
 
+@pytest.mark.thorough
 def test_what_a_prompt_links_and_fences_is_live(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("See https://a.example/b_c_d.\n```python\nx = '__y__'  # https://no.link\n```\nThanks")
     tab.expect_ending("complete")
@@ -75,12 +74,14 @@ def tall(tab: Tab) -> float:
     return height
 
 
+@pytest.mark.thorough
 def test_a_short_prompt_has_no_button(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("\n".join("twelve lines at most"[:12]))
     tab.expect_ending("complete")
     expect(tab.page.get_by_role("button", name="Show all")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_the_review_shows_what_was_typed_and_unfolds_it(
     sit_down: SitDown, site: Site, tab: Tab, upstream: FakeUpstream
 ) -> None:

@@ -10,6 +10,8 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Server, Site
 from tests.support.reviewer import REASON, open_in
 
+pytestmark = pytest.mark.thorough
+
 HIDE = """
 from chatapp.models import ReviewPolicy
 ReviewPolicy.objects.create(scope="all", hides_names=True)

@@ -12,8 +12,6 @@ from tests.support.line import Line
 from tests.support.live import Person, Server
 from tests.support.long_thread import LongThread, stored_for
 
-pytestmark = pytest.mark.any_database
-
 PHONE = ViewportSize(width=390, height=844)
 SHOWN = "() => [...document.querySelectorAll('#messages > :not(.edge)')].map((one) => one.id)"
 # The first message that is read, and how far down it stands.
@@ -100,6 +98,7 @@ def test_a_page_holds_the_newest_messages_and_earlier_ones_come(
     assert shown(tab, long) == list(range(890, 1000))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phone", [None, PHONE])
 def test_the_readers_line_stays_where_it_is(
     sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
@@ -113,6 +112,7 @@ def test_the_readers_line_stays_where_it_is(
         assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
 
+@pytest.mark.thorough
 def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThread) -> None:
     tab = desk.open(long.path)
     tab.page.evaluate(f"() => {{ window.grown = ({GROWING})(); }}")
@@ -121,6 +121,7 @@ def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThr
     assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
 
+@pytest.mark.thorough
 def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(
     desk: Desk, long: LongThread
 ) -> None:
@@ -186,6 +187,7 @@ def go_to_a_page_of_its_own_and_back(tab: Tab) -> None:
     tab.page.go_back()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "come_back", [go_away_and_back, go_to_a_page_of_its_own_and_back, Tab.reload]
 )
@@ -212,6 +214,7 @@ def test_who_comes_back_is_where_they_read_however_far_up_that_was(
         assert tab.page.evaluate("history.length") == entries
 
 
+@pytest.mark.thorough
 def test_each_entry_of_the_history_has_its_own_place(desk: Desk, long: LongThread) -> None:
     tab = desk.open(long.path)
     for number in (100, 400):
@@ -232,6 +235,7 @@ def test_each_entry_of_the_history_has_its_own_place(desk: Desk, long: LongThrea
     expect(message(tab, long, 100)).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_the_outline_and_the_latest_are_those_of_the_branch_that_is_shown(
     desk: Desk, server: Server, alice: Person
 ) -> None:
@@ -251,6 +255,7 @@ def test_the_outline_and_the_latest_are_those_of_the_branch_that_is_shown(
     expect(message(tab, long, 59)).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on(
     desk: Desk, long: LongThread, upstream: FakeUpstream
 ) -> None:
@@ -269,6 +274,7 @@ def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on
     assert len(set(tab.page.evaluate(SHOWN))) == len(tab.page.evaluate(SHOWN)) == 56
 
 
+@pytest.mark.thorough
 def test_who_asks_from_an_earlier_place_is_led_to_the_end(
     desk: Desk, long: LongThread, upstream: FakeUpstream
 ) -> None:
@@ -284,6 +290,7 @@ def test_who_asks_from_an_earlier_place_is_led_to_the_end(
     assert tab.page.evaluate(SHOWN) == ids
 
 
+@pytest.mark.thorough
 def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
     sit_down: SitDown, alice: Person, line: Line, desk: Desk, long: LongThread
 ) -> None:
@@ -307,6 +314,7 @@ def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
     assert tab.page.evaluate(LINE) == before
 
 
+@pytest.mark.thorough
 def test_the_branch_that_was_read_last_is_shown_again_everywhere(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -334,6 +342,7 @@ def test_the_branch_that_was_read_last_is_shown_again_everywhere(
     expect(again.page.locator("[data-region=answer]").first).to_have_text("One")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phone", [None, PHONE])
 def test_an_outline_leads_anywhere(
     sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
@@ -356,6 +365,7 @@ def test_an_outline_leads_anywhere(
     expect(message(tab, long, 999)).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_a_conversation_has_an_outline_once_it_is_long(
     desk: Desk, server: Server, alice: Person
 ) -> None:
@@ -367,6 +377,7 @@ def test_a_conversation_has_an_outline_once_it_is_long(
     expect(outline).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [998, 999])
 def test_the_link_to_a_message_is_copied(desk: Desk, long: LongThread, number: int) -> None:
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -379,6 +390,7 @@ def test_the_link_to_a_message_is_copied(desk: Desk, long: LongThread, number: i
     expect(message(again, long, number)).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_the_browsers_search_finds_what_is_on_the_page(desk: Desk, long: LongThread) -> None:
     tab = desk.open(long.path)
     assert tab.page.evaluate(FIND, "Prompt 970")

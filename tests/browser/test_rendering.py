@@ -1,13 +1,10 @@
 """What a page may never do, whatever a person or an upstream writes: run it, or outgrow a phone."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 from tests.support.live import Person
-
-pytestmark = pytest.mark.any_database
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><a href='javascript:alert(3)'>x</a>"
 WIDE = (

@@ -6,7 +6,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.conftest import Desk, SitDown, confirmed
 from tests.support.live import Person, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

@@ -7,6 +7,7 @@ from tests.browser.conftest import Desk, SitDown
 from tests.browser.test_accessible import COLLEAGUE, expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, reasoning, role, usage
 from tests.support.live import Server, Site
+from tests.support.profile import sampled
 from tests.support.reviewer import address
 
 MARKUP = "<img src=/x onerror=alert(1)>"
@@ -18,7 +19,7 @@ ReviewLabel.objects.get_or_create(name={name!r})
 """
 
 
-@pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
+@pytest.mark.parametrize("phone", sampled([None, {"width": 390, "height": 844}]))
 def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     sit_down: SitDown,
     site: Site,
@@ -103,6 +104,7 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect(row).to_contain_text("claimed by olive")
 
 
+@pytest.mark.thorough
 def test_what_a_colleague_does_meanwhile_is_told_and_not_overwritten(
     sit_down: SitDown, site: Site, server: Server, desk: Desk
 ) -> None:

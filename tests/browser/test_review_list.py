@@ -1,10 +1,13 @@
 """The list of the review in a browser: narrowed, paged, gone through by keys, taken along."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Server, Site
+
+pytestmark = pytest.mark.thorough
 
 SCRIPT = """
 from uuid import uuid4

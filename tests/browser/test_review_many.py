@@ -7,6 +7,8 @@ from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Server, Site
 
+pytestmark = pytest.mark.thorough
+
 SCRIPT = """
 from uuid import uuid4
 from chatapp.models import Message, ReviewLabel, Upstream, User

@@ -10,7 +10,7 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Server, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FLAGS_OPEN = """

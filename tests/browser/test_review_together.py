@@ -21,6 +21,8 @@ from tests.support.fake_upstream import (
 from tests.support.live import Person, Server, Site
 from tests.support.reviewer import address, open_in
 
+pytestmark = pytest.mark.thorough
+
 REASON = "A complaint <img src=/x onerror=alert(1)>"
 PREPARED = """
 from chatapp.models import ToolServer, User

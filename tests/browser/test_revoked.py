@@ -61,6 +61,7 @@ def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
     assert not upstream.chat_requests
 
 
+@pytest.mark.thorough
 def test_the_sign_in_page_says_that_the_account_was_deactivated(
     sit_down: SitDown, alice: Person, server: Server
 ) -> None:
@@ -75,6 +76,7 @@ def test_the_sign_in_page_says_that_the_account_was_deactivated(
         expect(one.page.get_by_role("alert")).to_contain_text("Your account was deactivated")
 
 
+@pytest.mark.thorough
 def test_one_who_comes_back_later_is_told_the_same(
     sit_down: SitDown, alice: Person, line: Line, server: Server
 ) -> None:
@@ -87,7 +89,7 @@ def test_one_who_comes_back_later_is_told_the_same(
     expect(tab.connection).to_contain_text("not active any more")
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:

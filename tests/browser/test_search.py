@@ -100,6 +100,7 @@ def test_what_is_typed_is_found_and_enter_goes_to_the_message(palette: Palette) 
     expect(page.locator("#title")).to_have_text("New chat")
 
 
+@pytest.mark.thorough
 def test_where_its_script_can_not_be_had_enter_leads_to_the_page_of_a_search(
     desk: Desk, palette: Palette
 ) -> None:
@@ -126,6 +127,7 @@ def test_markup_of_others_is_shown_as_it_is_and_marked_where_it_was_found(
     assert palette.page.title() != "1"
 
 
+@pytest.mark.thorough
 def test_commands_are_in_the_same_list_and_do_what_the_page_does(palette: Palette) -> None:
     page = palette.page
     palette.open()
@@ -146,6 +148,7 @@ def test_commands_are_in_the_same_list_and_do_what_the_page_does(palette: Palett
     expect(page).to_have_url(re.compile("/help/$"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Archive", "Trash"])
 def test_a_command_leads_to_a_list_in_a_sidebar_that_was_folded(
     palette: Palette, name: str
@@ -160,6 +163,7 @@ def test_a_command_leads_to_a_list_in_a_sidebar_that_was_folded(
     expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_the_sidebars_entry_opens_it_and_escape_closes_it(palette: Palette) -> None:
     page = palette.page
     page.get_by_role("link", name="Search").click()
@@ -172,6 +176,7 @@ def test_the_sidebars_entry_opens_it_and_escape_closes_it(palette: Palette) -> N
     expect(palette.dialog).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_menu_writes_filters(palette: Palette) -> None:
     palette.open()
     palette.type("canary")
@@ -208,6 +213,7 @@ def test_a_late_answer_takes_no_newer_ones_place(palette: Palette) -> None:
     expect(palette.dialog).not_to_contain_text("late")
 
 
+@pytest.mark.thorough
 def test_enter_before_the_answer_goes_nowhere(palette: Palette) -> None:
     palette.open()
     with palette.page.expect_response(re.compile("q=nightin")):
@@ -219,6 +225,7 @@ def test_enter_before_the_answer_goes_nowhere(palette: Palette) -> None:
     expect(palette.page.locator("#title")).to_have_text("Birds")
 
 
+@pytest.mark.thorough
 def test_what_is_written_now_is_found_in_a_moment(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("A kingfisher dives."), finish(), usage(), done())
     tab.ask("Which bird dives?")
@@ -236,6 +243,7 @@ def test_what_is_written_now_is_found_in_a_moment(tab: Tab, upstream: FakeUpstre
     expect(passage.locator("mark")).to_have_text("kingfisher")
 
 
+@pytest.mark.thorough
 def test_a_phone_has_it_over_the_whole_screen(
     written: None, sit_down: SitDown, alice: Person
 ) -> None:
@@ -253,6 +261,7 @@ def test_a_phone_has_it_over_the_whole_screen(
     expect(page.locator("#sidebar")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_it_is_accessible_with_and_without_something_found(palette: Palette) -> None:
     palette.open()
     expect_accessible(palette.page)
@@ -262,6 +271,7 @@ def test_it_is_accessible_with_and_without_something_found(palette: Palette) -> 
     expect_accessible(palette.page)
 
 
+@pytest.mark.thorough
 def test_the_page_serves_without_scripts(
     written: None, server: Server, desk: Desk, alice: Person
 ) -> None:
@@ -275,6 +285,7 @@ def test_the_page_serves_without_scripts(
         assert browser.get(address).status_code == httpx.codes.OK
 
 
+@pytest.mark.thorough
 def test_all_passages_of_a_conversation_come_in_place_of_the_list(
     server: Server, site: Site, sit_down: SitDown
 ) -> None:
@@ -300,6 +311,7 @@ def test_all_passages_of_a_conversation_come_in_place_of_the_list(
     expect(palette.page.locator(".search-passage")).to_have_count(3)
 
 
+@pytest.mark.thorough
 def test_older_results_are_led_to(server: Server, site: Site, sit_down: SitDown) -> None:
     person = site.person()
     turns = [(f"Chat {number}", "Of the canary", "It sings.") for number in range(20)]

@@ -10,8 +10,7 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.line import Line
 from tests.support.live import Person, Site
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 # What Chromium and htmx say of what could not be reached.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
@@ -26,7 +25,7 @@ def send_at_once(*tabs: Tab) -> None:
         tab.page.evaluate(press, at)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", sampled(range(4)))
 def test_of_two_prompts_sent_at_the_same_instant_one_is_asked_and_one_comes_back(
     desk: Desk, tab: Tab, upstream: FakeUpstream, number: int
 ) -> None:
@@ -56,6 +55,7 @@ def test_of_two_prompts_sent_at_the_same_instant_one_is_asked_and_one_comes_back
     tab.expect_ending("complete")
 
 
+@pytest.mark.thorough
 def test_two_new_chats_that_begin_at_the_same_instant_are_two(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -138,6 +138,7 @@ def test_a_prompt_of_which_the_answer_was_lost_is_asked_once_when_it_is_sent_aga
     assert len(upstream.chat_requests) == 1
 
 
+@pytest.mark.thorough
 def test_each_tab_keeps_its_own_draft_and_the_next_one_takes_what_is_left(
     desk: Desk, tab: Tab
 ) -> None:
@@ -156,6 +157,7 @@ def test_each_tab_keeps_its_own_draft_and_the_next_one_takes_what_is_left(
     expect(third.message).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_a_draft_stays_with_its_conversation(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("The first one")
     tab.expect_ending("complete")
@@ -170,6 +172,7 @@ def test_a_draft_stays_with_its_conversation(tab: Tab, upstream: FakeUpstream) -
     expect(tab.message).to_have_value("Something else")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["Enter", "button"])
 def test_what_is_sent_before_the_modules_have_come_is_sent_once_they_have(
     desk: Desk, upstream: FakeUpstream, by: str
@@ -193,6 +196,7 @@ def test_what_is_sent_before_the_modules_have_come_is_sent_once_they_have(
     assert len(upstream.chat_requests) == 1
 
 
+@pytest.mark.thorough
 def test_a_text_that_is_too_long_is_refused_whole(
     site: Site, sit_down: SitDown, upstream: FakeUpstream
 ) -> None:
@@ -220,6 +224,7 @@ def test_a_text_that_is_too_long_is_refused_whole(
         tab.page.close()  # before its server does
 
 
+@pytest.mark.thorough
 def test_a_text_that_no_browser_keeps_is_refused_whole(tab: Tab) -> None:
     tab.page.evaluate(
         """const box = document.getElementById("message");

@@ -11,8 +11,6 @@ from tests.browser.test_confirming import LONG_AGO
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
 from tests.support.live import PASSWORD, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 PAGE = "/settings/"
 NOTICE = "Be kind. <b>No</b> customers' data, please."
 BACK = """
@@ -68,6 +66,7 @@ def test_new_chats_begin_with_what_was_set_and_get_their_titles(
     expect(tab.page).to_have_title("Blue skies · chatapp")
 
 
+@pytest.mark.thorough
 def test_what_was_typed_stands_there_again_once_the_password_is_given(
     olive: Page, site: Site, server: Server
 ) -> None:
@@ -86,6 +85,7 @@ def test_what_was_typed_stands_there_again_once_the_password_is_given(
     expect(olive.get_by_role("status")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_one_typed_is_not_shown_to_the_next_who_gives_a_password(
     olive: Page, site: Site, server: Server
 ) -> None:

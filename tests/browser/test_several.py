@@ -10,8 +10,6 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 NAMES = ("alpha", "beta", "gamma", "delta")
 PHONE = {"width": 390, "height": 780}
 
@@ -100,6 +98,7 @@ def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: Fak
     expect_endings(tab, *["complete"] * 4)
 
 
+@pytest.mark.thorough
 def test_no_more_than_four_are_added_and_each_is_taken_out_again(desk: Desk) -> None:
     tab = desk.open()
     for name in NAMES[1:]:
@@ -132,6 +131,7 @@ def test_each_has_its_own_stop_and_one_stops_all(desk: Desk, upstream: FakeUpstr
     expect(column_button(tab, 1, "Go on with this")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_reload_goes_on_with_each(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     pause = Pause()
@@ -149,6 +149,7 @@ def test_a_reload_goes_on_with_each(desk: Desk, upstream: FakeUpstream) -> None:
         expect(replies(tab).nth(number).locator("[data-region=answer]")).to_have_text("Half more")
 
 
+@pytest.mark.thorough
 def test_the_one_that_is_gone_on_with_stands_alone(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     talk(tab, upstream, ("beta",))
@@ -168,6 +169,7 @@ def test_the_one_that_is_gone_on_with_stands_alone(desk: Desk, upstream: FakeUps
     )
 
 
+@pytest.mark.thorough
 def test_what_is_asked_below_them_follows_the_first(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     talk(tab, upstream, ("beta",))
@@ -182,6 +184,7 @@ def test_what_is_asked_below_them_follows_the_first(desk: Desk, upstream: FakeUp
     expect(tab.page.locator("#messages > article").first).to_contain_text("1 / 2")
 
 
+@pytest.mark.thorough
 def test_on_a_phone_each_has_a_tab(phone: Tab, upstream: FakeUpstream) -> None:
     talk(phone, upstream, ("beta",))
     tabs = phone.page.get_by_role("radiogroup", name="Shown reply")
@@ -197,6 +200,7 @@ def test_on_a_phone_each_has_a_tab(phone: Tab, upstream: FakeUpstream) -> None:
     expect(phone.reply).to_contain_text("2 / 2")
 
 
+@pytest.mark.thorough
 def test_the_tabs_are_moved_between_by_key(sit_down: SitDown, alice: Person, offering: Server,
                                            upstream: FakeUpstream) -> None:  # fmt: skip
     tab = sit_down(alice, url=offering.url, viewport={"width": 600, "height": 800}).open()

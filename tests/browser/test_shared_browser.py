@@ -8,8 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Person, Site
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 SECRET = "what Alice has not sent yet"
 STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).join('\\n')"
@@ -55,7 +54,7 @@ def sign_out_on_its_page(page: Page) -> None:
     page.wait_for_url("**/accounts/login/**")
 
 
-@pytest.mark.parametrize("leave", [sign_out, sign_out_on_its_page])
+@pytest.mark.parametrize("leave", sampled([sign_out, sign_out_on_its_page]))
 def test_signing_out_takes_drafts_along(
     browser: Desk, alices: Tab, bob: Person, leave: Callable[[Page], None]
 ) -> None:
@@ -66,6 +65,7 @@ def test_signing_out_takes_drafts_along(
     assert SECRET not in bobs.page.evaluate(STORED)
 
 
+@pytest.mark.thorough
 def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, site: Site) -> None:
     browser.expect_error("404")  # the administration has no icon of its own
     tab = signed_in(browser, site.olive)
@@ -88,6 +88,7 @@ def test_who_signs_in_after_a_session_that_just_ended_finds_nothing(
     assert SECRET not in bobs.page.evaluate(STORED)
 
 
+@pytest.mark.thorough
 def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
     browser: Desk, alices: Tab, bob: Person
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
     assert SECRET not in bobs.page.evaluate(STORED)
 
 
+@pytest.mark.thorough
 def test_the_same_person_finds_a_draft_again_after_the_session_ended(
     browser: Desk, alices: Tab, alice: Person
 ) -> None:
@@ -113,6 +115,7 @@ def test_the_same_person_finds_a_draft_again_after_the_session_ended(
     expect(browser.open(path).message).to_have_value(SECRET)
 
 
+@pytest.mark.thorough
 def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices: Tab) -> None:
     path = alices.page.url.removeprefix(browser.url)
     others = [browser.open(path), browser.open()]
@@ -126,6 +129,7 @@ def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices
     expect(others[1].page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_signing_out_in_the_administration_leaves_none_either(browser: Desk, site: Site) -> None:
     browser.expect_error("404")  # the administration has no icon of its own
     tab, beside = signed_in(browser, site.olive), browser.open()
@@ -134,6 +138,7 @@ def test_signing_out_in_the_administration_leaves_none_either(browser: Desk, sit
     expect(beside.page.get_by_role("heading", name="You are signed out")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_another_browser_of_theirs_goes_on(
     browser: Desk, alices: Tab, sit_down: SitDown, alice: Person
 ) -> None:

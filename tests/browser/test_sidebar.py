@@ -6,8 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Desk, SitDown
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person, Server, Site
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 MAKE = """
 from datetime import timedelta
@@ -50,6 +49,7 @@ def test_conversations_stand_under_their_day_and_come_to_today(
     assert shown(tab.page) == ["Today", "Chat 1", "Chat 0", "Previous 7 days", "Chat 2"]
 
 
+@pytest.mark.thorough
 def test_the_browsers_clock_says_what_today_is(desk: Desk) -> None:
     page = desk.open().page
     assert page.evaluate(
@@ -57,6 +57,7 @@ def test_the_browsers_clock_says_what_today_is(desk: Desk) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_who_comes_back_to_a_tab_finds_the_list_where_it_was(
     server: Server, desk: Desk, alice: Person
 ) -> None:
@@ -79,7 +80,7 @@ def test_who_comes_back_to_a_tab_finds_the_list_where_it_was(
     expect(rows).to_have_count(120)
 
 
-@pytest.mark.parametrize(("width", "height"), [(844, 390), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), sampled([(844, 390), (390, 844)]))
 def test_a_phone_folds_the_sidebar_and_has_new_chat_and_the_title_at_hand(
     sit_down: SitDown, site: Site, upstream: FakeUpstream, width: int, height: int
 ) -> None:

@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 
-pytestmark = pytest.mark.any_database
-
 
 def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream) -> None:
     thinking, stuck = Pause(), Pause()
@@ -43,6 +41,7 @@ def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream)
     expect(waiting).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_after_a_reload_it_counts_on_from_what_the_server_says(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
@@ -63,6 +62,7 @@ def test_after_a_reload_it_counts_on_from_what_the_server_says(
     tab.expect_ending("complete")
 
 
+@pytest.mark.thorough
 def test_a_next_try_is_counted_down_and_then_silence(desk: Desk, upstream: FakeUpstream) -> None:
     upstream.fail(429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
     tab = Tab(desk.context.new_page())

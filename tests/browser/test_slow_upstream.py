@@ -10,7 +10,7 @@ from tests.browser.conftest import SitDown, Tab
 from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
 from tests.support.live import Server, Site, run
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 ADD = """
 import django

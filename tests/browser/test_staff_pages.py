@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from django.urls import get_resolver
 from playwright.sync_api import expect
 
@@ -13,6 +14,8 @@ from tests.security.test_access import REVIEWERS_ROOM, STAFFS_ROOM, TABLE, route
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
 from tests.support.reviewer import open_in
+
+pytestmark = pytest.mark.thorough
 
 LONG = "Department of Hydrogeological-Engineering"
 FILLED = """

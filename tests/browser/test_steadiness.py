@@ -13,8 +13,6 @@ from tests.browser.conftest import SitDown, Tab
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, paced, role, usage
 from tests.support.live import Person
 
-pytestmark = pytest.mark.any_database
-
 PARAGRAPH = (
     "The **committee** that had been asked to look into the matter found, after deliberation, "
     "that nobody could say with *any* certainty who had moved the words, nor `when()` they had "
@@ -74,6 +72,7 @@ def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
     upstream.script(role(), *paced(tokens, seconds), finish(), usage(), done())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("viewport", [(1280, 800), (390, 844)], ids=["desktop", "phone"])
 def test_no_word_moves_while_a_reply_streams_or_at_its_end(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream, viewport: tuple[int, int]

@@ -7,8 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SitDown
 from tests.support.live import Person, Server, Site, run
-
-pytestmark = pytest.mark.any_database
+from tests.support.profile import sampled
 
 # What only a fitting answer holds.
 FITTING = {
@@ -36,7 +35,7 @@ def demo(site: Site) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("suggestion", FITTING)
+@pytest.mark.parametrize("suggestion", sampled(FITTING))
 def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
     sit_down: SitDown, alice: Person, demo: Server, suggestion: str
 ) -> None:
@@ -47,6 +46,7 @@ def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
     expect(tab.answer.locator(FITTING[suggestion]).first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
     sit_down: SitDown, alice: Person, server: Server
 ) -> None:
@@ -61,6 +61,7 @@ def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
     tab.expect_ending("complete")
 
 
+@pytest.mark.thorough
 def test_before_the_setup_the_way_to_the_first_account_is_told(
     site: Site, sit_down: SitDown
 ) -> None:

@@ -8,8 +8,6 @@ from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Person
 
-pytestmark = pytest.mark.any_database
-
 NOTE = "Temporary chat: gone for good when its last tab is closed."
 
 
@@ -47,6 +45,7 @@ def test_it_says_what_it_is_and_stands_in_no_list(
     expect(same.page.get_by_text(NOTE)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_it_is_gone_with_its_last_tab(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
     desk.expect_error("404")
     ask(tab)
@@ -65,6 +64,7 @@ def test_it_is_gone_with_its_last_tab(tab: Tab, desk: Desk, upstream: FakeUpstre
     pytest.fail("it is still there")
 
 
+@pytest.mark.thorough
 def test_one_that_is_kept_is_an_ordinary_one(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
     same = desk.open(f"/{ask(tab)}")
     tab.page.get_by_role("button", name="Keep this chat").click()
@@ -75,6 +75,7 @@ def test_one_that_is_kept_is_an_ordinary_one(tab: Tab, desk: Desk, upstream: Fak
     expect(tab.message).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_a_chat_is_not_kept_where_the_server_says_no(
     tab: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_chat_is_not_kept_where_the_server_says_no(
     expect(tab.page.get_by_text(NOTE)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_choice_is_made_by_keyboard(tab: Tab, upstream: FakeUpstream) -> None:
     tab.message.focus()
     tab.message.press("Tab")  # to Send
@@ -97,6 +99,7 @@ def test_the_choice_is_made_by_keyboard(tab: Tab, upstream: FakeUpstream) -> Non
     expect(choice(tab)).to_be_checked()
 
 
+@pytest.mark.thorough
 def test_it_can_be_read_by_everybody(sit_down: SitDown, alice: Person) -> None:
     for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
         tab = sit_down(alice, viewport=size).open()

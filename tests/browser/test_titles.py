@@ -55,6 +55,7 @@ def test_its_title_takes_the_first_words_place_in_every_tab(
     assert tab.message.bounding_box() == place
 
 
+@pytest.mark.thorough
 def test_an_upstream_that_fails_shows_nothing(
     desk: Desk, titled: None, upstream: FakeUpstream
 ) -> None:

@@ -23,8 +23,6 @@ from tests.support.fake_upstream import (
 from tests.support.line import Line
 from tests.support.live import Person, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 OFFER = """
 from chatapp.models import ToolServer, Upstream
 
@@ -95,6 +93,7 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
     expect(region.locator("pre").last).to_have_text("<b>as it is</b>")
 
 
+@pytest.mark.thorough
 def test_leave_given_in_a_silent_network_is_kept_and_sent(
     sit_down: SitDown, alice: Person, equipped: Server, upstream: FakeUpstream
 ) -> None:
@@ -128,6 +127,7 @@ def test_a_denied_tool_does_not_run(tab: Tab, upstream: FakeUpstream) -> None:
     expect(tab.message).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_confidence_is_one_press_away_and_one_stop_for_tab(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
@@ -169,6 +169,7 @@ def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeU
     expect(tab.answer).to_have_text("Choice 0")
 
 
+@pytest.mark.thorough
 def test_a_retry_is_told_while_it_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(503, {"error": {"message": "overloaded"}}, {"retry-after": "2"})
     tab.ask("Try this")
@@ -180,6 +181,7 @@ def test_a_retry_is_told_while_it_is_waited_for(tab: Tab, upstream: FakeUpstream
     expect(tab.reply.locator(".waiting")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_folded_sidebar_stays_folded_before_any_script_runs(desk: Desk, tab: Tab) -> None:
     tab.page.get_by_role("button", name="Hide the sidebar").click()
     page = desk.context.request.get(desk.url)

@@ -10,8 +10,6 @@ from tests.browser.test_keeping import path_of, post
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Person
 
-pytestmark = pytest.mark.any_database
-
 TITLE = "Why is the sky blue?"
 SECRET = "Scattering, between us."
 
@@ -100,6 +98,7 @@ def test_the_title_is_marked_until_somebody_looks(tab: Tab, upstream: FakeUpstre
     expect(tab.page).to_have_title(f"{TITLE} · chatapp")
 
 
+@pytest.mark.thorough
 def test_it_is_marked_too_where_its_script_comes_after_the_end(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
@@ -111,12 +110,14 @@ def test_it_is_marked_too_where_its_script_comes_after_the_end(
     expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
 
 
+@pytest.mark.thorough
 def test_a_new_title_keeps_the_mark(tab: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(tab, upstream)
     post(tab.page, f"/c/{path_of(tab)}rename/", title="Skies")
     expect(tab.page).to_have_title("● Skies · chatapp")
 
 
+@pytest.mark.thorough
 def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
     assert told(allowed) == []
 
 
+@pytest.mark.thorough
 def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
@@ -140,6 +142,7 @@ def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
     assert not told(allowed)[0]["open"]
 
 
+@pytest.mark.thorough
 def test_a_notification_goes_when_somebody_looks(allowed: Tab, upstream: FakeUpstream) -> None:
     want_it(allowed)
     ask_and_look_away(allowed, upstream)
@@ -148,6 +151,7 @@ def test_a_notification_goes_when_somebody_looks(allowed: Tab, upstream: FakeUps
     assert [one["open"] for one in told(allowed)] == [False]
 
 
+@pytest.mark.thorough
 def test_of_one_ending_there_is_one_notification_however_late_its_script_comes(
     allowed: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
@@ -168,12 +172,14 @@ def test_of_one_ending_there_is_one_notification_however_late_its_script_comes(
     assert len(told(allowed)) == 1
 
 
+@pytest.mark.thorough
 def test_who_does_not_want_it_is_not_notified(allowed: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(allowed, upstream)
     expect(allowed.page).to_have_title(f"● {TITLE} · chatapp")
     assert told(allowed) == []
 
 
+@pytest.mark.thorough
 def test_a_browser_that_forbids_it_is_said_so(sit_down: SitDown, alice: Person) -> None:
     desk = sit_down(alice)
     desk.context.add_init_script(FORBID)

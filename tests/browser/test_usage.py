@@ -10,7 +10,7 @@ from tests.browser.conftest import Desk, SitDown, Tab
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 
 def test_a_reply_is_counted_drawn_and_downloaded(

@@ -12,6 +12,8 @@ from tests.support.fake_upstream import FakeUpstream
 from tests.support.line import Line
 from tests.support.live import Person
 
+pytestmark = pytest.mark.thorough
+
 STEPS = 25
 SEND = """([text, model]) => {
   const box = document.getElementById("message"), option = document.querySelector("#model option");

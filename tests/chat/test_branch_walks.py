@@ -3,7 +3,6 @@ opens, each tab shows what a fresh load shows, and nothing is lost that nobody d
 
 import asyncio
 import json
-import os
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from itertools import takewhile
@@ -24,6 +23,7 @@ from chatapp.worker import shut_down
 from tests.chat.browsing import Browsing, Shown, drawn_on, shown_on
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.page import Element, Page
+from tests.support.profile import scaled
 
 pytestmark = pytest.mark.django_db
 
@@ -34,8 +34,6 @@ WAIT_SECONDS, SETTLE_SECONDS = 300.0, 60.0
 MODELS = ["fake-model", "m1", "m2"]
 HALF = "half an answer"
 Rows = dict[UUID, Message]
-# More for whoever has changed what branches do: `CHATAPP_TEST_WALKS=200 pytest …`
-WALKS = int(os.environ.get("CHATAPP_TEST_WALKS", "10"))
 
 
 class Loaded(NamedTuple):
@@ -419,9 +417,8 @@ def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_ope
 
 
 MANY = settings(
-    max_examples=WALKS,
+    max_examples=scaled(4, 200),
     stateful_step_count=12,
-    deadline=None,
     phases=[Phase.reuse, Phase.generate],  # to find a shorter one, each try waits for what fails
     suppress_health_check=list(HealthCheck),
 )

@@ -167,6 +167,7 @@ async def test_a_layer_that_loses_everything_is_known_within_two_seconds(
     assert one.bus.answers_since >= back_at
 
 
+@pytest.mark.thorough
 async def test_a_busy_loop_is_not_taken_for_a_layer_that_is_away(boxes: tuple[Box, Box]) -> None:
     one, _ = boxes
     for _ in range(5):

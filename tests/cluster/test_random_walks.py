@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from chatapp.cluster.followers import LEASE_SECONDS
 from tests.cluster.house import House, Member, Reader, Reply
+from tests.support.profile import scaled
 
 STEPS = 80
 
@@ -157,7 +158,7 @@ class Walk:
         assert audience.is_gone.is_set()
 
 
-@pytest.mark.parametrize("seed", [*range(98), 653, 2007])
+@pytest.mark.parametrize("seed", [*range(scaled(18, 198)), 653, 2007])
 async def test_whatever_happens_between_workers_all_is_shown_and_nothing_is_waited_for(
     seed: int, settings: Settings
 ) -> None:

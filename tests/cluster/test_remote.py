@@ -17,6 +17,7 @@ from chatapp.rendering import rendered
 from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Audience, Viewers
 from tests.cluster.network import Network
+from tests.support.profile import scaled
 from tests.viewers.doubles import Reader
 
 WORDS = ["Rayleigh ", "scattering ", "makes ", "it.\n\n", "**blue** ", "`sky` "]
@@ -119,7 +120,7 @@ def shown(tab: Reader) -> str:
 FATES = st.sampled_from(["arrives", "arrives", "arrives", "lost", "twice", "late", "read back"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(15, 80))
 @given(st.lists(st.tuples(st.sampled_from(WORDS), FATES, st.booleans()), max_size=15))
 def test_whatever_is_lost_repeated_or_late_no_character_is(
     steps: list[tuple[str, str, bool]],

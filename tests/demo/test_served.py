@@ -42,6 +42,7 @@ async def base_url() -> AsyncIterator[str]:
         await server.communicate()
 
 
+@pytest.mark.network
 async def test_a_reply_streams_over_http_to_its_end(base_url: str) -> None:
     headers = {"Authorization": f"Bearer {KEY}"}
     async with httpx.AsyncClient(base_url=base_url, headers=headers) as client:

@@ -24,6 +24,7 @@ def test_after_a_crash_it_is_started_again_at_once(team: Site) -> None:
         server.start()
 
 
+@pytest.mark.thorough
 def test_of_two_that_start_at_once_one_serves(team: Site) -> None:
     shared = team.copy()
     servers = [Server(shared), Server(shared)]

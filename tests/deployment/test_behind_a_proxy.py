@@ -169,6 +169,7 @@ class QuickPings(Server):
         return [sys.executable, "-m", "tests.deployment.quick_pings"]
 
 
+@pytest.mark.thorough
 async def test_a_silence_longer_than_the_time_out_is_bridged_by_pings(
     team: Site, redis: Redis, team_upstream: FakeUpstream, alice: Person, tmp_path: Path
 ) -> None:

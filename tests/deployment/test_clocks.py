@@ -14,6 +14,8 @@ from tests.support.fake_upstream import FakeUpstream, Pause
 from tests.support.live import Person, Site
 from tests.support.program import WAIT_SECONDS
 
+pytestmark = pytest.mark.thorough
+
 # PostgreSQL has no clock of its own to set, so what it says of the time is put before its own.
 CLOCK = """
 CREATE TABLE IF NOT EXISTS clock (step interval);

@@ -13,6 +13,8 @@ from tests.deployment.services import Postgres
 from tests.support.live import ROOT, Site, child_environment, run
 from tests.support.program import Program
 
+pytestmark = pytest.mark.thorough
+
 CRASHES, WRITERS = 3, 4
 RECORD = """
 import django, sys; django.setup()

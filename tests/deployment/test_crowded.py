@@ -9,6 +9,8 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, paced
 from tests.support.live import Person, Site
 
+pytestmark = pytest.mark.thorough
+
 
 async def test_a_layer_of_capacity_1_costs_no_character(
     team: Site,

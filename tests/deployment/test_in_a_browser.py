@@ -73,6 +73,7 @@ def test_a_prompt_stays_in_the_composer_while_the_database_is_away(
     expect(tab.page.locator(".prompt")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_a_tab_whose_server_is_stopped_shows_everything_once(
     desk: Desk, stack: Stack, team_upstream: FakeUpstream
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_tab_whose_server_is_stopped_shows_everything_once(
     assert owner.wait() == 0
 
 
+@pytest.mark.thorough
 def test_the_word_that_a_reply_is_out_of_hearing_comes_and_goes(
     desk: Desk, stack: Stack, team_upstream: FakeUpstream
 ) -> None:

@@ -25,9 +25,10 @@ from tests.support.fake_upstream import (
     usage,
 )
 from tests.support.live import Person, Server, Site
+from tests.support.profile import scaled
 from tests.support.viewer import Viewer
 
-KILLS = 20
+KILLS = scaled(3, 20)
 WORDS = [f"word{number} " for number in range(2000)]
 
 
@@ -36,7 +37,7 @@ def journals(server: Server) -> list[Path]:
     return list((server.data_dir / "journal").glob("*/*"))
 
 
-async def test_twenty_times_kill_9_loses_no_character(
+async def test_killing_servers_again_and_again_loses_no_character(
     stack: Stack, team_upstream: FakeUpstream, team: Site
 ) -> None:
     chance, lost, shown = random.Random(9), 0, 0  # noqa: S311
@@ -77,6 +78,7 @@ def replies_without_usage(server: Server) -> int:
     return int(row[0])
 
 
+@pytest.mark.thorough
 async def test_a_frozen_owners_reply_is_booked_once_and_at_last_as_reported(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
@@ -115,6 +117,7 @@ def two_hosts(
         yield first, started.enter_context(Server(shared | elsewhere))
 
 
+@pytest.mark.thorough
 async def test_a_host_that_comes_back_completes_what_another_had_to_cut_short(
     two_hosts: tuple[Server, Server], team_upstream: FakeUpstream, alice: Person
 ) -> None:

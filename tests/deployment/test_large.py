@@ -1,9 +1,13 @@
 """Replies that are larger than a message used to be, written by one server and read on another."""
 
+import pytest
+
 from tests.deployment.replies import half_a_reply
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause, Step, delta, done, finish
 from tests.support.live import Person
+
+pytestmark = pytest.mark.thorough
 
 # 1.1 MB, and fewer characters than a page shows of one text
 PARAGRAPHS = ["wörd " * 20_000 + f"end{number}.\n\n" for number in range(9)]

@@ -24,6 +24,7 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import Delay, FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Site
 from tests.support.page import parse
+from tests.support.profile import sampled
 from tests.support.viewer import SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
@@ -129,6 +130,7 @@ async def test_a_killed_viewers_server_does_not_keep_a_reply_running_for_nobody(
 # Frozen
 
 
+@pytest.mark.thorough
 async def test_a_frozen_owners_last_word_is_the_truth(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
@@ -190,6 +192,7 @@ async def test_a_draining_server_takes_neither_sockets_nor_prompts(
         assert (await page_of(stack.servers[1], bob, "/")).root.find_all("article") == []
 
 
+@pytest.mark.thorough
 async def test_a_reply_longer_than_the_drain_is_saved_as_far_as_it_arrived(
     hasty: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
@@ -202,7 +205,7 @@ async def test_a_reply_longer_than_the_drain_is_saved_as_far_as_it_arrived(
         await until_saved(hasty.servers[2], alice, viewers[0].path, HALF, "interrupted")
 
 
-@pytest.mark.parametrize("name", ["nginx", "caddy"])
+@pytest.mark.parametrize("name", sampled(["nginx", "caddy"]))
 async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
     stack: Stack, team: Site, team_upstream: FakeUpstream, name: str
 ) -> None:

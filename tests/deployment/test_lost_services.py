@@ -20,13 +20,14 @@ from tests.deployment.services import Postgres
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause
 from tests.support.live import Person, Site
+from tests.support.profile import sampled
 from tests.support.program import Program
 from tests.support.viewer import Viewer
 
 SILENT = "can't be heard at the moment"
 SOON = 2.0  # seconds within which nobody asks why nothing happens
 BACK = {"stop": "start", "pause": "resume"}
-HOW = pytest.mark.parametrize("how", BACK)
+HOW = pytest.mark.parametrize("how", sampled(BACK))
 
 
 async def do(how: str, program: Program) -> None:

@@ -1,9 +1,13 @@
 """A few dozen forced reconnects; `python -m bench cluster.reconnects` does hundreds."""
 
+import pytest
+
 from tests.deployment.reconnects import reconnect_at_random
 from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
+
+pytestmark = pytest.mark.thorough
 
 
 async def test_who_is_cut_off_again_and_again_loses_and_repeats_nothing(

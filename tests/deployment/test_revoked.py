@@ -14,6 +14,7 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.live import PASSWORD, Person, Site, run
 from tests.support.page import parse
+from tests.support.profile import sampled
 from tests.support.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
@@ -57,7 +58,7 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", sampled(EVENTS, 2))
 async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
     stack: Stack, team_upstream: FakeUpstream, team: Site, alice: Person, event: str
 ) -> None:

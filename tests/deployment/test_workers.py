@@ -100,6 +100,7 @@ async def test_one_sigterm_ends_all_and_their_tabs_see_the_end_of_their_replies(
     assert not are_there(tabs)
 
 
+@pytest.mark.thorough
 async def test_workers_end_where_their_supervisor_was_killed_and_leave_the_port(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
@@ -134,6 +135,7 @@ async def test_whoever_comes_in_elsewhere_reads_along(
             assert other.text == "Half of it"
 
 
+@pytest.mark.thorough
 def test_hundreds_of_pages_at_once_are_all_answered(server: Server, alice: Person) -> None:
     async def ask_all() -> list[int]:
         limits = httpx.Limits(max_connections=None)

@@ -13,7 +13,7 @@ from tests.support.live import Server, Site, free_port
 HTTPS_PORT = free_port()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(site: Site) -> Iterator[Server]:
     """Signed with our own secret key; at home behind the https address of `HTTPS_PORT`."""
     origin = f"https://localhost:{HTTPS_PORT}"

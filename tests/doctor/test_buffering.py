@@ -9,9 +9,8 @@ from tests.doctor import through
 from tests.doctor.relay import Relay
 from tests.support.live import Server
 
-pytestmark = pytest.mark.any_database
 
-
+@pytest.mark.thorough
 def test_a_proxy_that_buffers(server: Server) -> None:
     found = through(Relay(server.url, lump_seconds=0.8), buffering.http_buffering)
     assert found.verdict is Verdict.WARNING

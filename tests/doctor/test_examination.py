@@ -1,5 +1,7 @@
 """The way to an app as it should be: no check finds fault with it."""
 
+import pytest
+
 from chatapp.doctor import buffering, forwarding, pages, public, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
@@ -9,6 +11,8 @@ from tests.doctor.conftest import HTTPS_PORT
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
 from tests.support.live import Server
+
+pytestmark = pytest.mark.thorough
 
 
 def test_all_is_well_without_a_proxy(direct: Public) -> None:

@@ -12,8 +12,6 @@ from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
 from tests.support.live import Server, Site
 
-pytestmark = pytest.mark.any_database
-
 
 def seen_through(relay: Relay) -> dict[str, Finding]:
     with relay, Public(relay.url) as outside:
@@ -22,6 +20,7 @@ def seen_through(relay: Relay) -> dict[str, Finding]:
         return {found.what: found for found in forwarding.judged(outside, seen)}
 
 
+@pytest.mark.thorough
 def test_a_host_name_that_the_app_refuses(site: Site) -> None:
     server = site.server(SECRET_KEY=settings.SECRET_KEY).start()
     relay = Relay(server.url, saying("Host", "chat.example"))
@@ -35,6 +34,7 @@ def test_a_host_name_that_the_app_refuses(site: Site) -> None:
     assert "ALLOWED_HOSTS" in found.cure
 
 
+@pytest.mark.thorough
 def test_an_installation_with_another_secret_key(site: Site) -> None:
     with site.server() as other, Public(other.url) as outside:
         found = forwarding.sight(outside)

@@ -19,6 +19,8 @@ from tests.doctor import only, verdicts
 from tests.support.live import free_port
 from tests.support.program import WAIT_SECONDS
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -79,6 +81,7 @@ def test_a_redis_that_drops_what_attempts_are_counted_in_is_told(url: str) -> No
     assert "noeviction" in last.cure
 
 
+@pytest.mark.thorough
 def test_a_message_comes_through_the_apps_layer_after_six_seconds(url: str) -> None:
     assert only(message_after_idling(RedisPubSubChannelLayer(hosts=[url]))).verdict is Verdict.OK
 

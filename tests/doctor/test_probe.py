@@ -13,8 +13,6 @@ from chatapp.asgi import application
 from chatapp.doctor import probe
 from tests.support.tab import WAIT_SECONDS
 
-pytestmark = pytest.mark.any_database
-
 
 def old() -> str:
     signer = TimestampSigner(salt="chatapp.doctor.probe")

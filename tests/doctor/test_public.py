@@ -11,9 +11,8 @@ from tests.doctor import only, through, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.support.live import Server, free_port
 
-pytestmark = pytest.mark.any_database
 
-
+@pytest.mark.network
 def test_an_address_where_nobody_is() -> None:
     with Public(f"http://127.0.0.1:{free_port()}") as outside:
         assert only(public.answers(outside)).verdict is Verdict.FAILED
@@ -32,6 +31,7 @@ def test_a_proxy_that_limits_bodies(server: Server) -> None:
     assert "client_max_body_size 2m" in found.cure
 
 
+@pytest.mark.network
 def test_a_listener_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public, "WAIT_SECONDS", 0.2)
     monkeypatch.setattr(websocket, "WAIT_SECONDS", 0.2)

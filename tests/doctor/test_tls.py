@@ -13,8 +13,6 @@ from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority
 from tests.support.live import Server, free_port
 
-pytestmark = pytest.mark.any_database
-
 Context = Callable[[Authority], ssl.SSLContext]
 
 
@@ -76,6 +74,7 @@ def test_a_port_that_speaks_no_tls(server: Server, monkeypatch: pytest.MonkeyPat
     assert (found.what, found.verdict) == ("TLS", Verdict.FAILED)
 
 
+@pytest.mark.network
 def test_a_host_that_is_away() -> None:
     found = only(certificate(f"https://127.0.0.1:{free_port()}"))
     assert (found.what, found.verdict) == ("TLS", Verdict.FAILED)

@@ -1,15 +1,11 @@
 """What a proxy does to sockets; each fault is one that a relay really makes."""
 
-import pytest
-
 from chatapp.doctor import websocket
 from chatapp.doctor.public import Public
 from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay, refusing_upgrades, saying
 from tests.support.live import Server
-
-pytestmark = pytest.mark.any_database
 
 
 def test_a_page_whose_origin_the_app_does_not_know(server: Server) -> None:

@@ -7,7 +7,7 @@ from tests.engines.person import ask, ending, shows, sign_in
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role, usage
 from tests.support.live import Server, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 ARROW_UP = "\ue013"
 ENDINGS = "[...document.querySelectorAll('.beside-reply article')].map((one) => one.dataset.ending)"

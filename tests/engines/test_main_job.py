@@ -19,7 +19,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.live import Server, Site
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.browser
 
 STREAMING = "document.querySelector('[data-ending=streaming]') !== null"
 NETWORK = r"(?i)websocket|htmx:ws:error|connection to|networkerror|load failed"  # of a server away

@@ -12,6 +12,7 @@ from chatapp.models import Message
 from chatapp.models.rounds import RunState, ToolRun
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from tests.support.page import Page
+from tests.support.profile import scaled
 
 WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
 MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # for several turns
@@ -61,7 +62,7 @@ def regions(page: Page) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scaled(50, 400))
 @given(st.sampled_from([think, text("answer", "Well")]), st.lists(FLUSHED, max_size=16))
 def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, bool]]) -> None:
     """Each step perhaps with a flush after it."""

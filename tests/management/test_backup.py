@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from tests.management.archives import connected, manifest_of, refusal, restore
 from tests.support.live import Server, Site, run
 
@@ -27,6 +29,7 @@ def test_the_archive_is_its_owners_and_its_manifest_says_what_is_in_it(
     assert [path.name for path in archive.parent.iterdir()] == [archive.name]
 
 
+@pytest.mark.thorough
 def test_a_backup_while_others_write_is_of_one_moment(
     site: Site, tmp_path: Path, empty: dict[str, str]
 ) -> None:
@@ -77,6 +80,7 @@ def pairs_written(environment: dict[str, str]) -> Iterator[None]:
         writer.join()
 
 
+@pytest.mark.thorough
 def test_a_secret_key_of_the_environment_stays_out_of_the_archive(
     installation: Server, empty: dict[str, str], tmp_path: Path
 ) -> None:
@@ -93,6 +97,7 @@ def test_a_secret_key_of_the_environment_stays_out_of_the_archive(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_a_backup_overwrites_nothing_and_stays_out_of_what_it_copies(
     installation: Server, archive: Path, tmp_path: Path
 ) -> None:
@@ -109,6 +114,7 @@ def test_a_backup_overwrites_nothing_and_stays_out_of_what_it_copies(
     assert "is no directory. Make it" in said(tmp_path / "none" / "backup.zip")
 
 
+@pytest.mark.thorough
 def test_there_is_nothing_to_back_up_before_the_first_start(
     empty: dict[str, str], tmp_path: Path
 ) -> None:

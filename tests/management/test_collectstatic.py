@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.live import Site, run
 
-pytestmark = pytest.mark.any_database
+pytestmark = pytest.mark.thorough
 
 APP = "css/app.css"
 COLLECT = ("manage.py", "collectstatic", "--noinput")

@@ -9,8 +9,10 @@ from django.conf import settings
 from chatapp.management.commands.doctor import Command
 from tests.doctor.relay import Relay, refusing_upgrades
 from tests.support.live import Site, free_port, run
+from tests.support.profile import sampled
 
 
+@pytest.mark.thorough
 def test_a_good_installation_passes(site: Site) -> None:
     with site.server(SECRET_KEY=settings.SECRET_KEY) as server:
         environment = server.environment | {"COLUMNS": "80"}
@@ -37,6 +39,7 @@ def test_a_bad_one_fails_with_its_cures(site: Site) -> None:
     assert "2 failed, " in done.stdout
 
 
+@pytest.mark.thorough
 def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
     with (
         site.server(SECRET_KEY=settings.SECRET_KEY) as server,
@@ -49,6 +52,7 @@ def test_without_upgrades_what_needs_them_is_skipped(site: Site) -> None:
     assert "Idle socket" not in done.stdout
 
 
+@pytest.mark.thorough
 def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:
     server = site.server(DATABASE_URL=f"postgres://x:hunter22@127.0.0.1:{free_port()}/chat")
     done = run(server.environment, "manage.py", "doctor", check=False)
@@ -59,7 +63,8 @@ def test_without_an_address_the_way_there_is_not_looked_at(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--url", "chat.example"], ["--url", "https://me:pw@x"], ["--idle", "long"]]
+    "arguments",
+    sampled([["--url", "chat.example"], ["--url", "https://me:pw@x"], ["--idle", "long"]]),
 )
 def test_bad_arguments_are_told(site: Site, arguments: list[str]) -> None:
     done = run(

@@ -112,6 +112,7 @@ def test_no_file_of_the_data_directory_has_a_word_of_theirs(written: dict[str, s
     assert "erasures.jsonl" in {one.name for one in Path(written["DATA_DIR"]).iterdir()}
 
 
+@pytest.mark.thorough
 def test_no_file_of_postgresql_has_one_either(written: dict[str, str]) -> None:
     """After the housekeeping none of the search's; after VACUUM FULL, as is told, none at all."""
     if not (url := written.get("DATABASE_URL", "")):
@@ -132,6 +133,7 @@ def test_no_file_of_postgresql_has_one_either(written: dict[str, str]) -> None:
     assert relations_with(url, "sparrow") >= of_search
 
 
+@pytest.mark.thorough
 def test_the_log_of_a_server_has_no_word_of_theirs(site: Site, upstream: FakeUpstream) -> None:
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         run(server.environment, "-c", WRITE)
@@ -143,6 +145,7 @@ def test_the_log_of_a_server_has_no_word_of_theirs(site: Site, upstream: FakeUps
     assert CANARY not in server.log
 
 
+@pytest.mark.thorough
 def test_who_was_erased_since_the_backup_is_erased_again(
     written: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:
@@ -159,6 +162,7 @@ def test_who_was_erased_since_the_backup_is_erased_again(
     assert len(lines) == 1
 
 
+@pytest.mark.thorough
 def test_a_backup_of_after_brings_its_erasures_along(
     written: dict[str, str], empty: dict[str, str], tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from chatapp.models.locks import only_one_process
 from tests.support.live import ROOT, Site, child_environment, run
 from tests.support.program import WAIT_SECONDS
@@ -19,6 +21,7 @@ print("outside", flush=True)
 """
 
 
+@pytest.mark.thorough
 def test_processes_that_start_together_migrate_once(site: Site) -> None:
     environment = site.nothing()
     with ThreadPoolExecutor(3) as pool:
@@ -30,6 +33,7 @@ def test_processes_that_start_together_migrate_once(site: Site) -> None:
     run(environment, "manage.py", "migrate", "--check")
 
 
+@pytest.mark.thorough
 def test_who_waits_for_the_lock_gets_it_when_its_owner_dies(site: Site) -> None:
     environment = site.nothing()
     with locked(environment) as owner:

@@ -129,6 +129,7 @@ def test_refused_stream_options_are_left_out(upstream: FakeUpstream, file: Path)
     assert ["stream_options" in one.body for one in upstream.chat_requests] == [True, False]
 
 
+@pytest.mark.network
 def test_a_gateway_that_is_down_leaves_no_file(file: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     printed = Printed("record_stream", url, "--model", MODEL, "--output", str(file))

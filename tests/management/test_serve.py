@@ -36,6 +36,7 @@ from tests.support.live import (
     run,
 )
 from tests.support.page import Page, parse
+from tests.support.profile import sampled
 from tests.support.program import WAIT_SECONDS
 from tests.support.visitor import Visitor, ending_of, open_socket, visit
 
@@ -349,6 +350,7 @@ async def test_after_a_crash_the_next_start_completes_the_reply_as_far_as_it_was
         assert list((server.data_dir / "journal").glob("*/*")) == []
 
 
+@pytest.mark.thorough
 async def test_without_its_journal_the_next_start_marks_the_reply_interrupted(
     site: Site, upstream: FakeUpstream, alice: Person
 ) -> None:
@@ -419,6 +421,7 @@ def test_the_printed_link_creates_the_first_administrator_once(
     assert server.log.count("Create the first account") == 1
 
 
+@pytest.mark.thorough
 def test_createsuperuser_makes_an_administrator_without_the_link(
     site: Site, upstream: FakeUpstream
 ) -> None:
@@ -441,7 +444,7 @@ def test_createsuperuser_makes_an_administrator_without_the_link(
         assert client.get("/admin/").status_code == 200
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Site) -> None:
     server = site.server()
     process = subprocess.Popen(
@@ -459,7 +462,7 @@ def test_a_server_whose_output_nobody_reads_any_more_stops_as_it_should(site: Si
         assert process.wait(WAIT_SECONDS) == 0
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None:
     secret = Path(site.empty_server().environment["DATA_DIR"], "secret_key")
     environment = site.empty_server().environment | {"DATA_DIR": str(secret.parent)}
@@ -472,7 +475,7 @@ def test_the_secret_key_is_its_owners_alone(patient: Server, site: Site) -> None
     assert first not in patient.log
 
 
-@pytest.mark.any_database
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -496,8 +499,7 @@ def test_a_bad_value_stops_the_start_with_a_sentence(
     assert "sk-secret" not in told
 
 
-@pytest.mark.any_database
-@pytest.mark.parametrize("upstream_url", ["", "http://127.0.0.1:9/v1"])
+@pytest.mark.parametrize("upstream_url", sampled(["", "http://127.0.0.1:9/v1"]))
 def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstream_url: str) -> None:
     port = str(urlsplit(patient.url).port)
     second = site.server(OPENAI_BASE_URL=upstream_url, PORT=port)
@@ -507,7 +509,8 @@ def test_a_taken_port_is_told_in_a_sentence(site: Site, patient: Server, upstrea
     assert "Traceback" not in failed.stdout + failed.stderr
 
 
-@pytest.mark.parametrize("how", [["--workers", "2"], []])
+@pytest.mark.server
+@pytest.mark.parametrize("how", sampled([["--workers", "2"], []]))
 def test_workers_that_could_not_hear_each_other_are_refused(tmp_path: Path, how: list[str]) -> None:
     environment = {"DATA_DIR": str(tmp_path), "REDIS_URL": "", "WORKERS": "2"}
     failed = run(environment, "manage.py", "serve", *how, check=False)
@@ -515,13 +518,13 @@ def test_workers_that_could_not_hear_each_other_are_refused(tmp_path: Path, how:
     assert "2 workers hear each other by Redis. Set REDIS_URL" in failed.stderr
 
 
-@pytest.mark.any_database
+@pytest.mark.server
 def test_no_workers_are_refused(tmp_path: Path) -> None:
     failed = run({"DATA_DIR": str(tmp_path)}, "manage.py", "serve", "--workers=0", check=False)
     assert (failed.returncode, "give 1 or more" in failed.stderr) == (1, True)
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
@@ -533,7 +536,7 @@ def test_it_serves_where_host_and_port_say(site: Site, upstream: FakeUpstream) -
         assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_it_serves_at_an_address_of_ipv6(site: Site, upstream: FakeUpstream) -> None:
     port = str(free_port())
     with (
@@ -554,7 +557,7 @@ def demo(site: Site) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Person) -> None:
     async with visit(demo, alice) as visitor:
         await visitor.send("How do I connect a gateway?")
@@ -564,7 +567,6 @@ async def test_the_demo_answers_where_no_upstream_is_set(demo: Server, alice: Pe
         assert visitor.page.reply().find_all(data_usage="reported")
 
 
-@pytest.mark.any_database
 def test_the_demo_listens_on_loopback_alone_and_wants_its_key(demo: Server) -> None:
     page_port = urlsplit(demo.url).port
     listening = listeners(demo.pid)

@@ -11,6 +11,8 @@ import pytest
 from tests.support.live import ROOT
 from tests.support.program import Program
 
+pytestmark = pytest.mark.server
+
 PROGRAM = """
 import os, select, signal, sys
 from chatapp.management.supervisor import Supervisor

@@ -22,11 +22,13 @@ def collected(environment: dict[str, str]) -> Path:
     return Path(environment["DATA_DIR"]) / "static"
 
 
+@pytest.mark.thorough
 def test_an_upgrade_migrates_and_collects(environment: dict[str, str]) -> None:
     run(environment, "manage.py", "migrate", "--check")
     assert (collected(environment) / "css" / "app.css").exists()
 
 
+@pytest.mark.thorough
 def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
     copy = collected(environment) / "css" / "app.css"
     copy.write_text("/* stays, since no source has changed */")
@@ -34,7 +36,7 @@ def test_a_second_upgrade_makes_nothing(environment: dict[str, str]) -> None:
     assert copy.read_text() == "/* stays, since no source has changed */"
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_files_that_were_made_of_others_are_collected(environment: dict[str, str]) -> None:
     copy = collected(environment) / "css" / "app.css"
     right = copy.read_text()
@@ -44,7 +46,7 @@ def test_files_that_were_made_of_others_are_collected(environment: dict[str, str
     assert copy.read_text() == right
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_what_is_collected_anybody_may_read_and_nothing_else(environment: dict[str, str]) -> None:
     directory = Path(environment["DATA_DIR"])
     modes = {path.name: path.stat().st_mode & 0o077 for path in directory.iterdir()}

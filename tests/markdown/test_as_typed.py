@@ -10,6 +10,7 @@ from chatapp.markdown import PLAIN, as_typed, as_typed_at_once, budgets
 from chatapp.markdown.allowed import REL
 from tests.support.counting import less_than_counting
 from tests.support.dom import fragment
+from tests.support.profile import scaled
 
 from .texts import ANSWER, PIECES
 
@@ -106,7 +107,7 @@ def test_code_has_its_language_and_its_colours() -> None:
     assert as_typed_at_once(f"{TICKS}\na") == as_typed(f"{TICKS}\na")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=scaled(25, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_no_character_but_fences_and_blank_lines_is_lost(pieces: list[str]) -> None:
     text = re.sub(r"~{3,}", "", "".join(pieces).replace("`", ""))

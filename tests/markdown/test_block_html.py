@@ -9,6 +9,7 @@ from turbohtml import Element
 
 from chatapp.markdown import render
 from tests.support.dom import fragment
+from tests.support.profile import scaled
 
 from .texts import ANSWER, PIECES
 
@@ -106,7 +107,7 @@ def test_only_web_and_mail_addresses_are_linked(address: str) -> None:
     assert "href" not in render(f"[a]({address}) ![b]({address})")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=scaled(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_only_known_elements_and_attributes_come_out(pieces: list[str]) -> None:
     names = re.findall(r"\s([a-z-]+)=\"", re.sub(r">[^<]*", ">", render("".join(pieces))))
@@ -114,7 +115,7 @@ def test_only_known_elements_and_attributes_come_out(pieces: list[str]) -> None:
     assert not tags(fragment(render("".join(pieces)))) & {"script", "img", "b", "iframe"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=scaled(20, 200))
 @given(
     st.lists(st.sampled_from(["**", "`", "<i>", "- ", "\n", "\n\n", "word", " ", "> ", "$", "# "]))
 )

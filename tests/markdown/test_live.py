@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatapp.markdown import Append, Change, LiveMarkdown, ReplaceBlock, block_html, render
+from tests.support.profile import scaled
 
 from .page import make, region
 from .texts import ANSWER, PIECES
@@ -56,14 +57,14 @@ def test_an_answer_cut_in_two_anywhere_ends_as_the_whole() -> None:
         stream([ANSWER[:cut], ANSWER[cut:]])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=scaled(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_random_markup_ends_as_the_whole(pieces: list[str]) -> None:
     stream(pieces)
     stream(list("".join(pieces)), colour_every=100)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(15, 100))
 @given(st.lists(st.text(max_size=8), max_size=8))
 def test_random_text_ends_as_the_whole(pieces: list[str]) -> None:
     stream(pieces)

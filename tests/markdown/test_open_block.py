@@ -13,6 +13,7 @@ from chatapp.markdown.blocks import Block
 from chatapp.markdown.budgets import LONGEST_BLOCK
 from chatapp.markdown.definitions import Definitions
 from chatapp.markdown.open_block import Prose, is_verbatim
+from tests.support.profile import scaled
 
 
 def open_line(text: str) -> Line:
@@ -148,7 +149,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scaled(60, 600))
 @example(["     so **much**, `for` it", " `code`"])  # an indented block: code, in which nothing is
 @example(["*", ". Then", " _", ". Then", " _", ". Then", ":"])
 @given(st.lists(st.sampled_from(PIECES), max_size=12))

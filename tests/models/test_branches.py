@@ -17,6 +17,7 @@ from chatapp.models import said as said_module
 from chatapp.models.said import FEW, Branch
 from chatapp.upstream.wire.history import History
 from tests.models.test_rounds import round_of_a_call
+from tests.support.profile import scaled
 from tests.support.stored import MODEL, answered
 
 Queries = Callable[[int], AbstractContextManager[object]]
@@ -50,7 +51,8 @@ def branch_of(messages: list[Message], through: UUID | None, leaf: UUID | None) 
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=scaled(20, 120),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     parents=st.lists(st.integers(0, 9), max_size=9),

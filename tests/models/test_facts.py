@@ -37,6 +37,7 @@ from chatapp.upstream.wire.reply import Ending
 from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS, DELETED_BY_AN_OLD_PROCESS
 from tests.models.test_ledger import stored as stored_by_an_old_process
 from tests.support.live import Site, execute, run
+from tests.support.profile import scaled
 from tests.support.stored import end, reply_of, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db
@@ -189,8 +190,7 @@ class Walk:
 @pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=12), min_size=1, max_size=3))
 @settings(
-    max_examples=25,
-    deadline=None,
+    max_examples=scaled(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_sums_and_facts_are_the_messages_whatever_several_threads_do(
@@ -349,6 +349,7 @@ print(json.dumps([facts.differences(), [list(one) for one in kept], list(of)]))
 PRICED = "UPDATE chatapp_usage SET cost = {}"
 
 
+@pytest.mark.thorough
 def test_what_was_there_before_and_comes_from_old_processes_is_found(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
@@ -379,6 +380,7 @@ print(json.dumps([facts.differences(), list(kept)]))
 SAID = "UPDATE chatapp_message SET content = 'So.'"
 
 
+@pytest.mark.thorough
 def test_what_was_said_before_characters_were_counted_counts(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
@@ -406,6 +408,7 @@ emit_post_migrate_signal(0, False, "default", apps=apps, plan=plan)
 """
 
 
+@pytest.mark.thorough
 def test_a_table_that_triggers_name_can_be_made_anew(site: Site) -> None:
     """As Django does on SQLite to change one, with what a later version's migration will do."""
     environment = site.nothing()

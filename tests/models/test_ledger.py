@@ -135,6 +135,7 @@ print(json.dumps([[one.pk.int, one.user_id, one.upstream_name, one.model, one.to
 """
 
 
+@pytest.mark.thorough
 def test_no_row_is_lost_while_processes_of_the_version_before_go_on(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0010")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from chatapp.models import Conversation, User, lists
 from chatapp.models.lists import Page, Place
+from tests.support.profile import scaled
 
 NOW = timezone.now()
 
@@ -33,7 +34,7 @@ def place(page: Page, at: int) -> Place:
     return Place(page.rows[at].updated_at, page.rows[at].pk)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled(10, 50), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers(0, 3), max_size=17))
 def test_every_row_is_on_one_page_down_and_up_again(carol: User, moments: list[int]) -> None:
     Conversation.objects.all().delete()

@@ -144,6 +144,7 @@ def test_images_go_earlier_and_their_reply_says_that_there_were_some(
     assert old.extras.is_seen
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_audit_logs_details_are_emptied_and_its_chain_holds(
     alice: User, bob: User, olive: User, clock: Step
 ) -> None:

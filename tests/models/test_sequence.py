@@ -116,6 +116,7 @@ def thread_of(environment: dict[str, str]) -> list[str]:
     return re.findall(r"message \d+", thread)
 
 
+@pytest.mark.thorough
 def test_what_was_there_keeps_its_order_and_old_processes_go_on_meanwhile(
     older: dict[str, str],
 ) -> None:
@@ -133,6 +134,7 @@ def test_what_was_there_keeps_its_order_and_old_processes_go_on_meanwhile(
     assert thread_of(older) == [f"message {number}" for number in range(1, 5)]
 
 
+@pytest.mark.thorough
 def test_messages_are_numbered_again_after_a_table_was_made_anew(older: dict[str, str]) -> None:
     """As Django does on SQLite, to change a table: its triggers are gone then."""
     run(older, "manage.py", "migrate", "--verbosity", "0")

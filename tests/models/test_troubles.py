@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from chatapp import environment
 from tests.support.live import ROOT, Site, child_environment, free_port
+from tests.support.profile import sampled
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, in a data directory"
@@ -123,8 +124,22 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("command", ["serve", "migrate", "doctor"])
-@pytest.mark.parametrize(("happen", "found", "cure"), CASES, ids=[one[0].__name__ for one in CASES])
+# A locked database is waited for for twenty seconds.
+SLOW_OR_SIMILAR = (locked_database, full_disk_without_a_key, a_file_instead_and_a_key)
+
+
+@pytest.mark.parametrize("command", sampled(["serve", "migrate", "doctor"]))
+@pytest.mark.parametrize(
+    ("happen", "found", "cure"),
+    [
+        pytest.param(
+            *case,
+            id=case[0].__name__,
+            marks=[pytest.mark.thorough] if case[0] in SLOW_OR_SIMILAR else [],
+        )
+        for case in CASES
+    ],
+)
 def test_it_is_told_with_its_cure(
     site: Site,
     tmp_path: Path,
@@ -165,6 +180,7 @@ def test_a_secret_that_could_not_be_written_whole_is_not_kept(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None:
     away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"

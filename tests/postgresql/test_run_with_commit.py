@@ -15,7 +15,7 @@ from chatapp.models import Suggestion, audit
 from chatapp.postgresql.base import DatabaseWrapper
 
 pytestmark = [
-    pytest.mark.django_db,
+    pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is sent no messages"),
 ]
 

@@ -12,8 +12,6 @@ from chatapp.rendering import Renderer, pool
 from chatapp.rendering.texts import UNDONE
 from tests.rendering.processes import CODE, SLOW, WAIT_SECONDS, cpu_ticks, is_alive, until
 
-pytestmark = pytest.mark.any_database
-
 
 def test_a_worker_that_does_not_answer_is_killed_and_the_text_shown_as_written(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch

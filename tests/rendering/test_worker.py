@@ -44,6 +44,7 @@ def test_a_worker_takes_no_more_memory_than_it_may(renderer: Renderer) -> None:
     assert str(1024**3) in limits.partition("Max address space")[2].partition("\n")[0]
 
 
+@pytest.mark.server
 def test_no_worker_outlives_its_parent_even_where_that_is_killed() -> None:
     script = f"""
 from chatapp.rendering import Renderer

@@ -162,6 +162,7 @@ def test_what_is_deleted_takes_its_entries_along(alice: User, connected: Upstrea
     assert words_kept() == SearchEntry.objects.count() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_who_is_erased_leaves_no_word_in_sqlites_file(alice: User, bob: User, olive: User) -> None:
     """Its index keeps what was deleted until it is written anew, and its pages some of what lay in

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from chatapp.models import Upstream, User
 from chatapp.search.forms import LONGEST, SearchForm
 from tests.search.conftest import Search, titles, written
+from tests.support.profile import scaled
 
 VIENNA = timezone(timedelta(hours=1))
 HOSTILE = (
@@ -68,7 +69,7 @@ def test_what_is_still_to_be_typed_asks_for_nothing(query: str) -> None:
 
 
 @given(st.text(max_size=LONGEST))
-@settings(max_examples=300)
+@settings(max_examples=scaled(100, 600))
 def test_anything_is_read(query: str) -> None:
     form = SearchForm({"q": query}, UTC)
     assert form.is_valid() or form.problem

@@ -1,4 +1,4 @@
-"""A server of a module's own, and a client that writes to it whatever bytes a test wants."""
+"""A server, and a client that writes to it whatever bytes a test wants."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.security.wire import Wire
 from tests.support.live import Server, Site
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(site: Site) -> Iterator[Server]:
     with site.server() as server:
         yield server

@@ -44,6 +44,7 @@ from chatapp.models import (
     User,
 )
 from tests.conftest import PASSWORD
+from tests.support.profile import sampled
 from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
@@ -422,7 +423,7 @@ def test_the_table_knows_every_address() -> None:
     assert set(routes(get_resolver().url_patterns)) == set(TABLE)
 
 
-@pytest.mark.parametrize("name", [*CAST, *FORMER])
+@pytest.mark.parametrize("name", sampled([*CAST, *FORMER], len(CAST) + 1))
 async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name: str) -> None:
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
     expected = {route: row.split()[column] for route, row in TABLE.items()}
@@ -461,7 +462,9 @@ async def test_an_image_is_kept_by_no_browser_and_runs_nothing(house: House, nam
 
 @pytest.mark.parametrize(
     "said",
-    ["", "Bearer", "Bearer ", "bearer tok", "Basic tok", "Bearer töken", "Bearer tokentoken"],
+    sampled(
+        ["", "Bearer", "Bearer ", "bearer tok", "Basic tok", "Bearer töken", "Bearer tokentoken"], 2
+    ),
 )
 @pytest.mark.parametrize("name", ["nobody", "alice", "olive"])
 async def test_who_says_no_token_gets_no_metrics(
@@ -477,6 +480,7 @@ async def test_who_says_no_token_gets_no_metrics(
     assert not [word for word in (*PRIVATE, *KEYS, "alice") if word in answer.content.decode()]
 
 
+@pytest.mark.thorough
 def test_no_command_that_tells_of_an_installation_tells_a_secret(house: House) -> None:
     """The doctor and the check of an upstream that is away; what they print is sent to others."""
     for words in (["doctor"], ["check_upstream", "Fake"]):

@@ -96,6 +96,7 @@ def test_no_number_of_entries_unlocks_an_account(alice: User) -> None:
     assert not CacheEntry.objects.filter(cache_key__contains="expired").exists()
 
 
+@pytest.mark.thorough
 def test_a_restart_unlocks_nothing(site: Site) -> None:
     server = site.server()
     alice = site.person()

@@ -14,10 +14,9 @@ from tests.security.hasty import SECONDS
 from tests.security.wire import Wire, head
 from tests.support.counting import seconds_to_count
 from tests.support.live import Server, Site, listeners, run
+from tests.support.profile import sampled
 from tests.support.program import WAIT_SECONDS
 from tests.support.visitor import visit
-
-pytestmark = pytest.mark.any_database
 
 MIB = 1024 * 1024
 LIMIT = 2 * MIB
@@ -112,11 +111,13 @@ def test_a_body_at_the_limit_gets_through(server: Server, is_chunked: bool) -> N
     assert answer.status_code == 200  # the form again, with what is wrong
 
 
+@pytest.mark.thorough
 def test_the_operator_sets_the_limit(site: Site) -> None:
     with site.server(CHATAPP_MAX_BODY_BYTES="1000") as server, Wire(server.url) as wire:
         assert wire.ask(*POST, b"Content-Length: 1001").status == 413
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("value", ["0", "-1", "2m", "1.5"])
 def test_a_limit_that_is_none_stops_the_start(tmp_path: Path, value: str) -> None:
     environment = {"DATA_DIR": str(tmp_path), "CHATAPP_MAX_BODY_BYTES": value}
@@ -165,6 +166,7 @@ def longest_silence(server: Server, wire: Wire) -> float:
 SCRIPT = head(b"GET /static/vendor/htmx-4.0.1/htmx.min.js HTTP/1.1", HOST)  # a 500th of its reply
 
 
+@pytest.mark.thorough
 def test_requests_whose_replies_are_not_read_are_not_answered(server: Server) -> None:
     before = memory_of(server)
     with Wire(server.url, receive_bytes=4096) as wire, server.visit() as other:
@@ -196,14 +198,18 @@ def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
 
 @pytest.mark.parametrize(
     "start",
-    [
-        b"",
-        b"GET / HTTP/1.1\r\n",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
-        b"GET /ws/ HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX: ",
-        head(*POST, b"Content-Length: 1000"),
-        head(*POST, CHUNKED) + b"3e8\r\n",
-    ],
+    sampled(
+        [
+            b"",
+            b"GET / HTTP/1.1\r\n",
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+            b"GET /ws/ HTTP/1.1\r\nHost: localhost\r\n"
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\nX: ",
+            head(*POST, b"Content-Length: 1000"),
+            head(*POST, CHUNKED) + b"3e8\r\n",
+        ],
+        2,
+    ),
 )
 def test_a_request_that_comes_slowly_is_given_up(hasty: Server, start: bytes) -> None:
     with Wire(hasty.url) as wire:

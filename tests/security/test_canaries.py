@@ -137,6 +137,7 @@ async def readable(answer: HttpResponseBase) -> str:
     return f"{answer.headers}{body.decode(errors='replace')}"
 
 
+@pytest.mark.thorough
 async def test_nobody_reads_a_word_but_who_may_and_what_is_others_where_it_is_recorded(
     filled: Canaries,
 ) -> None:
@@ -165,6 +166,7 @@ async def test_a_reviewer_reads_not_a_word_of_hers_where_no_opening_lasts(
     assert {text.field for text in read if name not in text.audience.freely} <= FACTS
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("names", [(*CAST[:-2], *FORMER), ("olive",), ("adam",)])
 async def test_nobody_is_told_a_word_where_they_post(
     filled: Canaries, names: tuple[str, ...]

@@ -37,6 +37,7 @@ from chatapp.upstream.wire.model_list import ListedModel
 from tests.security.judge import breaches_below, parsed, skeleton
 from tests.security.payloads import MARK, SETS
 from tests.support.drawn import html_of
+from tests.support.profile import scaled
 
 CONVERSATION, PROMPT, REPLY, PROJECT = (UUID(int=number) for number in (1, 2, 3, 4))
 HARMLESS = f"harmless {MARK}"
@@ -200,7 +201,7 @@ def harmless() -> list[str]:
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_payload_anywhere_leaves_the_page_as_it_is(name: str, harmless: list[str]) -> None:
-    for payload in SETS[name]:
+    for payload in SETS[name][:: scaled(5, 1)]:
         root = parsed(drawn(payload))
         assert breaches_below(root, "hx-ignore") == [], payload
         assert skeleton(root) == harmless, payload
@@ -212,7 +213,7 @@ def test_foreign_text_stands_under_hx_ignore_alone() -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_frame_is_nothing_but_templates_and_what_they_swap(name: str) -> None:
-    for payload in SETS[name]:
+    for payload in SETS[name][:: scaled(5, 1)]:
         root = parsed(streamed(payload))
         assert breaches_below(root, "hx-ignore") == [], payload
         frames_sent = list(root.children)

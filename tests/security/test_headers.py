@@ -14,8 +14,6 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.security.wire import Wire
 from tests.support.live import PASSWORD, Person, Server, Site
 
-pytestmark = pytest.mark.any_database
-
 TOKEN = "let-prometheus-in-0123456789"
 CSP = {
     "default-src 'none'",
@@ -156,6 +154,7 @@ def test_metrics_have_them(server: Server) -> None:
     check(answer)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(settings.DATABASE_URL), reason="breaks a database of SQLite")
 def test_a_failure_and_a_database_that_is_away_have_them(site: Site) -> None:
     server = site.server().start()

@@ -23,6 +23,7 @@ from chatapp.server.data_dir import make_private
 from tests.conftest import PASSWORD
 from tests.doctor import only
 from tests.support.live import Server, Site, free_port, run
+from tests.support.profile import sampled
 from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +99,7 @@ def test_only_who_asks_to_be_remembered_is_after_the_browser_was_closed(
     assert bool(client.cookies["sessionid"]["expires"]) is expires
 
 
+@pytest.mark.thorough
 def test_a_shorter_time_holds_for_sessions_of_before(site: Site) -> None:
     server = site.server(CHATAPP_IDLE_TIMEOUT="600")
     made = run(server.environment, "-c", SESSION_ENDS).stdout
@@ -116,13 +118,14 @@ print((last - timezone.now()).total_seconds())
 """
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("value", "sentence"),
-    [
-        ("soon", 'CHATAPP_IDLE_TIMEOUT="soon" is not a number of seconds, for example 10'),
-        ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: give 60 seconds or more'),
-    ],
+    sampled(
+        [
+            ("soon", 'CHATAPP_IDLE_TIMEOUT="soon" is not a number of seconds, for example 10'),
+            ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: give 60 seconds or more'),
+        ]
+    ),
 )
 def test_a_time_that_cannot_be_is_refused(site: Site, value: str, sentence: str) -> None:
     environment = site.nothing() | {"CHATAPP_IDLE_TIMEOUT": value}
@@ -131,6 +134,7 @@ def test_a_time_that_cannot_be_is_refused(site: Site, value: str, sentence: str)
     assert sentence in told.stderr
 
 
+@pytest.mark.thorough
 def test_a_session_may_be_without_end(site: Site) -> None:
     run(site.nothing() | {"CHATAPP_IDLE_TIMEOUT": "inf"}, "manage.py", "check")
 
@@ -153,7 +157,6 @@ def cookies_of_sign_in(server: Server, site: Site, origin: str) -> dict[str, str
         return found | dict(one.split("=", 1) for one in answer.headers.get_list("set-cookie"))
 
 
-@pytest.mark.any_database
 def test_cookies_belong_to_the_host_alone_under_https(site: Site) -> None:
     origin = f"https://localhost:{free_port()}"
     with site.server(CSRF_TRUSTED_ORIGINS=origin) as server:
@@ -167,7 +170,7 @@ def test_cookies_belong_to_the_host_alone_under_https(site: Site) -> None:
     assert "HttpOnly" in found["__Host-sessionid"]
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_cookies_keep_their_names_under_http(site: Site) -> None:
     with site.server() as server:
         found = cookies_of_sign_in(server, site, server.url)
@@ -182,7 +185,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.any_database
+@pytest.mark.thorough
 def test_what_the_app_writes_is_its_users_alone(site: Site, tmp_path: Path) -> None:
     """As `make run` does it in a new place, under the umask that most machines have."""
     before = os.umask(0o022)
@@ -204,8 +207,7 @@ def test_what_the_app_writes_is_its_users_alone(site: Site, tmp_path: Path) -> N
     assert mode(next((place / "static").rglob("*.css"))) & 0o044
 
 
-@pytest.mark.any_database
-@pytest.mark.parametrize("command", ["migrate", "serve"])
+@pytest.mark.parametrize("command", sampled(["migrate", "serve"]))
 def test_a_place_that_is_open_to_all_is_closed_at_the_start(site: Site, command: str) -> None:
     server = site.server()
     (server.data_dir / "secret_key").touch(0o600)
@@ -218,7 +220,6 @@ def test_a_place_that_is_open_to_all_is_closed_at_the_start(site: Site, command:
         assert mode(server.data_dir) == 0o700
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("holds", "before", "after"),
     [("secret_key", 0o755, 0o700), ("secret_key", 0o750, 0o750), ("letters", 0o755, 0o755)],
@@ -232,7 +233,6 @@ def test_what_is_not_ours_or_was_chosen_stays(
     assert mode(tmp_path) == after
 
 
-@pytest.mark.any_database
 @pytest.mark.parametrize(("set_to", "verdict"), [(0o755, "failed"), (0o750, "ok"), (0o700, "ok")])
 def test_the_doctor_looks_who_may_read(tmp_path: Path, set_to: int, verdict: str) -> None:
     tmp_path.chmod(set_to)
@@ -241,7 +241,6 @@ def test_the_doctor_looks_who_may_read(tmp_path: Path, set_to: int, verdict: str
     assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.cure
 
 
-@pytest.mark.any_database
 def test_the_doctor_does_not_forget_old_keys() -> None:
     assert list(settings_checks.old_keys([])) == []
     found = only(settings_checks.old_keys(["the-old-one"]))

@@ -26,10 +26,9 @@ from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finis
 from tests.support.live import Site
 from tests.support.page import Page
 from tests.support.present import present
+from tests.support.profile import sampled
 from tests.support.tab import Tab
 from tests.support.visitor import visit
-
-pytestmark = pytest.mark.any_database
 
 # As long as it takes to count so far, of CPU, in one callback of the loop. Before there were
 # budgets it was up to 1,600 million; how little it is now is for the benchmarks to say (`python -m
@@ -65,7 +64,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", AT_ONCE)
+@pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
 async def test_a_models_text_holds_the_loop_for_moments(
     tab: Tab, upstream: FakeUpstream, longest: list[float], name: str
 ) -> None:
@@ -78,7 +77,7 @@ async def test_a_models_text_holds_the_loop_for_moments(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", AT_ONCE)
+@pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
 async def test_a_persons_text_holds_the_loop_for_moments(
     tab: Tab, longest: list[float], name: str
 ) -> None:
@@ -87,6 +86,7 @@ async def test_a_persons_text_holds_the_loop_for_moments(
     assert longest[0] < seconds_to_count(LONGEST)
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 async def test_an_answer_that_was_thought_is_not_drawn_again(
     tab: Tab, upstream: FakeUpstream, longest: list[float]
@@ -237,6 +237,7 @@ async def test_the_loop_turns_while_a_frame_goes_to_thousands() -> None:
     assert turns > 20
 
 
+@pytest.mark.thorough
 async def test_the_server_answers_others_while_a_page_is_drawn(
     site: Site, upstream: FakeUpstream
 ) -> None:

@@ -50,7 +50,6 @@ def filled(address: str) -> Iterator[str]:
         yield from filled(address.replace(found[0], value))
 
 
-@pytest.mark.any_database
 @numbers
 def test_a_key_is_of_digits_that_a_database_counts_with(number: str) -> None:
     assert key_of(number) == key_of("-1") == key_of("") == 0

@@ -110,6 +110,7 @@ def test_a_tool_server_is_not_asked_without_its_headers(
     assert ciphertext not in found.found + found.cure
 
 
+@pytest.mark.thorough
 def test_a_new_secret_key_and_the_way_there(site: Site, upstream: FakeUpstream) -> None:
     """Another key alone is told; beside the old one it serves; rotated, it serves alone."""
     server = site.server(OPENAI_BASE_URL=upstream.base_url, SECRET_KEY=OLD)

@@ -5,6 +5,7 @@ An action that the table does not know fails the tests.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from django.test import Client
 
 from chatapp.chat.actions import ACTIONS
 from chatapp.close_codes import CloseCode
+from chatapp.generation import generation
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
@@ -62,7 +64,11 @@ class Running:
 
 
 @pytest.fixture
-async def running(tab: Tab, upstream: FakeUpstream, connected: Upstream) -> Running:
+async def running(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> Running:
+    # No checkpoint changes the reply while a test compares its row with an earlier one.
+    monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", inf)
     upstream.script(role(), reasoning(THOUGHT), delta(ANSWER), Stall())
     reply = await tab.ask(PROMPT)
     await tab.until(ANSWER)

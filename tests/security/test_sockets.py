@@ -26,6 +26,7 @@ from chatapp.worker import worker
 from tests.security.wire import Wire, handshake
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server, Site
+from tests.support.profile import sampled
 from tests.support.program import WAIT_SECONDS
 from tests.support.tab import Tab
 from tests.support.visitor import visit
@@ -151,6 +152,7 @@ def watch(conversation: str, **shown: str) -> str:
 # Clients that do not read
 
 
+@pytest.mark.thorough
 async def test_what_waits_for_a_socket_that_does_not_read_is_bounded(
     server: Server, person: Person
 ) -> None:
@@ -162,6 +164,7 @@ async def test_what_waits_for_a_socket_that_does_not_read_is_bounded(
         assert memory_of(server) - before < 50
 
 
+@pytest.mark.thorough
 async def test_who_did_not_read_catches_up_by_a_snapshot(
     server: Server, person: Person, module_upstream: FakeUpstream
 ) -> None:
@@ -385,7 +388,7 @@ BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message whose fragments follow
 
 
 @pytest.mark.parametrize(
-    "frame", [PING, PONG, EMPTY_FRAGMENT, BEAT], ids=["ping", "pong", "fragment", "beat"]
+    "frame", sampled([PING, PONG, EMPTY_FRAGMENT, BEAT]), ids=["ping", "pong", "fragment", "beat"]
 )
 async def test_frames_that_reach_no_application_are_counted_too(
     strict_server: Server, person: Person, frame: bytes
@@ -398,6 +401,7 @@ async def test_frames_that_reach_no_application_are_counted_too(
     await asyncio.to_thread(strict_server.wait_for, "faster than can be read", since)
 
 
+@pytest.mark.thorough
 async def test_no_pongs_wait_for_who_does_not_read_them(
     site: Site, person: Person, module_upstream: FakeUpstream
 ) -> None:
@@ -505,6 +509,7 @@ async def test_who_may_not_open_a_socket_is_refused_calmly(
     assert refused.value.response.status_code in (400, 403)
 
 
+@pytest.mark.thorough
 async def test_thousands_are_refused_calmly(server: Server) -> None:
     """Daphne forgets once a second who was refused, which may be before the connection ends."""
     host, _, port = server.url.removeprefix("http://").partition(":")

@@ -8,6 +8,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from chatapp.server.listening import Doors, doors_of
 
+pytestmark = pytest.mark.server
+
 
 def address(doors: Doors) -> tuple[str, int]:
     host, port = doors.app.getsockname()[:2]

@@ -14,9 +14,13 @@ from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish
 from tests.support.live import Server, Site
 from tests.support.viewer import Viewer
 
-pytestmark = pytest.mark.skipif(
-    bool(os.environ.get("DATABASE_URL")), reason="is of SQLite, which has one lock for all writes"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        bool(os.environ.get("DATABASE_URL")),
+        reason="is of SQLite, which has one lock for all writes",
+    ),
+    pytest.mark.thorough,
+]
 
 SOON = 5.0  # seconds within which something happens although the lock is held
 HELD = 8.0  # longer than a lease, and than several checkpoints are apart

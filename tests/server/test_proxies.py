@@ -12,8 +12,6 @@ from chatapp import environment
 from chatapp.accounts.adapter import AccountAdapter
 from tests.support.live import Server, Site
 
-pytestmark = pytest.mark.any_database
-
 CLIENT = "203.0.113.7"
 LOGIN_TRIES = 120  # a minute from one address
 
@@ -104,6 +102,7 @@ def test_tries_to_sign_in_are_limited_by_the_address_that_a_trusted_proxy_names(
     assert 429 not in statuses_of_tries(trusting)
 
 
+@pytest.mark.thorough
 def test_a_spoofed_address_does_not_lift_the_limit(wary: Server) -> None:
     assert statuses_of_tries(wary)[-1] == 429
 

@@ -6,6 +6,10 @@ without a fixture carries the marker of its kind itself.
 """
 
 import inspect
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -17,7 +21,7 @@ FIXTURES = {
     "database": {"db"},
     "transaction": {"transactional_db"},
     "server": {"site"},
-    "browser": {"chromium", "engine"},
+    "browser": {"chromium"},
     "deployment": {"programs"},
 }
 
@@ -54,3 +58,27 @@ def _uses_a_database(item: pytest.Item) -> bool:
 
 def _fixtures(item: pytest.Item) -> set[str]:
     return set(getattr(item, "fixturenames", ()))
+
+
+# What a pure test must not do, by Python's audit events.
+IMPURE = {"socket.bind", "socket.connect", "subprocess.Popen"}
+_in_pure_test = False
+
+
+def _forbid(event: str, arguments: tuple[object, ...]) -> None:
+    if _in_pure_test and event in IMPURE and threading.current_thread() is threading.main_thread():
+        raise RuntimeError(f"A pure test may not use {event}. Mark it as network or server.")
+
+
+sys.addaudithook(_forbid)
+
+
+@contextmanager
+def kept_pure(item: pytest.Item) -> Iterator[None]:
+    """Fails what a pure test does with sockets or processes."""
+    global _in_pure_test
+    _in_pure_test = item.get_closest_marker("pure") is not None
+    try:
+        yield
+    finally:
+        _in_pure_test = False

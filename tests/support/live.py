@@ -22,6 +22,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
@@ -132,12 +133,18 @@ class Site:
     def _make_templates(self, folder: Path) -> dict[str, str]:
         """Returns the session of each person."""
         self._empty = self._database(folder / "empty")
-        self._run(self._empty, "manage.py", "migrate", "--verbosity", "0")
-        self._run(self._empty, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
-        self._peopled = self._database(folder / "peopled", self._empty)
-        names = ["olive"] + [f"person{number}" for number in range(PEOPLE)]
-        script = MAKE_PEOPLE.format(password=PASSWORD, names=names)
-        people: dict[str, str] = json.loads(self._run(self._peopled, "-c", script))
+        collected = {"DATA_DIR": str(folder / "collected")}
+        Path(collected["DATA_DIR"]).mkdir(mode=0o700)
+        Path(self._empty["DATA_DIR"], "static").symlink_to(folder / "collected" / "static")
+        quietly = ("--noinput", "--verbosity", "0")
+        with ThreadPoolExecutor(1) as beside:
+            collecting = beside.submit(run, collected, "manage.py", "collectstatic", *quietly)
+            run(self._empty, "manage.py", "migrate", *quietly)
+            self._peopled = self._database(folder / "peopled", self._empty)
+            names = ["olive"] + [f"person{number}" for number in range(PEOPLE)]
+            script = MAKE_PEOPLE.format(password=PASSWORD, names=names)
+            people: dict[str, str] = json.loads(run(self._peopled, "-c", script).stdout)
+            collecting.result()
         return people
 
     def copy_schema(self, database: str | Path) -> None:
@@ -190,7 +197,7 @@ class Site:
         return environment
 
     def _copy_files(self, source: Path, target: Path) -> None:
-        (target / "static").symlink_to((source / "static").resolve())
+        (target / "static").symlink_to((source / "static").readlink())
         for path in source.glob("chatapp.sqlite3*"):
             shutil.copy(path, target)
         if source.name == "peopled":  # whose sessions are signed with it
@@ -210,9 +217,6 @@ class Site:
     def _administer(self, statement: str) -> None:
         with closing(psycopg.connect(self._database_url, autocommit=True)) as connection:
             connection.execute(statement.encode())
-
-    def _run(self, environment: dict[str, str], *arguments: str) -> str:
-        return run(environment, *arguments).stdout
 
 
 def digest_of_the_code() -> str:
@@ -234,8 +238,16 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def child_environment(environment: dict[str, str]) -> dict[str, str]:
-    """What a child gets: nothing of ours but what is given, and Redis where there is one."""
-    kept = ("PATH", "HOME", "LANG", "TMPDIR", "REDIS_URL")
+    """What a child gets: nothing of ours but what is given, Redis if there is one, and coverage."""
+    kept = (
+        "PATH",
+        "HOME",
+        "LANG",
+        "TMPDIR",
+        "REDIS_URL",
+        "COVERAGE_FILE",
+        "COVERAGE_PROCESS_CONFIG",
+    )
     inherited = {name: os.environ[name] for name in kept if name in os.environ}
     return {**inherited, "DJANGO_SETTINGS_MODULE": "chatapp.settings", **environment}
 

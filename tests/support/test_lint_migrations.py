@@ -64,5 +64,6 @@ def test_what_only_adds_passes(migrations: Path, operation: str) -> None:
     assert lint()
 
 
+@pytest.mark.thorough
 def test_our_migrations_pass() -> None:
     assert lint()

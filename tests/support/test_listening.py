@@ -4,9 +4,12 @@ import gc
 import socket
 import threading
 
+import pytest
+
 from tests.support.fake_upstream import FakeUpstream
 
 
+@pytest.mark.network
 def test_a_connection_that_is_accepted_while_the_server_stops_is_closed() -> None:
     """A socket left open warns when it is collected, and warnings are errors here."""
     for _ in range(5):  # the turn in which it is accepted follows from where the selector finds it

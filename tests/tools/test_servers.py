@@ -22,7 +22,7 @@ from chatapp.upstream import resolver
 from tests.support.present import present
 from tests.tools.witness import COMMAND, WAIT_SECONDS, HttpServer, Witness, listening
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.any_database]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.server]
 
 LIMIT = 1000
 

@@ -15,8 +15,6 @@ from chatapp.tools.shelf import Shelf
 from tests.support.present import present
 from tests.tools.witness import COMMAND, ROOT, STDIO
 
-pytestmark = pytest.mark.any_database
-
 ALL = {"echo", "add", "slow", "meet", "fail", "die", "big", "mixed", "environment"}
 
 
@@ -215,6 +213,7 @@ async def test_the_process_has_one_toolbox(db: None) -> None:
     await close_shared_toolbox()
 
 
+@pytest.mark.server
 def test_the_sdk_is_not_imported_without_servers() -> None:
     script = (
         "import django, sys; django.setup(); import chatapp.urls, chatapp.tools;"

@@ -240,6 +240,7 @@ async def test_an_upstream_may_be_silent_for_as_long_as_is_set_for_it(
     await client.aclose()
 
 
+@pytest.mark.network
 async def test_an_upstream_that_never_answers_times_out() -> None:
     client = UpstreamClient(idle_seconds=0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -307,6 +308,7 @@ async def test_a_list_has_all_its_time_for_its_body(
     assert await client.list_models(endpoint)
 
 
+@pytest.mark.network
 async def test_models_are_not_waited_for_long(
     client: UpstreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

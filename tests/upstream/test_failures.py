@@ -85,6 +85,7 @@ async def test_a_connection_lost_before_the_first_byte_may_be_tried_again(
     assert error.may_pass
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     "base_url", ["http://127.0.0.1:1/v1", "nonsense", "http://[::1/v1", "ftp://127.0.0.1/v1", ""]
 )

@@ -8,6 +8,7 @@ from chatapp.upstream import known_prices
 from chatapp.upstream.known_prices import looked_up
 
 
+@pytest.mark.server
 async def test_a_public_gateways_models_are_known_by_its_address() -> None:
     found = await known_prices.known_prices(
         "https://api.openai.com/v1", ["gpt-4o", "no such model", "x" * 200, "\ud800"]

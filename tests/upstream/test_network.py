@@ -23,6 +23,8 @@ from chatapp.upstream.wire.events import AnswerDelta, Failed
 from tests.support.fake_upstream import delta
 from tests.support.present import present
 
+pytestmark = pytest.mark.network
+
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"

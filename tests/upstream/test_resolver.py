@@ -20,8 +20,6 @@ from chatapp.upstream.resolver import Resolver
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import ROOT
 
-pytestmark = pytest.mark.any_database
-
 # With a name server of its own: eight names hang there, while /etc/hosts knows localhost.
 ASKING = """
 import asyncio, sys, time
@@ -66,6 +64,7 @@ def silent_name_server(tmp_path: Path) -> Iterator[list[str]]:
         yield words
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_upstreams_whose_names_hang_keep_no_other_waiting(
     silent_name_server: list[str], upstream: FakeUpstream, loop: str

@@ -35,8 +35,6 @@ from tests.support.fake_upstream import (
 )
 from tests.upstream import MESSAGES, WHOLE, EagerClient, ask, failure, folded, reply_to
 
-pytestmark = pytest.mark.any_database
-
 
 @pytest.fixture(params=[UpstreamClient, EagerClient], ids=["iterated", "at once"])
 def client_kind(request: pytest.FixtureRequest) -> type[UpstreamClient]:

@@ -23,6 +23,7 @@ from chatapp.upstream.wire.reply import Ending
 from tests.models.test_ledger import BOOKED_BY_AN_OLD_PROCESS
 from tests.models.test_ledger import stored as stored_by_an_old_process
 from tests.support.live import Site, execute, run
+from tests.support.profile import scaled
 from tests.support.stored import MODEL, asked, end, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
@@ -172,8 +173,7 @@ class Walk:
 @pytest.mark.django_db(transaction=True)
 @given(st.lists(st.lists(steps, max_size=6), min_size=1, max_size=3))
 @settings(
-    max_examples=25,
-    deadline=None,
+    max_examples=scaled(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_the_sums_are_the_ledgers_whatever_several_threads_book_delete_and_erase(
@@ -321,6 +321,7 @@ def test_what_a_version_added_up_in_another_way_is_added_up_anew(reply: Message)
     expect_proven()
 
 
+@pytest.mark.thorough
 def test_what_was_booked_before_and_by_old_processes_comes_into_the_sums(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0021")

@@ -92,6 +92,7 @@ async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstr
     assert ["tools" in request.body for request in others] == [False, False, True, False, False]
 
 
+@pytest.mark.network
 async def test_the_demo_passes(demo_url: str) -> None:  # noqa: F811
     report = await check(Endpoint(f"{demo_url}/v1", DEMO_KEY))
     rows = {row.what: row for row in report.findings}
@@ -192,6 +193,7 @@ async def test_a_key_refused_in_chat_alone_is_a_problem(upstream: FakeUpstream) 
     assert len(upstream.chat_requests) == 1
 
 
+@pytest.mark.network
 async def test_a_gateway_that_is_down_is_a_problem() -> None:
     report = await check(Endpoint(f"http://127.0.0.1:{free_port()}/v1", KEY), "some-model")
     assert report.why_not.startswith("It can't be reached. Check the address")

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatapp.upstream.wire.decoder import EventDecoder
@@ -47,7 +47,6 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(edges)]
 
 
-@settings(deadline=None)  # of a machine that does much else
 @given(SCRIPTS, st.sampled_from(ENCODERS), st.lists(st.integers(0, 10_000), max_size=5))
 def test_a_reply_is_the_same_in_every_dialect_however_it_is_cut(
     script: Script, encode: Callable[[Script], bytes], places: list[int]
@@ -60,7 +59,6 @@ def test_a_reply_is_the_same_in_every_dialect_however_it_is_cut(
     assert read.ending is told.ending
 
 
-@settings(deadline=None)
 @given(st.lists(DELTAS, min_size=1, max_size=3), st.integers(1, 10_000))
 @example([AnswerDelta("\r"), AnswerDelta("0")], 1891)
 @example([AnswerDelta("\r"), RefusalDelta("0")], 439)

@@ -12,8 +12,6 @@ from chatapp.upstream.wire.moderation import ModerationFailure, ModerationResult
 from chatapp.upstream.wire.reply import Ending, Reply
 from tests.upstream import RECORDINGS, events_of, folded
 
-pytestmark = pytest.mark.any_database
-
 USAGE = TokenUsage(12, 18, 30)
 OPENTOKEN_USAGE = TokenUsage(12, 18, 30, cached_tokens=4, reasoning_tokens=6)
 OPENAI_USAGE = TokenUsage(12, 18, 30, 4, None, 6, 0, 0, 0, 0)

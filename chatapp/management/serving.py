@@ -29,6 +29,7 @@ from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import EXPIRY_SECONDS
 from chatapp.models.upstreams import DEMO
+from chatapp.server import lanes
 from chatapp.server.reactor import WriteFirstReactor
 from chatapp.worker import begin_as, shut_down
 
@@ -53,8 +54,9 @@ class Serving:
         with in_sentences():
             self._sign_on(Process.here(is_alone=not settings.REDIS_URL))
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+        loop = asyncio.new_event_loop()
         # Daphne takes the reactor that is there when it is first imported.
-        installReactor(WriteFirstReactor(asyncio.new_event_loop()))  # type: ignore[no-untyped-call]
+        installReactor(WriteFirstReactor(loop))  # type: ignore[no-untyped-call]
         from twisted.internet import reactor
 
         self._reactor: Any = reactor
@@ -64,6 +66,7 @@ class Serving:
             self._heartbeat.stop()
             raise
         self._server.run()
+        loop.run_until_complete(lanes.finish())
 
     def _made_server(self) -> Any:
         import daphne.server

@@ -8,15 +8,32 @@ threads want it, the longer the event loop waits for its turn, and with it every
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
 from chatapp.fairness.turns import FewAtATime
 
 LONG_SECONDS = 0.1  # after which work is taken to wait for something, and no other waits for it
+FINISH_SECONDS = 1.0
 
 T = TypeVar("T")
+
+_working: set[asyncio.Task[Any]] = set()  # of all lanes
+
+
+async def finish() -> None:
+    """Waits until no lane works. What takes longer than `FINISH_SECONDS` is cancelled.
+
+    An asynchronous view runs in the event loop while its thread waits. If the loop stopped for good
+    before that, the thread would wait forever, and Python's exit would wait for the thread.
+    """
+    if _working:
+        await asyncio.wait(_working, timeout=FINISH_SECONDS)
+    if _working:
+        for task in asyncio.all_tasks() - _working - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.wait(_working, timeout=FINISH_SECONDS)
 
 
 class Lane:
@@ -35,6 +52,8 @@ class Lane:
         work is done to its end, and keeps its place meanwhile."""
         place = await self._places.begin()
         working: asyncio.Task[T] = asyncio.create_task(self._in_thread(work))
+        _working.add(working)
+        working.add_done_callback(_working.discard)
         working.add_done_callback(lambda _: place.give_back())
         return await asyncio.shield(working)
 

@@ -2,15 +2,18 @@
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
 from chatapp.models import Upstream, User
 from tests.conftest import signed_in
 from tests.support.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
-from tests.support.live import Site
+from tests.support.live import Server, Site
 from tests.support.program import WAIT_SECONDS
 from tests.upstream.check import KEY
 
@@ -66,21 +69,40 @@ def test_a_check_is_asked_for_by_the_form_alone(
     assert upstream.requests == []
 
 
+@asynccontextmanager
+async def a_check_that_waits(
+    site: Site, server: Server, upstream: FakeUpstream, pause: Pause
+) -> AsyncIterator[tuple[httpx.AsyncClient, asyncio.Task[httpx.Response]]]:
+    """Olive's browser, and the page of a check whose upstream pauses."""
+    upstream.script(delta("Hello"), pause, usage(), finish(), done())
+    async with httpx.AsyncClient(
+        base_url=server.url, cookies=site.olive.cookies, trust_env=False, timeout=WAIT_SECONDS
+    ) as olive:
+        listed = (await olive.get("/admin/chatapp/upstream/")).text
+        found = re.search(r"/admin/chatapp/upstream/\d+/", listed)
+        assert found
+        password = await olive.get("/accounts/reauthenticate/")
+        token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
+        checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
+        assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
+        yield olive, checking
+
+
 async def test_a_check_keeps_nobody_waiting(site: Site, upstream: FakeUpstream) -> None:
     pause = Pause()
-    upstream.script(delta("Hello"), pause, usage(), finish(), done())
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
-        async with httpx.AsyncClient(
-            base_url=server.url, cookies=site.olive.cookies, trust_env=False, timeout=WAIT_SECONDS
-        ) as olive:
-            listed = (await olive.get("/admin/chatapp/upstream/")).text
-            found = re.search(r"/admin/chatapp/upstream/\d+/", listed)
-            assert found
-            password = await olive.get("/accounts/reauthenticate/")
-            token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
-            checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
-            assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
+        async with a_check_that_waits(site, server, upstream, pause) as (olive, checking):
             assert (await olive.get("/admin/")).status_code == 200
             assert not checking.done()
             pause.release()
             assert "It can serve the app." in (await checking).text
+
+
+async def test_a_check_that_waits_keeps_no_server_from_stopping(
+    site: Site, upstream: FakeUpstream
+) -> None:
+    with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY=KEY) as server:
+        async with a_check_that_waits(site, server, upstream, Pause()) as (_, checking):
+            assert await asyncio.to_thread(server.stop) == 0
+            with pytest.raises(httpx.RemoteProtocolError):
+                await checking

@@ -5,7 +5,9 @@ import threading
 from collections.abc import AsyncIterator
 
 import pytest
+from asgiref.sync import async_to_sync
 
+from chatapp.server import lanes
 from chatapp.server.lanes import Lane
 
 WAIT_SECONDS = 60.0
@@ -79,3 +81,31 @@ async def test_what_it_raises_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         await lane.run(lambda: 1 / 0)
     assert await lane.run(lambda: 1) == 1
+
+
+async def test_at_the_end_work_that_waits_for_the_event_loop_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lanes, "FINISH_SECONDS", 0.05)
+    lane = Lane(threads=1, at_once=1, name="test")
+    has_begun = asyncio.Event()
+
+    async def view() -> None:
+        has_begun.set()
+        await asyncio.Event().wait()
+
+    answering = asyncio.create_task(lane.run(lambda: async_to_sync(view)()))
+    async with asyncio.timeout(WAIT_SECONDS):
+        await has_begun.wait()
+        await lanes.finish()
+        assert answering.cancelled()
+        assert await lane.run(lambda: "the thread is free") == "the thread is free"
+
+
+async def test_at_the_end_work_may_finish(held: threading.Event) -> None:
+    lane = Lane(threads=1, at_once=1, name="test")
+    working = asyncio.create_task(lane.run(lambda: held.wait(WAIT_SECONDS)))
+    await asyncio.sleep(0)
+    asyncio.get_running_loop().call_soon(held.set)
+    await lanes.finish()
+    assert await working

@@ -181,6 +181,7 @@ def test_a_secret_that_could_not_be_written_whole_is_not_kept(
 
 
 @pytest.mark.thorough
+@pytest.mark.server
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None:
     away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"

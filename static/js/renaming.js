@@ -58,6 +58,11 @@ function end(row, form) {
   refresh();
 }
 
+// A list that was asked for before: it would take the input along. The end asks for it again.
+document.addEventListener("htmx:before:swap", (event) => {
+  if (event.detail.ctx.sourceElement?.querySelector(".renaming")) event.preventDefault();
+});
+
 document.addEventListener("dblclick", (event) => {
   const link = event.target.closest?.(`a.conversation-row${OURS}`);
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

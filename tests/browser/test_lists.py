@@ -93,6 +93,28 @@ def test_a_title_is_changed_where_it_stands(desk: Desk, tab: Tab) -> None:
     assert sorted(shown(tab.page)[1:]) == ["<b>Paris</b> & more", "By the menu", "Chat 0"]
 
 
+def test_a_list_that_was_on_its_way_takes_no_title_away_that_is_being_typed(tab: Tab) -> None:
+    def bring_late(route: Route) -> None:
+        answer = route.fetch()
+        menu(tab, "Chat 1", "Rename")
+        box.fill("Half a ti")
+        route.fulfill(response=answer)
+
+    box = tab.page.get_by_role("textbox", name="Title")
+    tab.page.evaluate(
+        """addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+          if (ctx.sourceElement.id === "lists") document.documentElement.dataset.answered = "";
+        })"""
+    )
+    tab.page.route(LISTS, bring_late, times=1)
+    tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
+    expect(tab.page.locator("html[data-answered]")).to_be_attached()
+    expect(box).to_have_value("Half a ti")
+    expect(box).to_be_focused()
+    box.press("Enter")
+    expect(row(tab, "Half a ti")).to_be_visible()
+
+
 @pytest.mark.thorough
 def test_a_frame_takes_no_title_away_that_is_being_typed(
     desk: Desk, tab: Tab, upstream: FakeUpstream

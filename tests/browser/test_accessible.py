@@ -268,8 +268,16 @@ def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
 @pytest.mark.parametrize("item", sampled(["", "Rename", "Pin", "Move to…", "Select", "Delete"]))
 def test_the_menu_of_a_conversation_and_what_it_opens(hello: Tab, item: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
+    expect(hello.page.get_by_role("menu", name="Conversation")).to_be_visible()
     if item:
         hello.page.get_by_role("menuitem", name=item).click()
+    expect_accessible(hello.page)
+
+
+def test_menus_beside_a_closed_sidebar(hello: Tab) -> None:
+    hello.page.get_by_role("button", name="Hide the sidebar").click()
+    hello.page.get_by_role("button", name="More").last.click()
+    expect(hello.page.get_by_role("menu", name="Message")).to_be_visible()
     expect_accessible(hello.page)
 
 
@@ -295,6 +303,14 @@ def test_a_project_and_its_settings(hello: Tab) -> None:
     expect_accessible(hello.page)
     hello.page.get_by_role("button", name="Settings of the project").click()
     expect_accessible(hello.page)
+    hello.page.keyboard.press("Escape")
+    hello.ask("In a project")
+    hello.expect_ending("complete")
+    hello.page.locator(".crumb", has_text="Work").click()
+    hello.page.set_viewport_size({"width": 390, "height": 800})
+    hello.page.get_by_role("button", name="Options for In a project").click()
+    expect(hello.page.get_by_role("menu", name="Conversation")).to_be_visible()
+    assert violations(hello.page) == []
 
 
 def test_the_picker(hello: Tab) -> None:

@@ -198,6 +198,8 @@ class Screen:
         elif running and not seen.later:
             await self._show_running(running)
         worker().show(self._viewer, conversation)
+        # Its page may be older than the title.
+        await self._viewer.show(frames.title_frame(view.conversation))
         if view.conversation.is_temporary:
             worker().open_temporary(self._viewer, conversation)
         self._await_reply(view)
@@ -207,18 +209,19 @@ class Screen:
     ) -> tuple[View, frames.ThreadParts, list[Generation]]:
         """What of a conversation is to be shown, drawn, and what ran in it meanwhile.
 
-        Looked at again where the tab was shown something else since: what only follows what it
-        showed would stand below another branch.
+        Looked at again if the tab was shown something else since: what only follows what it showed
+        would stand below another branch. And if it was renamed or deleted since: the tab would
+        show what was before.
         """
-        replies = worker().replies
+        replies, showing = worker().replies, worker().viewers.showing(conversation)
         while True:
-            running, begun = replies.of(conversation), replies.begun
+            running, begun, changes = replies.of(conversation), replies.begun, showing.changes
             head = self._viewer.head
             view = await self._looked_at(conversation, look)
             thread = await drawn(view, running)
             # One that was stored and not begun may have begun, and ended, since.
             was_waited_for = view.streaming and not running and replies.begun != begun
-            is_there = self._viewer.head == head
+            is_there = self._viewer.head == head and showing.changes == changes
             if is_there and replies.of(conversation) == running and not was_waited_for:
                 return view, thread, running
 

@@ -11,6 +11,8 @@ from chatapp.viewers.audience import Viewer
 class Showing(set[Viewer]):
     """The viewers that show one conversation; kept for as long as anybody has it."""
 
+    changes = 0  # how often it was renamed or deleted meanwhile
+
 
 class Viewers:
     def __init__(self) -> None:

@@ -29,6 +29,7 @@ class Changes:
         self._one_at_a_time = asyncio.Lock()  # or an old title could be shown after a new one
 
     async def look_at(self, user: int, conversation: UUID) -> None:
+        self._viewers.showing(conversation).changes += 1
         async with self._one_at_a_time:
             found = await database_sync_to_async(_with_state)(conversation)
             if found:
@@ -67,10 +68,10 @@ class Changes:
                 generation.stop(Ending.ABANDONED)
 
     async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
+        """In all of the person's tabs: one may be about to show the conversation."""
+        row = frames.sidebar_frame(conversation, running=is_running)
         tabs = self._viewers.all_of(conversation.user_id)
-        await show_to(tabs, frames.sidebar_frame(conversation, running=is_running))
-        showing = list(self._viewers.showing(conversation.pk))
-        await show_to(showing, frames.title_frame(conversation))
+        await show_to(tabs, row + frames.title_frame(conversation))
 
     async def _take_away(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
+from channels.db import database_sync_to_async
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
@@ -197,3 +198,45 @@ async def test_what_a_tab_lacks_is_looked_at_again_where_it_was_shown_more_meanw
     assert lags.shown == asks.shown
     await asks.close()
     await lags.close()
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_a_tab_whose_page_is_older_than_the_title_shows_the_new_one(
+    tab: Tab, alices: Client, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
+) -> None:
+    """Renamed before the tab asks for what it lacks, or while that is drawn."""
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = (await saved(reply)).conversation
+
+    async def rename() -> None:
+        await database_sync_to_async(conversation.rename)("Renamed")
+        worker().conversation_changed(conversation.user_id, conversation.pk)
+        await tab.until("Renamed")
+
+    if is_late:
+        hold(monkeypatch, screen, "drawn", rename)
+    else:
+        await rename()
+    async with Tab(alices, conversation=conversation.pk, head=reply, ending="complete") as late:
+        await late.until("#title")
+    titles = [frame for frame in late.frames if "#title" in frame]
+    assert "Renamed" in titles[-1]
+
+
+async def test_a_tab_that_comes_while_its_conversation_is_deleted_shows_a_new_chat(
+    tab: Tab, alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = await tab.ask()
+    await tab.until_ended()
+    conversation = (await saved(reply)).conversation
+    pk = conversation.pk
+
+    async def delete() -> None:
+        await database_sync_to_async(conversation.erase)()
+        worker().conversation_changed(conversation.user_id, pk)
+        await tab.until("data-gone")
+
+    hold(monkeypatch, screen, "drawn", delete)
+    async with Tab(alices, conversation=pk, head=reply, ending="complete") as late:
+        assert str(pk) in await late.until("data-gone")

@@ -3,10 +3,11 @@
 import json
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import psycopg
 
@@ -23,7 +24,8 @@ prompt, reply = chat.ask(uuid.uuid4(), "Hello", None, upstream, "m", uuid.uuid4(
 Message.objects.filter(pk=reply.pk).update(content="Half of")
 print(chat.get_absolute_url())
 """
-Manifest = dict[str, Any]
+Json = dict[str, Any]  # of a manifest
+Change = Callable[[Json, dict[str, bytes]], None]  # of a manifest and its members
 
 
 def restore(environment: dict[str, str], file: Path) -> "subprocess.CompletedProcess[str]":
@@ -54,10 +56,23 @@ def tables(environment: dict[str, str]) -> set[str]:
         return {name for [name] in connection.execute("SELECT name FROM sqlite_master")}
 
 
-def manifest_of(file: Path) -> Manifest:
+def manifest_of(file: Path) -> Json:
     with ZipFile(file) as archive:
-        manifest: Manifest = json.loads(archive.read("manifest.json"))
+        manifest: Json = json.loads(archive.read("manifest.json"))
     return manifest
+
+
+def altered(file: Path, target: Path, change: Change) -> Path:
+    """Writes a copy of the archive whose manifest and members were changed."""
+    manifest = manifest_of(file)
+    with ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in manifest["members"]}
+    change(manifest, members)
+    with ZipFile(target, "w", ZIP_STORED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.writestr("manifest.json", json.dumps(manifest))
+    return target
 
 
 def connected(environment: dict[str, str]) -> Any:

@@ -90,24 +90,14 @@ def django_db_setup(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def tables_are_emptied_quickly(monkeypatch_session: pytest.MonkeyPatch) -> None:
-    monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def erasures_of_tests_stand_elsewhere(
+def suited_to_tests(
     monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """And not among those of whoever runs the tests."""
+    """Changes what would be slow in tests, or would reach the files of the person who runs them."""
+    monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
     file = tmp_path_factory.mktemp("erasures") / erasures.NAME
     monkeypatch_session.setattr(erasures, "file", lambda: file)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_authority_is_trusted(
-    monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """A machine trusts some hundred, and to read them takes each client of an upstream 25 ms."""
+    # Each client of an upstream would read the hundred authorities of the machine, in 25 ms.
     authority = Authority(tmp_path_factory.mktemp("authority"))
     monkeypatch_session.setenv("SSL_CERT_FILE", str(authority.file))
 
@@ -178,35 +168,17 @@ def confirmed(client: Client) -> Client:
 
 
 @pytest.fixture(autouse=True)
-def pure_tests_stay_pure(request: pytest.FixtureRequest) -> Iterator[None]:
-    with kinds.kept_pure(request.node):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Upstreams are asked again at once, where they do not say how long to wait."""
-    monkeypatch.setattr(asking, "backoff", wait_none())
-
-
-@pytest.fixture(autouse=True)
-def prices_are_forgotten() -> None:
-    """Models of one test cost nothing in the next."""
+def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forgets what the test before left in the process or in Redis, and watches over pure tests."""
     prices.forget()
-
-
-@pytest.fixture(autouse=True)
-def attempts_are_forgotten() -> None:
-    """The database is emptied after each test, and Redis is not."""
-    if settings.REDIS_URL:
-        cache.clear()
-
-
-@pytest.fixture(autouse=True)
-def branding_is_forgotten() -> None:
-    """Each test begins with the app's own, and asks nothing until some is set."""
     branding.remember(branding.Branding())
     branding.ask_again_later()
+    if settings.REDIS_URL:
+        cache.clear()
+    # Upstreams that do not say how long to wait are asked again at once.
+    monkeypatch.setattr(asking, "backoff", wait_none())
+    with kinds.kept_pure(request.node):
+        yield
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The engine of the pages: what is not ours is escaped, and what is misspelt fails."""
 
 import re
+from functools import cache
 from uuid import uuid4
 
 import pytest
@@ -22,12 +23,25 @@ OURS = sorted(
 )
 
 
-@pytest.fixture
-def engine() -> Environment:
+def jinja() -> Environment:
     backend = engines["jinja2"]
     assert isinstance(backend, Jinja2)
     made: Environment = backend.env
     return made
+
+
+@pytest.fixture
+def engine() -> Environment:
+    return jinja()
+
+
+def source_of(name: str) -> str:
+    return (TEMPLATES / name).read_text()
+
+
+@cache
+def parsed(name: str) -> nodes.Template:
+    return jinja().parse(source_of(name))
 
 
 def test_text_is_escaped_and_html_of_ours_is_not(engine: Environment) -> None:
@@ -46,18 +60,17 @@ def test_a_name_that_is_not_there_is_an_error(engine: Environment, template: str
 @pytest.mark.parametrize("name", OURS)
 def test_a_template_uses_what_there_is(engine: Environment, name: str) -> None:
     """It can be read, and what it draws or builds on exists."""
-    tree = engine.parse((TEMPLATES / name).read_text())
     engine.get_template(name)
-    for referenced in meta.find_referenced_templates(tree):
+    for referenced in meta.find_referenced_templates(parsed(name)):
         assert referenced in OURS
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_value_stands_in_quotes_and_none_is_called_safe(engine: Environment, name: str) -> None:
+def test_a_value_stands_in_quotes_and_none_is_called_safe(name: str) -> None:
     """An unquoted attribute ends at a space, which escaping leaves as it is."""
-    source = (TEMPLATES / name).read_text()
+    source = source_of(name)
     assert not re.search(r"\s[\w:-]+=\s*{{", source)
-    marked = [one.name for one in engine.parse(source).find_all(nodes.Filter)]
+    marked = [one.name for one in parsed(name).find_all(nodes.Filter)]
     held = [name, *INCLUDE.findall(source)].count("account/_fields.html")  # help in words of ours
     assert marked.count("safe") == held
     assert "autoescape" not in source

@@ -266,6 +266,7 @@ async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -
         await other.until("Reload")
         assert drawn(other) == 1
         await other.until("Packets in flight")  # what it was behind by, it has in the end
+        await other.until("#title")
         assert await other.hears_nothing(0.1)
         assert drawn(other) == 2
 

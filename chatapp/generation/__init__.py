@@ -9,6 +9,6 @@ the ending. Which process it runs in, and where its viewers are, it does not kno
 from chatapp.generation.generation import Generation
 from chatapp.generation.pace import Pace
 from chatapp.generation.storing import stored
-from chatapp.generation.writer import Toolless
+from chatapp.generation.unsupported import Unsupported
 
-__all__ = ["Generation", "Pace", "Toolless", "stored"]
+__all__ = ["Generation", "Pace", "Unsupported", "stored"]

@@ -16,7 +16,8 @@ from chatapp.generation.flushes import Flushes
 from chatapp.generation.pace import Pace
 from chatapp.generation.spending import Spending
 from chatapp.generation.storing import stored
-from chatapp.generation.writer import Toolless, Writer
+from chatapp.generation.unsupported import Unsupported
+from chatapp.generation.writer import Writer
 from chatapp.journal import Segment
 from chatapp.models import Message, Turn, Upstream, branches
 from chatapp.models.purses import Purse
@@ -41,7 +42,7 @@ class Generation:
         turn: Turn,
         client: UpstreamClient,
         pace: Pace,
-        toolless: Toolless,
+        unsupported: Unsupported,
         showing: Showing,
         journal: Segment,
         unended: set[UUID],
@@ -58,7 +59,7 @@ class Generation:
         self._unended = unended
         self.session_key = session_key
         spending = Spending(turn.purse, partial(self.stop, Ending.OVER_BUDGET))
-        self.writer = Writer(turn, client, self.live, self._flushes, toolless, journal, spending)
+        self.writer = Writer(turn, client, self.live, self._flushes, unsupported, journal, spending)
         self._is_retry = turn.is_retry
         self._writing: asyncio.Task[None] | None = None
         self._stopped_as: Ending | None = None

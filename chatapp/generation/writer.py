@@ -11,6 +11,7 @@ from chatapp.generation.asking import MayPass, ask_patiently, is_worth_waiting
 from chatapp.generation.flushes import Flushes
 from chatapp.generation.spending import Spending
 from chatapp.generation.tool_runs import ToolRuns
+from chatapp.generation.unsupported import Model, Unsupported
 from chatapp.journal import Segment
 from chatapp.models import ToolServer, Turn, Usage
 from chatapp.models.costs import Cost
@@ -40,8 +41,6 @@ MAX_ROUNDS = 8
 MANY_EVENTS = 32
 SECONDS_AN_EVENT = 0.0001
 
-Toolless = set[tuple[int, str]]  # upstreams' models that have refused tools
-
 
 class Writer:
     """Writes one reply. `reply` is its present round, `others` are that round's other choices."""
@@ -52,7 +51,7 @@ class Writer:
         client: UpstreamClient,
         live: LiveReply,
         flushes: Flushes,
-        toolless: Toolless,
+        unsupported: Unsupported,
         journal: Segment,
         spending: Spending,
     ) -> None:
@@ -74,7 +73,7 @@ class Writer:
         self._client = client
         self._live = live
         self._flushes = flushes
-        self._toolless = toolless
+        self._unsupported = unsupported
         self._started_at = time.monotonic()
         self._thinking_since: float | None = None
         self._is_streaming = False
@@ -134,15 +133,17 @@ class Writer:
         if error is None or self._has_arrived:
             return
         if options.tools and error.refuses_tools:
-            self._toolless.add((self.upstream.pk, self.message.model))
+            self._unsupported.tools.add(self._model)
+            await self._ask()
+        elif error.refuses_system and self._sent.has_system:
+            self._unsupported.system.add(self._model)
             await self._ask()
         elif is_worth_waiting(error):
             raise MayPass(error)
 
     async def _options(self) -> RequestOptions:
         tools = []
-        refused = (self.upstream.pk, self.message.model) in self._toolless
-        if self.upstream.offers_tools and not refused:
+        if self.upstream.offers_tools and self._model not in self._unsupported.tools:
             # Later they may be others.
             servers, self._tool_servers = self._tool_servers, None
             offered = await shared_toolbox().tools(
@@ -154,13 +155,12 @@ class Writer:
     async def _read_stream(self, options: RequestOptions) -> None:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
-        asked = Asked.of(self._history, options.tools)
+        history = self._sent
+        asked = Asked.of(history, options.tools)
         options = await self.spending.admitted(asked, self._cost.ended, options, self.upstream)
         self._cost.ask(asked)
         self._journal.ask(asked, options.choices)
-        opened = self._client.stream(
-            endpoint, model, self._history.messages, options, self._take_at_once
-        )
+        opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)
         async with opened as batches:
             self._is_streaming = True
             async for events in batches:
@@ -249,6 +249,15 @@ class Writer:
         if self._tool_runs:
             return self._tool_runs.runs
         return [ToolRun.of(call) for call in self.reply.tool_calls]
+
+    @property
+    def _model(self) -> Model:
+        return self.upstream.pk, self.message.model
+
+    @property
+    def _sent(self) -> History:
+        is_refused = self._model in self._unsupported.system
+        return self._history.without_system() if is_refused else self._history
 
     @property
     def _choices(self) -> list[Reply]:

@@ -19,17 +19,12 @@ from chatapp.models.statements import Insert, Update
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Asked, estimate
+from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending, Reply
 
 if TYPE_CHECKING:
     from chatapp.models.feedback import Feedback
 
-# What stands for a continuation in what a model is sent. A message of another role, or none after
-# the assistant's, is refused by some servers and answered anew by others.
-GO_ON = (
-    "Continue where you stopped. Write only what follows, from the very next character on and in "
-    "the same language; repeat nothing, and do not say that you continue."
-)
 # In a slot of a conversation at a time. It begins with its name in the version before, by which
 # that one's processes know it.
 ONE_STREAMS = "message_one_streams_a_slot"
@@ -255,12 +250,10 @@ class Message(StoredReply):
             for round in earlier
             for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
         ]
-        if not self.content:
-            return called
-        said: dict[str, object] = {"role": self.role, "content": self.content}
-        if called and reasoning_field:
-            said[reasoning_field] = last.reasoning
-        return [*called, said]
+        said = plain_chat_messages(self)
+        if said and reasoning_field:
+            said[0][reasoning_field] = last.reasoning
+        return [*called, *said]
 
     def stored_usage(self) -> Usage:
         """What a reply has cost of which this is all that is known: as its last checkpoint said,
@@ -338,12 +331,15 @@ class Plain(Protocol):
     @property
     def content(self) -> str: ...
     @property
+    def refusal(self) -> str: ...
+    @property
     def is_continuation(self) -> bool: ...
 
 
 def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
-    """What an upstream is sent of a message in which no tools were called."""
-    content = GO_ON if message.is_continuation else message.content
+    """What an upstream is sent of the text of a message; a refusal is what the model said, too."""
+    said = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
+    content = GO_ON if message.is_continuation else said
     return [{"role": message.role, "content": content}] if content else []
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from chatapp.upstream.wire.reply import Reply
-from chatapp.upstream.wire.tool_calls import ToolCall
+from chatapp.upstream.wire.tool_calls import ToolCall, parsed_arguments
 
 
 class RunState(StrEnum):
@@ -19,6 +19,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+CANCELLED = "(The call was cancelled before the tool returned anything.)"
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
 
@@ -48,12 +49,23 @@ class ToolRun:
         return record
 
     def as_request(self, with_extra: bool) -> dict[str, object]:
-        """The call as the next request repeats it."""
-        function = {"name": self.name, "arguments": self.arguments}
+        """The call as the next request repeats it.
+
+        Arguments that are no JSON object are left out: templates parse them, and its result says
+        what was wrong with them.
+        """
+        arguments = self.arguments if parsed_arguments(self.arguments)[1] == "" else ""
+        function = {"name": self.name or "unnamed", "arguments": arguments or "{}"}
         call: dict[str, object] = {"id": self.id, "type": "function", "function": function}
         if with_extra and self.extra_content:
             call["extra_content"] = self.extra_content
         return call
+
+    def as_result(self) -> dict[str, object]:
+        """What came of the call, as the next request says it."""
+        is_cancelled = self.state in UNFINISHED or self.state is RunState.CANCELLED
+        text = self.result or (CANCELLED if is_cancelled else "")
+        return {"role": "tool", "tool_call_id": self.id, "content": text}
 
     def cancel_unfinished(self) -> None:
         if self.state in UNFINISHED:
@@ -103,13 +115,9 @@ class Round:
         """
         asked: dict[str, object] = {
             "role": "assistant",
-            "content": self.content or None,
+            "content": None if not self.content or self.content.isspace() else self.content,
             "tool_calls": [run.as_request(with_extras) for run in self.tool_runs],
         }
         if reasoning_field:  # DeepSeek misses it where there was none, too
             asked[reasoning_field] = self.reasoning
-        results: list[dict[str, object]] = [
-            {"role": "tool", "tool_call_id": run.id, "content": run.result}
-            for run in self.tool_runs
-        ]
-        return [asked, *results]
+        return [asked, *(run.as_result() for run in self.tool_runs)]

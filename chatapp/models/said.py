@@ -22,7 +22,7 @@ FEW = 16  # messages: a shorter branch is not worth remembering
 REMEMBERED_BYTES = 32 * 1024**2  # of texts, of all branches
 # Whoever was taken for dead over a reply may come back to it, with more of its text than is stored.
 COLUMNS = """
-  {of}.id, {of}.parent_id, {of}.role, {of}.is_continuation, {of}.content,
+  {of}.id, {of}.parent_id, {of}.role, {of}.is_continuation, {of}.content, {of}.refusal,
   {of}.earlier_rounds != '[]' AS has_rounds, {of}.ending IN ('streaming', 'interrupted') AS may_grow
 """
 NEWEST = f"""
@@ -53,6 +53,7 @@ class Said(NamedTuple):
     role: str
     is_continuation: bool
     content: str
+    refusal: str
     has_rounds: bool  # of calls of tools
     may_grow: bool
 

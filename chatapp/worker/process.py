@@ -24,7 +24,7 @@ from chatapp.cluster.messages import (
 )
 from chatapp.fairness.allowance import Allowances
 from chatapp.fairness.turns import FewAtATime, OneAtATime
-from chatapp.generation import Generation, Toolless, stored
+from chatapp.generation import Generation, Unsupported, stored
 from chatapp.journal import Journal, Segment
 from chatapp.models import Message, Turn
 from chatapp.titling import Titles
@@ -80,7 +80,7 @@ class Worker:
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # there is one when somebody comes
-        self._toolless: Toolless = set()
+        self._unsupported = Unsupported()
         self._writing = Tasks()
         self._upkeep = Tasks()
 
@@ -114,7 +114,7 @@ class Worker:
             turn,
             self.client,
             self.replies.pace,
-            self._toolless,
+            self._unsupported,
             showing,
             self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
             unended,

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 
-from chatapp.generation import Generation, Pace, Toolless
+from chatapp.generation import Generation, Pace, Unsupported
 from chatapp.journal import Segment
 from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
 from chatapp.upstream.client import UpstreamClient
@@ -22,7 +22,7 @@ class Desk:
     alice: User
     upstream: Upstream
     client: UpstreamClient
-    toolless: Toolless = field(default_factory=set)
+    unsupported: Unsupported = field(default_factory=Unsupported)
     showing: Showing = field(default_factory=Showing)
 
     async def ask(self) -> Turn:
@@ -39,7 +39,7 @@ class Desk:
             turn,
             self.client,
             Pace(),
-            self.toolless,
+            self.unsupported,
             self.showing,
             Segment.off(),
             {turn.reply.pk},

@@ -203,7 +203,8 @@ def test_sums_say_what_it_cost_as_far_as_there_are_prices(
 
 def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = asked(conversation, gateway, "Why?")
-    estimated = estimate(Asked.of(History.of([{"content": "Why?"}])), [reply_of("So.")])
+    history = History.of([{"role": "user", "content": "Why?"}])
+    estimated = estimate(Asked.of(history), [reply_of("So.")])
     end(reply, reply_of("So."), Ending.STOPPED, Usage.estimated(estimated))
     found = Conversation.objects.with_usage().get()
     assert found.estimated_tokens == estimated.middle.total_tokens

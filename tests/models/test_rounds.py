@@ -14,8 +14,8 @@ def round_of_a_call(extra: dict[str, object] | None = None) -> Round:
     return Round.of(reply, runs, {})
 
 
-def test_calls_go_back_with_their_results() -> None:
-    function = {"name": "f", "arguments": "{"}
+def test_calls_go_back_with_their_results_and_with_arguments_that_can_be_read() -> None:
+    function = {"name": "f", "arguments": "{}"}
     assert round_of_a_call().as_chat_messages() == [
         {
             "role": "assistant",

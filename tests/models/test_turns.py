@@ -21,7 +21,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.models.messages import GO_ON
+from chatapp.upstream.wire.history import GO_ON
 from chatapp.upstream.wire.reply import Ending
 from tests.support.stored import MODEL, answered, end, reply_of
 

@@ -79,6 +79,15 @@ class UpstreamError:
         """Whether tools are what the upstream, or the model, did not take."""
         return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
 
+    @property
+    def refuses_system(self) -> bool:
+        """Whether the model's template has no place for a system message, as Gemma's has none."""
+        said = re.search(
+            r"system (role|message|prompt)s?\b|'system'|developer instruction", self.message, re.I
+        )
+        refused = re.search(r"not? support|unsupported|not enabled|not allowed", self.message, re.I)
+        return self.status in (400, 422, 500) and bool(said and refused)
+
 
 class UpstreamFailed(Exception):
     """Raised where a failure can't be an event, as in listing models."""

@@ -54,7 +54,7 @@ class ToolCallParts:
     def joined(self, has_finished: bool) -> ToolCall:
         """The call so far; its arguments are parsed where the model `has_finished`."""
         arguments = "".join(self.arguments)
-        parsed, problem = _parsed(arguments) if has_finished else (None, "")
+        parsed, problem = parsed_arguments(arguments) if has_finished else (None, "")
         call_id = self.id or f"call_{self.index}"
         return ToolCall(
             self.index, call_id, self.name, arguments, parsed, problem, self.extra_content
@@ -183,8 +183,8 @@ def _out_of_range(index: int) -> UpstreamFailed:
     return UpstreamFailed(UpstreamError(ErrorKind.OUT_OF_RANGE, message))
 
 
-def _parsed(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
-    """Parse arguments; none at all are those of a tool that takes none."""
+def parsed_arguments(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
+    """Parse arguments, or tell what is wrong; none at all are those of a tool that takes none."""
     try:
         return msgspec.json.decode(arguments or "{}", type=dict[str, Any]), ""
     except (ValueError, RecursionError) as error:

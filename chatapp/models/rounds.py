@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, Self
 
 from chatapp.upstream.wire.reply import Reply
@@ -19,6 +20,7 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+LONGEST_ID = 40  # characters, which every upstream takes
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
@@ -32,40 +34,57 @@ class ToolRun:
     arguments: str
     state: RunState = RunState.WRITING
     result: str = ""
-    extra_content: Mapping[str, object] = field(default_factory=dict)  # goes back with the call
+    extras: Mapping[str, object] = field(default_factory=dict)  # which go back with the call
 
     @classmethod
     def of(cls, call: ToolCall) -> Self:
-        return cls(call.id, call.name, call.arguments, extra_content=call.extra_content)
+        return cls(call.id, call.name, call.arguments, extras=call.extras)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        return cls(**{**record, "state": RunState(record["state"])})
+        known = {**record, "state": RunState(record["state"])}
+        if extra := known.pop("extra_content", None):  # as version 0.4 kept it
+            known["extras"] = {"extra_content": extra}
+        return cls(**known)
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
-        if not self.extra_content:
-            del record["extra_content"]  # which the version before did not know
+        if not self.extras:
+            del record["extras"]  # which the version before did not know
         return record
 
-    def as_request(self, with_extra: bool) -> dict[str, object]:
+    def as_request(self, with_extras: bool) -> dict[str, object]:
         """The call as the next request repeats it.
 
         Arguments that are no JSON object are left out: templates parse them, and its result says
         what was wrong with them.
         """
         arguments = self.arguments if parsed_arguments(self.arguments)[1] == "" else ""
-        function = {"name": self.name or "unnamed", "arguments": arguments or "{}"}
-        call: dict[str, object] = {"id": self.id, "type": "function", "function": function}
-        if with_extra and self.extra_content:
-            call["extra_content"] = self.extra_content
-        return call
+        function: dict[str, object] = {
+            "name": self.name or "unnamed",
+            "arguments": arguments or "{}",
+        }
+        call: dict[str, object] = {"type": "function", "function": function}
+        call["id"] = self._id(with_extras)
+        if not with_extras:
+            return call
+        extras = dict(self.extras)
+        within = extras.pop("function", None)
+        if isinstance(within, Mapping):
+            call["function"] = {**within, **function}
+        return {**extras, **call}
 
-    def as_result(self) -> dict[str, object]:
+    def _id(self, with_extras: bool) -> str:
+        """Its id; one that holds a signature goes back to nobody else, who may cut or refuse it."""
+        if with_extras or len(self.id) <= LONGEST_ID:
+            return self.id
+        return f"call_{sha256(self.id.encode()).hexdigest()[:16]}"
+
+    def as_result(self, with_extras: bool) -> dict[str, object]:
         """What came of the call, as the next request says it."""
         is_cancelled = self.state in UNFINISHED or self.state is RunState.CANCELLED
         text = self.result or (CANCELLED if is_cancelled else "")
-        return {"role": "tool", "tool_call_id": self.id, "content": text}
+        return {"role": "tool", "tool_call_id": self._id(with_extras), "content": text}
 
     def cancel_unfinished(self) -> None:
         if self.state in UNFINISHED:
@@ -83,6 +102,7 @@ class Round:
     finish_reason: str = ""
     response_id: str = ""
     usage: dict[str, Any] = field(default_factory=dict)  # `Usage.as_record`
+    opaque: Mapping[str, object] = field(default_factory=dict)  # goes back with the calls
 
     @classmethod
     def of(cls, reply: Reply, tool_runs: list[ToolRun], usage: dict[str, Any]) -> Self:
@@ -94,6 +114,7 @@ class Round:
             reply.finish_reason,
             reply.response_id,
             usage,
+            reply.opaque,
         )
 
     @classmethod
@@ -102,22 +123,27 @@ class Round:
         return cls(**{**record, "tool_runs": runs})
 
     def as_record(self) -> dict[str, Any]:
-        return asdict(self) | {"tool_runs": [run.as_record() for run in self.tool_runs]}
+        record = asdict(self) | {"tool_runs": [run.as_record() for run in self.tool_runs]}
+        if not self.opaque:
+            del record["opaque"]  # which the version before did not know
+        return record
 
     def as_chat_messages(
         self, reasoning_field: str = "", with_extras: bool = False
     ) -> list[dict[str, object]]:
         """The round as the next request repeats it: the calls and their results.
 
-        What else came with the calls goes back only to who sent it: Gemini's `extra_content`, and
-        the reasoning in the field in which it came, which DeepSeek wants. Each is a 400 where it
-        is missing, and may be one where it is not known.
+        What else came with the calls goes back only to the model that sent it: signatures,
+        encrypted reasoning, and the reasoning in the field in which it came, which DeepSeek wants.
+        Each is a 400 where it is missing, and may be one where it is not known.
         """
         asked: dict[str, object] = {
             "role": "assistant",
             "content": None if not self.content or self.content.isspace() else self.content,
             "tool_calls": [run.as_request(with_extras) for run in self.tool_runs],
         }
+        if with_extras:
+            asked |= self.opaque
         if reasoning_field:  # DeepSeek misses it where there was none, too
             asked[reasoning_field] = self.reasoning
-        return [asked, *(run.as_result() for run in self.tool_runs)]
+        return [asked, *(run.as_result(with_extras) for run in self.tool_runs)]

@@ -135,8 +135,14 @@ async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else
 ) -> None:
     upstream.models.append("another")
     function = {"name": CLOCK, "arguments": "{}"}
-    signed = {"index": 0, "id": "a", "function": function, "extra_content": SIGNED}
-    upstream.script(role(), choice({"tool_calls": [signed]}), finish("tool_calls"), done())
+    long = f"call_9a__thought__{'x' * 3000}"
+    signed = {"index": 0, "id": long, "function": function, "extra_content": SIGNED}
+    thought = {"type": "thinking", "thinking": "Hm."}
+    upstream.script(
+        *(role(), choice({"thinking_blocks": [thought]}), choice({"tool_calls": [signed]})),
+        choice({"thinking_blocks": [{"type": "thinking", "signature": "s"}]}),
+        *(finish("tool_calls"), done()),
+    )
     reply = await tab.ask("What time is it?")
     await tab.until_ended()
     conversation = str((await saved(reply)).conversation_id)
@@ -145,9 +151,14 @@ async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else
     await tab.ask("And now?", conversation=conversation, model=f"{connected.pk}/another")
     await tab.until_ended()
     _, again, next_prompt, another = (request.body for request in upstream.chat_requests)
-    for body, extra in ((again, SIGNED), (next_prompt, SIGNED), (another, None)):
-        (sent,) = (one for message in body["messages"] for one in message.get("tool_calls", ()))
-        assert sent.get("extra_content") == extra
+    for body, is_same in ((again, True), (next_prompt, True), (another, False)):
+        _, asked, result, *_ = body["messages"]
+        [sent] = asked["tool_calls"]
+        assert sent.get("extra_content") == (SIGNED if is_same else None)
+        assert asked.get("thinking_blocks") == ([thought | {"signature": "s"}] if is_same else None)
+        assert result["tool_call_id"] == sent["id"]
+        assert (sent["id"] == long) is is_same
+        assert is_same or len(sent["id"]) <= 40
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

@@ -5,9 +5,9 @@ from chatapp.upstream.wire.events import Finished, ToolCallDelta
 from chatapp.upstream.wire.reply import Reply
 
 
-def round_of_a_call(extra: dict[str, object] | None = None) -> Round:
+def round_of_a_call(extras: dict[str, object] | None = None) -> Round:
     reply = Reply()
-    for event in (ToolCallDelta(0, "a", "f", "{", extra), Finished("tool_calls")):
+    for event in (ToolCallDelta(0, "a", "f", "{", extras), Finished("tool_calls")):
         reply.apply(event)
     runs = [ToolRun.of(call) for call in reply.tool_calls]
     runs[0].result = "r"

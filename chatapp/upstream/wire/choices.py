@@ -21,6 +21,7 @@ from chatapp.upstream.wire.events import (
     Event,
     Finished,
     ImageCame,
+    OpaqueCame,
     ReasoningDelta,
     ReasoningFieldSeen,
     RefusalDelta,
@@ -29,6 +30,7 @@ from chatapp.upstream.wire.events import (
 )
 from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, image_of, urls_in
 from chatapp.upstream.wire.logprobs import logprobs_of, size_of
+from chatapp.upstream.wire.opaque import OpaqueReader
 from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.think_tags import Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
@@ -54,6 +56,7 @@ class ChoiceDecoder:
     _images_size: int = 0
     _content: Splitter = field(init=False)
     _tool_calls: FragmentReader = field(init=False)
+    _opaque: OpaqueReader = field(default_factory=OpaqueReader)
     _sources: SourceReader = field(default_factory=SourceReader)
 
     def __post_init__(self) -> None:
@@ -78,7 +81,7 @@ class ChoiceDecoder:
 
     def close(self, was_cut: bool = False) -> list[Event]:
         """Return what was held back; where the stream `was_cut` that is no finish."""
-        held: list[Event] = [*self._content.close()]
+        held: list[Event] = [*self._content.close(), *self._opaque_events()]
         if self._holds_finish and self._last_finish and not was_cut:
             held.append(self._last_finish)
             self.has_finished = True
@@ -96,8 +99,7 @@ class ChoiceDecoder:
         if self._holds_finish:
             return
         self.has_finished = True
-        events += self._content.close()
-        events.append(finished)
+        events += [*self._content.close(), *self._opaque_events(), finished]
 
     def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
         before = len(events)
@@ -116,6 +118,8 @@ class ChoiceDecoder:
             for fragment in self._tool_calls.read(delta, self.left_out):
                 self._weigh(len(fragment.arguments))
                 events.append(fragment)
+        if delta.has_opaque:
+            self._opaque.read(delta.opaque_fields(), self.left_out)
         if delta.images:
             self._read_images(delta.images, events)
         if delta.audio:
@@ -126,6 +130,12 @@ class ChoiceDecoder:
                 self._take_finish_back(events, before)
         if delta.annotations:
             self._cite(delta.annotations, events)
+
+    def _opaque_events(self) -> list[Event]:
+        """What goes back with the calls, once there are any: nobody else wants it."""
+        if not (self._tool_calls.has_any and self._opaque.has_more):
+            return []
+        return [OpaqueCame(self._opaque.joined(), choice=self.index)]
 
     def _take_finish_back(self, events: list[Event], place: int) -> None:
         """More is said after a finish, as where every chunk has one: it counts at the end."""

@@ -24,6 +24,8 @@ class MalformedChunk(Exception):
 class FunctionPart(msgspec.Struct, gc=False):
     name: str | None = None
     arguments: Any = None  # text, but some send the object itself
+    provider_specific_fields: Any = None
+    thought_signature: Any = None
 
     def arguments_text(self) -> str:
         match self.arguments:
@@ -38,7 +40,10 @@ class ToolCallPart(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: FunctionPart | None = None
-    extra_content: Any = None  # Gemini's, which must come back with the call
+    # What must come back with the call: Gemini's, LiteLLM's.
+    extra_content: Any = None
+    provider_specific_fields: Any = None
+    thought_signature: Any = None
 
 
 class Delta(msgspec.Struct, gc=False):
@@ -46,6 +51,9 @@ class Delta(msgspec.Struct, gc=False):
     reasoning_content: str | None = None
     reasoning: str | None = None
     reasoning_details: Any = None
+    thinking_blocks: Any = None
+    provider_specific_fields: Any = None
+    reasoning_opaque: Any = None
     refusal: str | None = None
     tool_calls: list[ToolCallPart] | None = None
     function_call: FunctionPart | None = None  # deprecated
@@ -60,6 +68,24 @@ class Delta(msgspec.Struct, gc=False):
         if not isinstance(self.reasoning_details, list):
             return ""
         return "".join(map(_reasoning_of_detail, self.reasoning_details))
+
+    @property
+    def has_opaque(self) -> bool:
+        """Whether something came that must come back with the calls of the same reply."""
+        return bool(
+            self.reasoning_details
+            or self.thinking_blocks
+            or self.provider_specific_fields
+            or self.reasoning_opaque
+        )
+
+    def opaque_fields(self) -> dict[str, object]:
+        return {
+            "reasoning_details": self.reasoning_details,
+            "thinking_blocks": self.thinking_blocks,
+            "provider_specific_fields": self.provider_specific_fields,
+            "reasoning_opaque": self.reasoning_opaque,
+        }
 
     @property
     def reasoning_field(self) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "ImageCame",
     "LogprobsDelta",
     "Moderated",
+    "OpaqueCame",
     "PieceLeftOut",
     "ReasoningDelta",
     "ReasoningFieldSeen",
@@ -139,14 +140,21 @@ class RefusalDelta(ChoiceEvent):
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta(ChoiceEvent):
     """A fragment of the tool call at `index`: `arguments` append; `id` and `name`, where not
-    empty, replace what was known, and so does `extra_content`, which goes back with the call.
+    empty, replace what was known, and so does each of `extras`, which go back with the call.
     """
 
     index: int
     id: str = ""
     name: str = ""
     arguments: str = ""
-    extra_content: Mapping[str, object] | None = None
+    extras: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueCame(ChoiceEvent):
+    """What goes back with the calls of the reply, beside its text; it replaces what was known."""
+
+    fields: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +269,7 @@ ContentEvent = (
     | RefusalDelta
     | AnswerWasReasoning
     | ToolCallDelta
+    | OpaqueCame
     | LogprobsDelta
     | ImageCame
     | SoundCame

@@ -7,7 +7,7 @@ Knows what the stream itself says; that it was stopped, abandoned or interrupted
 whoever ran it. Appending is linear: regions are lists of parts, joined when they are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
@@ -26,6 +26,7 @@ from chatapp.upstream.wire.events import (
     ImageCame,
     LogprobsDelta,
     Moderated,
+    OpaqueCame,
     PieceLeftOut,
     ReasoningDelta,
     ReasoningFieldSeen,
@@ -90,6 +91,7 @@ class Reply:
     moderation: Moderated | None = None
     is_done: bool = False  # [DONE] came
     reasoning_field: str = ""  # of the delta, where the reasoning has one of its own
+    opaque: Mapping[str, object] = field(default_factory=dict)  # goes back with the tool calls
     images: list[Image] = field(default_factory=list)
     has_sound: bool = False
     sources: dict[str, Source] = field(default_factory=dict)  # by their URL
@@ -112,6 +114,8 @@ class Reply:
                 self.answer_parts.clear()
             case ToolCallDelta():
                 self._apply_tool_call(event)
+            case OpaqueCame():
+                self.opaque = event.fields
             case LogprobsDelta():
                 self.logprobs += event.content
                 self.refusal_logprobs += event.refusal

@@ -7,18 +7,21 @@ and what does not parse is kept and says why.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
 from chatapp.upstream.wire.chunks import Delta, FunctionPart, ToolCallPart
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
 from chatapp.upstream.wire.events import ToolCallDelta
+from chatapp.upstream.wire.opaque import size_of
 
 MAX_TOOL_CALLS = 128
 
 _MAX_NAME_LENGTH = 200
+_MAX_ID_LENGTH = 64 * 1024  # LiteLLM puts signatures into ids
 _MAX_EXTRA_BYTES = 64 * 1024
+_EXTRAS = ("extra_content", "provider_specific_fields", "thought_signature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class ToolCall:
     arguments: str  # as they came
     parsed: Mapping[str, Any] | None = None
     problem: str = ""
-    extra_content: Mapping[str, object] = field(default_factory=dict)
+    extras: Mapping[str, object] = field(default_factory=dict)  # which go back with it
 
 
 @dataclass(slots=True)
@@ -42,12 +45,12 @@ class ToolCallParts:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
-    extra_content: Mapping[str, object] = field(default_factory=dict)
+    extras: dict[str, object] = field(default_factory=dict)
 
     def apply(self, delta: ToolCallDelta) -> None:
         self.id = delta.id or self.id
         self.name = delta.name or self.name
-        self.extra_content = delta.extra_content or self.extra_content
+        self.extras |= delta.extras or {}
         if delta.arguments:
             self.arguments.append(delta.arguments)
 
@@ -56,9 +59,7 @@ class ToolCallParts:
         arguments = "".join(self.arguments)
         parsed, problem = parsed_arguments(arguments) if has_finished else (None, "")
         call_id = self.id or f"call_{self.index}"
-        return ToolCall(
-            self.index, call_id, self.name, arguments, parsed, problem, self.extra_content
-        )
+        return ToolCall(self.index, call_id, self.name, arguments, parsed, problem, self.extras)
 
 
 @dataclass(slots=True)
@@ -69,6 +70,11 @@ class FragmentReader:
     _calls: list["_Known"] = field(default_factory=list)
     _by_index: dict[int, "_Known"] = field(default_factory=dict)  # the last call of that index
     _has_tool_calls: bool = False
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there was a tool call."""
+        return self._has_tool_calls
 
     def read(self, delta: Delta, left_out: list[str]) -> list[ToolCallDelta]:
         """Return the fragments in a delta. Raises `UpstreamFailed` for an index out of range."""
@@ -84,10 +90,10 @@ class FragmentReader:
         function = part.function or FunctionPart()
         call = self._call_of(part, function.name or "")
         call.id, call.name = part.id or call.id, function.name or call.name
-        extra = part.extra_content if _is_extra(part.extra_content) else None
-        if part.extra_content and not extra:
-            left_out.append("extra_content")
-        return self._event(call.place, part.id or "", function, extra)
+        extras = _extras_of(part, left_out)
+        if within := _extras_of(function, left_out):
+            extras["function"] = within
+        return self._event(call.place, part.id or "", function, extras)
 
     def _call_of(self, part: ToolCallPart, name: str) -> "_Known":
         if part.index is None:
@@ -125,14 +131,14 @@ class FragmentReader:
         index: int,
         call_id: str,
         function: FunctionPart,
-        extra: Mapping[str, object] | None = None,
+        extras: Mapping[str, object] | None = None,
     ) -> ToolCallDelta:
         return ToolCallDelta(
             index,
-            clean(call_id, _MAX_NAME_LENGTH),
+            clean(call_id, _MAX_ID_LENGTH),
             clean(function.name or "", _MAX_NAME_LENGTH),
             function.arguments_text().replace("\0", "\ufffd"),
-            extra,
+            extras or None,
             choice=self.choice,
         )
 
@@ -167,15 +173,19 @@ def unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
     return told_apart
 
 
-def _is_extra(content: object) -> TypeGuard[Mapping[str, object]]:
-    """Tell whether it can be kept: an object of a sane size. NUL can't be stored."""
-    if not isinstance(content, dict):
-        return False
-    try:
-        text = msgspec.json.encode(content)
-    except RecursionError:
-        return False
-    return len(text) <= _MAX_EXTRA_BYTES and b"\\u0000" not in text
+def _extras_of(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[str, object]:
+    """What came beside a call and goes back with it, as far as it is of a sane size."""
+    extras = {}
+    for name in _EXTRAS:
+        value = getattr(part, name, None)
+        if not value:
+            continue
+        size = size_of(value) if isinstance(value, dict | str) else None
+        if size is None or size > _MAX_EXTRA_BYTES:
+            left_out.append(name)
+        else:
+            extras[name] = value
+    return extras
 
 
 def _out_of_range(index: int) -> UpstreamFailed:

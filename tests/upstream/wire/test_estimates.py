@@ -54,8 +54,11 @@ def test_calls_and_results_that_are_sent_again_count() -> None:
     assert Asked.of(History.of([call, result])).text_bytes == len(text)
 
 
+PROMPT = {"role": "user", "content": "Hi"}
+
+
 def test_the_schemas_of_tools_count_once_a_request() -> None:
-    without, offered = (Asked.of(History.of([{"content": "Hi"}]), tools) for tools in ([], [TOOL]))
+    without, offered = (Asked.of(History.of([PROMPT]), tools) for tools in ([], [TOOL]))
     added = estimate(offered).middle.prompt_tokens - estimate(without).middle.prompt_tokens
     assert abs(added - cost_of_tools([TOOL])) <= 1
     assert added > MIDDLE.tools

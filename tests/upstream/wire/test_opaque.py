@@ -1,0 +1,109 @@
+"""What goes back with tool calls is what came, joined and whole."""
+
+import json
+from typing import Any
+
+from chatapp.upstream.wire.opaque import MAX_BYTES
+from tests.support.fake_upstream import choice, delta, finish
+from tests.upstream import reply_of
+
+CALL = {"index": 0, "id": "a", "function": {"name": "now", "arguments": "{}"}}
+CALLS = choice({"tool_calls": [CALL]})
+
+
+def opaque_of(*deltas: dict[str, Any], calls: bytes = CALLS) -> dict[str, Any]:
+    return dict(reply_of(*map(choice, deltas), calls, finish("tool_calls")).opaque)
+
+
+def test_details_of_the_reasoning_are_joined_by_their_index_and_encrypted_ones_stay() -> None:
+    def text(words: str, index: int = 0, **more: Any) -> dict[str, Any]:
+        return {"type": "reasoning.text", "text": words, "index": index, "format": "f"} | more
+
+    encrypted = {"type": "reasoning.encrypted", "data": "EvcL", "index": 0, "id": "a"}
+    found = opaque_of(
+        {"reasoning_details": [text("I need ", signature=None)]},
+        {"reasoning_details": [text("Another", 1)]},
+        {"reasoning_details": [text("the clock.", signature="s")]},
+        {"reasoning_details": [encrypted]},
+        {"reasoning_details": [encrypted | {"id": "b"}]},
+        {"reasoning_details": {"type": "reasoning.summary", "summary": "A clock."}},
+        {"reasoning_details": [{"type": "reasoning.summary", "summary": " Two."}]},
+    )
+    assert found == {
+        "reasoning_details": [
+            text("I need the clock.", signature="s"),
+            text("Another", 1),
+            encrypted,
+            encrypted | {"id": "b"},
+            {"type": "reasoning.summary", "summary": "A clock. Two."},
+        ]
+    }
+
+
+def test_a_block_of_thinking_ends_with_its_signature() -> None:
+    def thought(text: str, signature: str | None = None) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": text, "signature": signature}
+
+    hidden = {"type": "redacted_thinking", "data": "x"}
+    found = opaque_of(
+        *({"thinking_blocks": [one]} for one in (thought("I need "), thought("the clock."))),
+        {"reasoning_content": "", "thinking_blocks": [thought("", "EqQB")]},
+        {"thinking_blocks": [thought("More.", "second"), hidden]},
+    )
+    assert found["thinking_blocks"] == [
+        thought("I need the clock.", "EqQB"),
+        thought("More.", "second"),
+        hidden,
+    ]
+
+
+def test_a_signature_may_come_after_the_calls_and_after_the_finish() -> None:
+    thought = {"type": "thinking", "thinking": "Hm."}
+    signed = choice({"thinking_blocks": [{"type": "thinking", "signature": "s"}]})
+    for end in ((signed, finish("tool_calls")), (finish("tool_calls"), signed)):
+        reply = reply_of(choice({"thinking_blocks": [thought]}), CALLS, *end)
+        assert reply.opaque == {"thinking_blocks": [thought | {"signature": "s"}]}
+        assert reply.wants_tools
+
+
+def test_fields_of_a_provider_grow_or_are_replaced() -> None:
+    first: dict[str, Any] = {"thought_signatures": ["a"], "model": "x", "other": {"b": 1}}
+    second = {"thought_signatures": ["b"], "model": "y", "other": None}
+    found = opaque_of({"provider_specific_fields": first}, {"provider_specific_fields": second})
+    merged = {"thought_signatures": ["a", "b"], "model": "y", "other": {"b": 1}}
+    assert found == {"provider_specific_fields": merged}
+
+
+def test_what_is_opaque_altogether_is_taken_as_it_is() -> None:
+    assert opaque_of({"reasoning_opaque": "kC5="}) == {"reasoning_opaque": "kC5="}
+
+
+def test_nothing_is_kept_where_no_tool_is_called() -> None:
+    reply = reply_of(choice({"reasoning_opaque": "kC5="}), delta("Four."), finish())
+    assert reply.opaque == {}
+
+
+def test_what_is_too_large_or_can_not_be_stored_is_left_out_whole() -> None:
+    half = {"reasoning_opaque": "x" * (MAX_BYTES // 2)}
+    details = {"reasoning_details": [{"type": "reasoning.text", "text": "\0"}]}
+    deltas = [choice(one) for one in (half, details, half, half)]
+    reply = reply_of(*deltas, CALLS, finish("tool_calls"))
+    assert reply.opaque == {}
+    assert reply.left_out == {"reasoning_details": 1, "reasoning_opaque": 1}
+
+
+def test_odd_shapes_are_read_over() -> None:
+    odd: list[Any] = [5, "text", [None, 5], {"a": "b"}, [[]], {"type": ["x"], "index": {}}]
+    names = ("reasoning_details", "thinking_blocks", "provider_specific_fields")
+    for name in names:
+        found = opaque_of(*({name: one} for one in odd))
+        assert json.dumps(found)
+
+
+def test_a_call_takes_back_what_stood_beside_it_and_within_it() -> None:
+    beside = {"thought_signature": "x", "provider_specific_fields": {"a": 1}}
+    within = {"provider_specific_fields": {"thought_signature": "y"}}
+    function = {"name": "now", "arguments": "{}"} | within
+    call = {"index": 0, "id": "a", "function": function} | beside
+    (found,) = reply_of(choice({"tool_calls": [call]}), finish("tool_calls")).tool_calls
+    assert found.extras == beside | {"function": within}

@@ -59,11 +59,8 @@ class ToolRun:
         Arguments that are no JSON object are left out: templates parse them, and its result says
         what was wrong with them.
         """
-        arguments = self.arguments if parsed_arguments(self.arguments)[1] == "" else ""
-        function: dict[str, object] = {
-            "name": self.name or "unnamed",
-            "arguments": arguments or "{}",
-        }
+        arguments = self.arguments if parsed_arguments(self.arguments)[0] else "{}"
+        function: dict[str, object] = {"name": self.name or "unnamed", "arguments": arguments}
         call: dict[str, object] = {"type": "function", "function": function}
         call["id"] = self._id(with_extras)
         if not with_extras:

@@ -7,7 +7,7 @@ can't be read is left out and named in `left_out`.
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatapp.upstream.wire import chunks
+from chatapp.upstream.wire import chunks, finish_reasons
 from chatapp.upstream.wire.errors import (
     ErrorKind,
     UpstreamError,
@@ -28,10 +28,12 @@ from chatapp.upstream.wire.events import (
     SoundCame,
     SourcesCited,
 )
+from chatapp.upstream.wire.finish_reasons import NONE
 from chatapp.upstream.wire.images import MAX_IMAGES, MAX_IMAGES_BYTES, image_of, urls_in
 from chatapp.upstream.wire.logprobs import logprobs_of, size_of
 from chatapp.upstream.wire.opaque import OpaqueReader
 from chatapp.upstream.wire.sources import SourceReader
+from chatapp.upstream.wire.surrogates import SurrogateJoiner
 from chatapp.upstream.wire.think_tags import Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
@@ -56,6 +58,9 @@ class ChoiceDecoder:
     _images_size: int = 0
     _content: Splitter = field(init=False)
     _tool_calls: FragmentReader = field(init=False)
+    _answer_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    _reasoning_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    _refusal_text: SurrogateJoiner = field(default_factory=SurrogateJoiner)
     _opaque: OpaqueReader = field(default_factory=OpaqueReader)
     _sources: SourceReader = field(default_factory=SourceReader)
 
@@ -75,13 +80,13 @@ class ChoiceDecoder:
         if choice.error and says_something(choice.error):
             self.has_finished = True
             error = error_of_frame(choice.error, self.secret)
-            events += [*self._content.close(), ChoiceFailed(error, choice=self.index)]
-        if choice.finish_reason:
+            events += [*self._rest(), ChoiceFailed(error, choice=self.index)]
+        if choice.finish_reason and finish_reasons.plain(choice.finish_reason) not in NONE:
             self._finish(choice, events)
 
     def close(self, was_cut: bool = False) -> list[Event]:
         """Return what was held back; where the stream `was_cut` that is no finish."""
-        held: list[Event] = [*self._content.close(), *self._opaque_events()]
+        held: list[Event] = [*self._rest(), *self._opaque_events()]
         if self._holds_finish and self._last_finish and not was_cut:
             held.append(self._last_finish)
             self.has_finished = True
@@ -99,11 +104,11 @@ class ChoiceDecoder:
         if self._holds_finish:
             return
         self.has_finished = True
-        events += [*self._content.close(), *self._opaque_events(), finished]
+        events += [*self._rest(), *self._opaque_events(), finished]
 
     def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
         before = len(events)
-        if reasoning := delta.reasoning_text():
+        if reasoning := delta.all_reasoning():
             self._name_field(delta.reasoning_field, events)
             self._reason(reasoning, events)
         if content := delta.content:
@@ -113,7 +118,8 @@ class ChoiceDecoder:
                 self._read_parts(content, events)
         if refusal := delta.refusal:
             self._weigh(len(refusal))
-            events.append(RefusalDelta(_without_nul(refusal), choice=self.index))
+            if refusal := self._refusal_text.receive_text(refusal):
+                events.append(RefusalDelta(_without_nul(refusal), choice=self.index))
         if delta.tool_calls or delta.function_call:
             for fragment in self._tool_calls.read(delta, self.left_out):
                 self._weigh(len(fragment.arguments))
@@ -130,6 +136,17 @@ class ChoiceDecoder:
                 self._take_finish_back(events, before)
         if delta.annotations:
             self._cite(delta.annotations, events)
+
+    def _rest(self) -> list[Event]:
+        """What was held back of the texts."""
+        events: list[Event] = []
+        if text := self._reasoning_text.close():
+            events.append(ReasoningDelta(text, choice=self.index))
+        if text := self._answer_text.close():
+            events += self._content.receive_text(text)
+        if text := self._refusal_text.close():
+            events.append(RefusalDelta(text, choice=self.index))
+        return [*events, *self._content.close()]
 
     def _opaque_events(self) -> list[Event]:
         """What goes back with the calls, once there are any: nobody else wants it."""
@@ -150,13 +167,14 @@ class ChoiceDecoder:
 
     def _reason(self, text: str, events: list[Event]) -> None:
         self._weigh(len(text))
-        events += self._content.close()  # the reasoning has its own place: tags are text
-        if text:
+        events += self._content.reasoning_came()
+        if text := self._reasoning_text.receive_text(text):
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
 
     def _answer(self, text: str, events: list[Event]) -> None:
         self._weigh(len(text))
-        events += self._content.receive_text(_without_nul(text))
+        if text := self._answer_text.receive_text(text):
+            events += self._content.receive_text(_without_nul(text))
 
     def _read_parts(self, parts: list[Any], events: list[Event]) -> None:
         """Read a content that is a list of typed parts, as Mistral's is, strings among them."""

@@ -50,6 +50,8 @@ class Delta(msgspec.Struct, gc=False):
     content: str | list[Any] | None = None  # a list of typed parts is Mistral's
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_text: str | None = None  # GitHub Copilot's
+    thinking: str | None = None
     reasoning_details: Any = None
     thinking_blocks: Any = None
     provider_specific_fields: Any = None
@@ -61,9 +63,11 @@ class Delta(msgspec.Struct, gc=False):
     audio: Any = None
     annotations: Any = None
 
-    def reasoning_text(self) -> str:
+    def all_reasoning(self) -> str:
         """The reasoning once, however many of its fields repeat it."""
-        if text := self.reasoning_content or self.reasoning:
+        if text := (
+            self.reasoning_content or self.reasoning or self.reasoning_text or self.thinking
+        ):
             return text
         if not isinstance(self.reasoning_details, list):
             return ""
@@ -90,9 +94,10 @@ class Delta(msgspec.Struct, gc=False):
     @property
     def reasoning_field(self) -> str:
         """The field of text that has the reasoning; empty where none has."""
-        if self.reasoning_content:
-            return "reasoning_content"
-        return "reasoning" if self.reasoning else ""
+        for name in ("reasoning_content", "reasoning", "reasoning_text", "thinking"):
+            if getattr(self, name):
+                return name
+        return ""
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -184,11 +189,8 @@ def decode(data: str | bytes, left_out: list[str] | None = None) -> Chunk:
     except msgspec.ValidationError:  # sound JSON of the wrong shape
         pass
     except (ValueError, RecursionError):
-        data = _repaired(data)
-    try:
-        return _decode_strictly(data)
-    except (ValueError, RecursionError):
-        return _decode_generously(data, [] if left_out is None else left_out)
+        return _read_generously(_repaired(data), [] if left_out is None else left_out)
+    return _decode_generously(data, [] if left_out is None else left_out)
 
 
 def usage_of_groq(content: object) -> Usage | None:
@@ -196,16 +198,45 @@ def usage_of_groq(content: object) -> Usage | None:
     return _struct(Usage, content.get("usage"), "x_groq", []) if isinstance(content, dict) else None
 
 
-def _repaired(data: str | bytes) -> str:
-    """Read what the standard library can: raw control characters, lone surrogates, NaN."""
+def _repaired(data: str | bytes) -> object:
+    """Read what the standard library can: raw control characters, lone surrogates, NaN.
+
+    A delta may end with half a character, whose other half begins the next one.
+    """
     try:
         content = json.loads(data, strict=False, parse_constant=lambda _: None)
-        return _without_lone_surrogates(json.dumps(content, ensure_ascii=False))
+        return _without_lone_surrogates(content)
     except (ValueError, RecursionError) as error:
         raise MalformedChunk(str(error)) from error
 
 
-def _without_lone_surrogates(text: str) -> str:
+# The texts of deltas, which `SurrogateJoiner` goes on with.
+_TORN = frozenset(
+    {
+        *("content", "refusal", "arguments", "text"),
+        *("reasoning_content", "reasoning", "reasoning_text", "thinking"),
+    }
+)
+
+
+def _without_lone_surrogates(value: Any, name: str = "") -> Any:
+    if isinstance(value, str):
+        return _torn(value) if name in _TORN else _replaced(value)
+    if isinstance(value, dict):
+        return {_replaced(key): _without_lone_surrogates(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_lone_surrogates(one, name) for one in value]
+    return value
+
+
+def _torn(text: str) -> str:
+    """Keep half a character at the beginning or at the end, whose other half may be elsewhere."""
+    first = text[:1] if "\udc00" <= text[:1] <= "\udfff" else ""
+    last = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    return first + _replaced(text[len(first) : len(text) - len(last)]) + last
+
+
+def _replaced(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -229,6 +260,10 @@ def _decode_generously(data: str | bytes, left_out: list[str]) -> Chunk:
         content = msgspec.json.decode(data)
     except (ValueError, RecursionError) as error:
         raise MalformedChunk(str(error)) from error
+    return _read_generously(content, left_out)
+
+
+def _read_generously(content: object, left_out: list[str]) -> Chunk:
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
     return _struct(Chunk, content, "event", left_out) or Chunk()

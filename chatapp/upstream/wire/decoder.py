@@ -34,6 +34,7 @@ from chatapp.upstream.wire.events import (
     StreamDone,
     UsageReported,
 )
+from chatapp.upstream.wire.json_objects import objects_in
 from chatapp.upstream.wire.moderation import moderation_of
 from chatapp.upstream.wire.sources import SourceReader
 
@@ -43,6 +44,7 @@ MAX_BODY_BYTES = 512 * 1024 * 1024  # of a stream that may say nothing, but goes
 _MAX_ID_LENGTH = 200
 _MAX_BROKEN = 100  # events; a stream that breaks so many is not worth more
 _JSON_BEGINS = ("{", "[")
+_MAX_OBJECTS = 1000  # in one event, which should hold one
 
 
 @dataclass(slots=True)
@@ -153,6 +155,10 @@ class EventDecoder:
     def _decode_stray(self, text: str, events: list[Event]) -> None:
         if text.lstrip().startswith(_JSON_BEGINS):
             self._decode_chunk(text, events)
+        elif "{" in text:  # JSON may have been a part of the reply, whatever stands before it
+            before, brace, rest = text.partition("{")
+            self._decode_chunk(brace + rest, events)
+            events.append(PieceLeftOut(f"{clean(before)} before an event"))
         elif " " in text.strip():  # or it is no sentence
             self._words = text
 
@@ -160,15 +166,19 @@ class EventDecoder:
         try:
             chunk = chunks.decode(data, self._left_out)
         except chunks.MalformedChunk as error:
-            self._skip(data, error, events)
+            text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+            several = objects_in(text, _MAX_OBJECTS)
+            for _, one in several:
+                self._decode_chunk(one, events)
+            if not several:
+                self._skip(text, error, events)
             return
         self._read(chunk, events)
         if not (chunk.choices or chunk.usage or chunk.error):
             self._look_for_error(data, events)
 
-    def _skip(self, data: str | bytes, error: Exception, events: list[Event]) -> None:
+    def _skip(self, text: str, error: Exception, events: list[Event]) -> None:
         """Leave an event out that is no JSON; what began as JSON has been a part of the reply."""
-        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
         if not text.lstrip().startswith(_JSON_BEGINS):
             self._words = text
             events.append(PieceLeftOut("an event that is no JSON"))

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
+
+from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
 MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
@@ -99,7 +100,8 @@ class UpstreamFailed(Exception):
 
 def error_of_frame(error: object, secret: str = "") -> UpstreamError:
     """Read the `error` member of a frame that came after status 200."""
-    return _upstream_error(ErrorKind.STREAM_ERROR, {"error": error}, secret)
+    delay = delay_of_body(error)
+    return _upstream_error(ErrorKind.STREAM_ERROR, {"error": error}, secret, retry_after=delay)
 
 
 def error_of_text(text: str, secret: str = "") -> UpstreamError:
@@ -153,19 +155,10 @@ def error_of_response(
             kind = ErrorKind.STREAM_ERROR
         else:
             content = f"sent {headers.get('content-type')} in place of an event stream"
-    retry_after = retry_after_seconds(headers.get("retry-after", ""), datetime.now(UTC))
+    retry_after = delay_of_headers(headers, datetime.now(UTC))
+    if retry_after is None and kind in (ErrorKind.RATE_LIMITED, ErrorKind.SERVER_ERROR):
+        retry_after = delay_of_body(content)
     return _upstream_error(kind, content, secret, status, retry_after)
-
-
-def retry_after_seconds(value: str, now: datetime) -> float | None:
-    """Read a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3)."""
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip(), re.ASCII):
-        return float(value)
-    try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())
 
 
 def clean(text: str, limit: int = _MAX_NAME_LENGTH, secret: str = "") -> str:

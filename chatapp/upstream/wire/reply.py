@@ -249,8 +249,8 @@ class Reply:
             self.error = UpstreamError(
                 ErrorKind.FINISH_REASON, event.native, code=event.finish_reason
             )
-        elif not word and self.error and self.error.kind is ErrorKind.FINISH_REASON:
-            self.error = None
+        elif self.error and self.error.kind is ErrorKind.FINISH_REASON:
+            self.error = None  # it has gone on since, or says now how it ended
 
     def _count_left_out(self, what: str) -> None:
         is_known = what in self.left_out or len(self.left_out) < _MAX_KINDS_LEFT_OUT

@@ -6,6 +6,8 @@ stream") but for what small servers need:
 * An event that the end of the stream left without its blank line is handed out by `close()`.
 * Events that no blank line parts are told apart: a JSON object can't go on with another one.
 * A field `error` is the data of an event of that name, as llama.cpp writes it.
+* White space or a BOM before a field, and a field that is written twice (`data: data: {…}`), are
+  read over.
 * Lines that are no field at all, such as bare JSON or a last word in plain text, are an event
   named `STRAY`.
 
@@ -27,6 +29,7 @@ _STREAM_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _LOOKED_AT = 1000  # bytes
 # What nearly every read of a stream is: one event of JSON in one line.
 _WHOLE_EVENT = re.compile(rb"data: ?(\{[^\r\n]{0,65536}\})\n\n")
+_WRITTEN_TWICE = re.compile(rb"^(?:data: ?)+")
 _READ_OVER = frozenset((b"", b"id", b"retry"))  # a comment has no name
 
 
@@ -133,6 +136,8 @@ class Decoder:
         name, _, value = line.partition(b":")
         if name == b"data":
             value = value.removeprefix(b" ")
+            if value.startswith(b"data:"):
+                value = _WRITTEN_TWICE.sub(b"", value, count=1)
             if self._data and _begins_anew(self._data[-1], value):
                 self._is_unparted = True
                 self._dispatch(events)
@@ -147,7 +152,11 @@ class Decoder:
             self._data.append(value.removeprefix(b" "))
             self._data_size += len(line)
         elif name not in _READ_OVER:
-            self._read_stray(line, events)
+            field = line.lstrip(BLANK)
+            if len(field) < len(line) and field.startswith(_STREAM_BEGINS):
+                self._read_field(field, events)
+            else:
+                self._read_stray(line, events)
 
     def _read_stray(self, line: bytes, events: list[ServerSentEvent]) -> None:
         if _is_whole(line) and not self._stray:

@@ -1,6 +1,7 @@
 """Reasoning inside the content: `<think>…</think>` at the start of a reply, split anywhere.
 
-Gemini's tags are `<thought>`, Magistral's `[THINK]`.
+Gemini's tags are `<thought>`, Magistral's `[THINK]`, Seed's `<seed:think>`, Kimi's `◁think▷`. The
+channels of gpt-oss are read by `harmony`.
 
 Content deltas in, reasoning and answer deltas out. Only tags that open the reply count, after
 white space at most; anywhere else they are text, since people also ask about such tags. White
@@ -10,11 +11,15 @@ Some upstreams swallow the opening tag. So the first tag in an answer, where it 
 says that all before it was reasoning (`AnswerWasReasoning`); until then it is shown as answer,
 since it looks like one. A tag in backticks is talked about and counts as no tag; after any tag the
 answer is never looked into again.
+
+Reasoning may have a field of its own, and leave its tags in the content: a closing one, or an empty
+pair, at the beginning of what follows is dropped.
 """
 
 import re
 from dataclasses import dataclass
 
+from chatapp.upstream.wire import harmony
 from chatapp.upstream.wire.events import AnswerDelta, AnswerWasReasoning, ReasoningDelta
 
 ContentEvent = ReasoningDelta | AnswerDelta | AnswerWasReasoning
@@ -24,9 +29,19 @@ _CLOSING_TAGS = {
     "<thinking>": "</thinking>",
     "<thought>": "</thought>",
     "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+    "◁think▷": "◁/think▷",
+    "<reasoning>": "</reasoning>",
 }
 _ALL_TAGS = (*_CLOSING_TAGS, *_CLOSING_TAGS.values())
 _FIRST_TAG = re.compile("|".join(map(re.escape, _ALL_TAGS)))
+_OPENS = frozenset(tag[0] for tag in _ALL_TAGS)
+# What stands for nothing after reasoning that has a field of its own, by its last tag.
+_LEFTOVERS = {
+    tags: closing
+    for opening, closing in _CLOSING_TAGS.items()
+    for tags in (closing, f"{opening}{closing}")
+}
 _MAX_SPACE = 64  # a reply that begins with more white space than this begins with no tag
 
 
@@ -41,20 +56,26 @@ class Splitter:
     _skip_space: bool = False  # right after a tag
     _may_be_reasoning: bool = True  # no tag has come, so a closing one may
     _last: str = ""  # the character before what is held
+    _follows_field: bool = False  # that had the reasoning: nothing of the content has come since
+    _harmony: harmony.HarmonySplitter | None = None
 
     def receive_text(self, text: str) -> list[ContentEvent]:
         """Return what a delta that is not empty says, in order."""
         if self._region is AnswerDelta and not self._skip_space:  # by far the most frequent
             if not self._may_be_reasoning:
                 return [AnswerDelta(text, choice=self.choice)]
-            if not self._held and "<" not in text and "[" not in text:
+            if not self._held and _OPENS.isdisjoint(text):
                 self._last = text[-1]
                 return [AnswerDelta(text, choice=self.choice)]
+        if self._harmony:
+            return [*self._harmony.receive_text(text)]
         events: list[ContentEvent] = []
         text = self._held + text
         self._held = ""
         if self._region is None:
-            text = self._open(text)
+            text = self._open_after_field(text) if self._follows_field else self._open(text)
+        if self._harmony:
+            return [*self._harmony.receive_text(text)]
         if self._region is ReasoningDelta:
             text = self._reason(text, events)
         if self._region is AnswerDelta and self._may_be_reasoning:
@@ -65,10 +86,37 @@ class Splitter:
 
     def close(self) -> list[ReasoningDelta | AnswerDelta]:
         """Return what was held back: no tag will come of it. What follows is answer."""
+        if self._harmony:
+            return self._harmony.close()
         held, region = self._held, self._region or AnswerDelta
         self._held, self._skip_space, self._region = "", False, AnswerDelta
         self._may_be_reasoning = False
         return [region(held, choice=self.choice)] if held else []
+
+    def reasoning_came(self) -> list[ReasoningDelta | AnswerDelta]:
+        """Return what was held back before reasoning that has a field of its own."""
+        events: list[ReasoningDelta | AnswerDelta] = []
+        if self._region is ReasoningDelta:
+            events = self.close()
+        elif self._region or self._held.strip():
+            return self.close()
+        self._held, self._region = "", None
+        self._follows_field, self._may_be_reasoning = True, False
+        return events
+
+    def _open_after_field(self, text: str) -> str:
+        """Drop what the reasoning has left of its tags; hold what may be the beginning of them."""
+        start = text.lstrip()
+        said = "".join(start.split())
+        for tags, closing_tag in _LEFTOVERS.items():
+            if said.startswith(tags):
+                self._region, self._skip_space = AnswerDelta, True
+                return start.partition(closing_tag)[2]
+        if any(tags.startswith(said) for tags in _LEFTOVERS) and len(text) < _MAX_SPACE:
+            self._held = text
+        else:
+            self._region = AnswerDelta
+        return text
 
     def _open(self, text: str) -> str:
         """Decide how the reply begins and return what follows a tag; hold it while undecided."""
@@ -76,6 +124,9 @@ class Splitter:
         if len(text) - len(start) > _MAX_SPACE:
             self._region = AnswerDelta
             return text
+        if start.startswith(harmony.STARTS):
+            self._harmony = harmony.HarmonySplitter(self.choice)
+            return start
         for tag, closing_tag in _CLOSING_TAGS.items():
             if start.startswith(tag):
                 self._region = ReasoningDelta
@@ -83,7 +134,7 @@ class Splitter:
                 self._skip_space = True
                 self._may_be_reasoning = False
                 return start.removeprefix(tag)
-        if any(tag.startswith(start) for tag in _CLOSING_TAGS):
+        if any(tag.startswith(start) for tag in (*_CLOSING_TAGS, *harmony.STARTS)):
             self._held = text
         else:
             self._region = AnswerDelta

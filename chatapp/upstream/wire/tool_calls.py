@@ -14,9 +14,12 @@ import msgspec
 from chatapp.upstream.wire.chunks import Delta, FunctionPart, ToolCallPart
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
 from chatapp.upstream.wire.events import ToolCallDelta
+from chatapp.upstream.wire.json_objects import objects_in
 from chatapp.upstream.wire.opaque import size_of
+from chatapp.upstream.wire.surrogates import SurrogateJoiner
 
 MAX_TOOL_CALLS = 128
+MAX_REPEATED = 16  # objects, as the arguments of one call
 
 _MAX_NAME_LENGTH = 200
 _MAX_ID_LENGTH = 64 * 1024  # LiteLLM puts signatures into ids
@@ -58,6 +61,9 @@ class ToolCallParts:
         """The call so far; its arguments are parsed where the model `has_finished`."""
         arguments = "".join(self.arguments)
         parsed, problem = parsed_arguments(arguments) if has_finished else (None, "")
+        if problem and (repaired := _repaired(arguments, self.arguments[-1])):
+            arguments = repaired
+            parsed, problem = parsed_arguments(arguments)
         call_id = self.id or f"call_{self.index}"
         return ToolCall(self.index, call_id, self.name, arguments, parsed, problem, self.extras)
 
@@ -89,11 +95,14 @@ class FragmentReader:
     def _fragment(self, part: ToolCallPart, left_out: list[str]) -> ToolCallDelta:
         function = part.function or FunctionPart()
         call = self._call_of(part, function.name or "")
-        call.id, call.name = part.id or call.id, function.name or call.name
+        call.id, call.name = part.id or call.id, call.joined_name(function.name or "")
+        arguments = call.text.receive_text(function.arguments_text())
+        call.has_arguments = call.has_arguments or bool(arguments)
         extras = _extras_of(part, left_out)
         if within := _extras_of(function, left_out):
             extras["function"] = within
-        return self._event(call.place, part.id or "", function, extras)
+        named = FunctionPart(call.name if function.name else "", arguments)
+        return self._event(call.place, part.id or "", named, extras)
 
     def _call_of(self, part: ToolCallPart, name: str) -> "_Known":
         if part.index is None:
@@ -150,14 +159,22 @@ class _Known:
     place: int
     id: str = ""
     name: str = ""
+    has_arguments: bool = False
+    text: SurrogateJoiner = field(default_factory=SurrogateJoiner)  # of the arguments
+
+    def joined_name(self, name: str) -> str:
+        """The name with one more piece of it, or with the whole of it again."""
+        return name if name.startswith(self.name) else self.name + name
 
     def is_another(self, call_id: str, name: str) -> bool:
         """Tell whether a fragment of the same index begins another call.
 
-        Ollama numbers all its calls 0. The name may be repeated in every fragment, and some make
-        up a new id for each.
+        Ollama numbers all its calls 0. The name may be repeated in every fragment, may come in
+        pieces before the arguments, and some make up a new id for each.
         """
         if not name or not self.name:
+            return False
+        if not self.has_arguments and call_id in ("", self.id):
             return False
         return name != self.name or bool(call_id and self.id and call_id != self.id)
 
@@ -171,6 +188,19 @@ def unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
         seen.add(call_id)
         told_apart.append(call if call_id == call.id else replace(call, id=call_id))
     return told_apart
+
+
+def _repaired(arguments: str, last: str) -> str:
+    """The object that arguments must mean which are none; "" if they mean none.
+
+    Some servers begin with an empty object, repeat the whole, or send with each fragment all that
+    there is so far.
+    """
+    if objects := objects_in(arguments, MAX_REPEATED):
+        different = {text for found, text in objects if found} or {"{}"}
+        return different.pop() if len(different) == 1 else ""
+    is_whole = last.lstrip().startswith("{") and not parsed_arguments(last)[1]
+    return last if is_whole else ""
 
 
 def _extras_of(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[str, object]:
@@ -195,7 +225,9 @@ def _out_of_range(index: int) -> UpstreamFailed:
 
 def parsed_arguments(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
     """Parse arguments, or tell what is wrong; none at all are those of a tool that takes none."""
+    if arguments.strip() in ("", "null"):
+        return {}, ""
     try:
-        return msgspec.json.decode(arguments or "{}", type=dict[str, Any]), ""
+        return msgspec.json.decode(arguments, type=dict[str, Any]), ""
     except (ValueError, RecursionError) as error:
         return None, clean(str(error), 500)

@@ -12,8 +12,8 @@ from chatapp.upstream.wire.errors import (
     UpstreamError,
     error_of_frame,
     error_of_response,
-    retry_after_seconds,
 )
+from chatapp.upstream.wire.retry_delays import delay_of_body, retry_after_seconds
 
 
 def error_of(status: int, body: str | bytes, **headers: str) -> UpstreamError:
@@ -147,3 +147,39 @@ def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) ->
     assert retry_after_seconds(header, datetime(2026, 11, 21, 10, tzinfo=UTC)) == seconds
     if seconds and "GMT" not in header and "-0000" not in header:
         assert error_of(429, "", **{"Retry-After": header}).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ({"error": {"details": [{"x": 1}, {"retryDelay": "42s"}]}}, 42),
+        ([{"error": {"details": [{"retryDelay": "1.5s"}]}}], 1.5),
+        ({"error": {"retry_after": 7}}, 7),
+        ({"retry_after_ms": "2500"}, 2.5),
+        ({"retryAfterSeconds": "3"}, 3),
+        ({"error": {"message": "Rate limit reached. Please try again in 6m0.5s. See x."}}, 360.5),
+        ({"error": {"message": "Please retry after 20 seconds."}}, 20),
+        ({"detail": "please wait 1 minute"}, 60),
+        ({"error": "Try again in 250ms"}, 0.25),
+        ({"error": {"message": "Try again later"}}, None),
+        ({"error": {"message": "retry 5 of 7"}}, None),
+        ({"retry_after": -1, "x": None}, None),
+        ({"retry_after": True}, None),
+        ({"retryDelay": ""}, None),
+        ("x" * 100_000, None),
+        (5, None),
+    ],
+)
+def test_a_delay_is_found_in_the_body(body: object, seconds: float | None) -> None:
+    assert delay_of_body(body) == seconds
+
+
+def test_azure_says_it_in_milliseconds() -> None:
+    headers = httpx.Headers({"Retry-After-Ms": "2500"})
+    assert error_of_response(429, headers, b"{}").retry_after == 2.5
+
+
+def test_google_says_it_in_the_body() -> None:
+    body = b'[{"error":{"code":429,"message":"m","details":[{"retryDelay":"42s"}]}}]'
+    assert error_of_response(429, httpx.Headers(), body).retry_after == 42
+    assert error_of_response(400, httpx.Headers(), body).retry_after is None

@@ -42,7 +42,7 @@ def messages_of(*reads: bytes) -> list[str]:
         (b": OPENROUTER PROCESSING\n\ndata: x\n\n", ["x"]),
         (b": ping\ndata: x\n\n", ["x"]),
         (b"\xef\xbb\xbfdata: x\n\n", ["x"]),
-        (b"\xef\xbb\xbf\xef\xbb\xbfdata: x\n\n", []),
+        (b"\xef\xbb\xbf\xef\xbb\xbfdata: x\n\n", ["x"]),
         (b"data: x\r\ndata: y\r\n\r\ndata: z\r\n\r\n", ["x\ny", "z"]),
         (b"data: x\rdata: y\r\rdata: z\r\r", ["x\ny", "z"]),
         (b"data: x\n\r\ndata: y\r\r\ndata: z\n\n", ["x", "y", "z"]),

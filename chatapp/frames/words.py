@@ -89,6 +89,8 @@ def usage_details(usage: Usage, ending: str = "") -> str:
         counts.append(f"estimated from the length of the text{why}")
         if usage.upper_total_tokens:
             counts.append(f"{usage.upper_total_tokens:,} at most")
+    if usage.has_reported_cost:
+        counts.append("cost as the gateway reported it")
     return ", ".join(counts)
 
 

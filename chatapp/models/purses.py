@@ -350,6 +350,8 @@ def _tokens(usage: Usage) -> int:
 
 
 def _money(usage: Usage, price: Price) -> int:
+    if usage.has_reported_cost and usage.cost is not None:
+        return usage.cost
     if usage.upper_total_tokens is not None:
         return price.at_most(usage.upper_prompt_tokens or 0, usage.upper_completion_tokens or 0)
     return price.cost(usage.tokens)

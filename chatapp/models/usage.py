@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1000  # rows, so that a statement has no more parameters than PostgreSQL takes
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
+REPORTED = {"source": "reported"}  # in place of a price
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
 
 # Of one reply, as a query counts it; what was estimated before there were upper figures as it is.
@@ -100,9 +101,10 @@ class Usage(models.Model):
     rejected_prediction_tokens = models.PositiveBigIntegerField(null=True)
     upper_prompt_tokens = models.PositiveBigIntegerField(null=True)
     upper_completion_tokens = models.PositiveBigIntegerField(null=True)
-    # In nano-dollars, by the price that is kept with it; none where the model had none.
+    # In nano-dollars, as the gateway reported it or by the price that is kept with it; none where
+    # neither is known.
     cost = models.PositiveBigIntegerField(null=True)
-    price = models.JSONField(null=True, editable=False)  # `Price.as_record`
+    price = models.JSONField(null=True, editable=False)  # `Price.as_record`, or `REPORTED`
 
     class Meta:
         verbose_name_plural = "usage"
@@ -165,9 +167,18 @@ class Usage(models.Model):
         self.upstream, self.upstream_name = upstream, upstream.name if upstream else ""
         self.model, self.booked_at = model, timezone.now()
         self.day = self.day_of(self.booked_at)
+        if self.has_reported_cost:
+            self.price = REPORTED
+            return
+        self.cost = self.price = None
         price = Price.holding(upstream.pk if upstream else None, model, asked_at)
         if price and self.total_tokens is not None:
             self.cost, self.price = price.cost(self.tokens), price.as_record()
+
+    @property
+    def has_reported_cost(self) -> bool:
+        """Whether the gateway said what it charged."""
+        return self.cost is not None and self.price in (None, REPORTED)
 
     @classmethod
     def book(cls, usages: Iterable[Self]) -> None:
@@ -184,10 +195,12 @@ class Usage(models.Model):
         records = list(records)
         known = [one for one in records if one["provenance"] != cls.Provenance.UNKNOWN]
         sums = {
-            name: sum(one[name] for one in known if one[name] is not None)
+            name: sum(one[name] for one in known if one.get(name) is not None)
             for name in COUNTS
-            if any(one[name] is not None for one in known)
+            if any(one.get(name) is not None for one in known)
         }
+        if any(one.get("cost") is None for one in records):
+            sums.pop("cost", None)  # of a part of it, which would be taken for the whole
         if any(one.get(upper) is not None for upper in UPPER for one in known):
             sums |= {upper: sum(_at_most(one, upper) for one in known) for upper in UPPER}
         reported = all(one["provenance"] == cls.Provenance.REPORTED for one in records)

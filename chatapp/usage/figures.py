@@ -19,7 +19,7 @@ DRAWN = {
 ESTIMATED = ("tokens", "cost")
 # The sums of the period before that a figure is held against.
 COMPARED = (
-    *("prompt_tokens", "completion_tokens", "cost", "replies", "complete"),
+    *("prompt_tokens", "completion_tokens", "cost", "unpriced", "booked", "replies", "complete"),
     *("timed", "first_token_ms", "written_tokens", "written_ms"),
 )
 
@@ -50,8 +50,16 @@ class Figures:
         return self["written_tokens"] * 1000 / self["written_ms"] if self["written_ms"] else None
 
     def figure(self, name: str) -> float | None:
-        """A sum, or what follows from sums."""
+        """A sum, or what follows from sums; None where nothing of it is known."""
+        if name == "cost" and self._costs_are_unknown:
+            return None
         return self.sums[name] if name in self.sums else getattr(self, name)
+
+    @property
+    def _costs_are_unknown(self) -> bool:
+        """Whether no reply or title has a cost; a sum would be zero, as if they were free."""
+        booked = self.sums.get("booked")
+        return bool(booked) and self.sums.get("unpriced") == booked
 
     def of(self, measure: str) -> float:
         return self.figure(measure) or 0

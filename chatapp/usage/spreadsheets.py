@@ -11,6 +11,6 @@ def no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
-def in_dollars(nano: int | None) -> str:
+def in_dollars(nano: float | None) -> str:
     """As a plain decimal, with every digit."""
     return "" if nano is None else f"{Decimal(nano).scaleb(-9):f}"

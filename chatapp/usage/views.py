@@ -134,4 +134,5 @@ def _head(name: str) -> str:
 
 
 def _amount(one: Figures, name: str) -> object:
-    return in_dollars(one[name]) if name in MONEY else one.figure(name)
+    amount = one.figure(name)
+    return in_dollars(amount) if name in MONEY else amount

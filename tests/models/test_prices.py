@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chatapp.frames.words import usage_details
 from chatapp.models import Conversation, Price, Upstream, Usage
 from chatapp.models.prices import DOLLAR, MOST, MOST_COST
 from chatapp.upstream.wire.events import TokenUsage
@@ -95,6 +96,42 @@ def test_a_model_without_a_price_counts_tokens_alone(
     price(gateway, input=1)  # and nothing is known of what it writes
     usage = booked(conversation, gateway)
     assert (usage.cost, usage.price, usage.total_tokens) == (None, None, 3_000_000)
+
+
+def test_what_the_gateway_charged_goes_before_every_price(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, source="gateway", input=10 * CENT, output=20 * CENT)
+    usage = booked(conversation, gateway, TokenUsage(100, 20, 120, cost=12_300_000))
+    assert (usage.cost, usage.price) == (12_300_000, {"source": "reported"})
+    assert usage.has_reported_cost
+    assert "cost as the gateway reported it" in usage_details(usage)
+    free = booked(conversation, gateway, TokenUsage(100, 20, 120, cost=0))
+    assert (free.cost, free.has_reported_cost) == (0, True)
+
+
+def test_a_cost_by_a_price_is_never_taken_for_a_reported_one(
+    conversation: Conversation, gateway: Upstream
+) -> None:
+    price(gateway, input=10 * CENT, output=20 * CENT)
+    _, reply = asked(conversation, gateway, "Why?")
+    usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(10**6, 0, 10**6))
+    for _ in range(2):  # as where a reply is saved again
+        usage.of_reply(reply)
+        assert (usage.cost, usage.has_reported_cost) == (10 * CENT, False)
+
+
+def test_rounds_cost_what_was_reported_where_it_was_of_all_of_them() -> None:
+    def record(tokens: TokenUsage | None) -> dict[str, Any]:
+        known = Usage.Provenance.REPORTED if tokens else Usage.Provenance.UNKNOWN
+        return Usage.counted(known, tokens).as_record()
+
+    charged, other = TokenUsage(1, 2, 3, cost=5), TokenUsage(1, 2, 3)
+    assert Usage.of_rounds([record(charged), record(charged)]).cost == 10
+    assert Usage.of_rounds([record(charged), record(other)]).cost is None
+    assert Usage.of_rounds([record(charged), record(None)]).cost is None
+    old = {name: value for name, value in record(other).items() if name != "cost"}
+    assert Usage.of_rounds([record(charged), old]).total_tokens == 6  # version 0.4 kept none
 
 
 def test_unknown_usage_costs_nobody_knows_what(

@@ -32,3 +32,11 @@ def test_a_figure_is_compared_with_the_one_before(
     now: float | None, before: float | None, told: str
 ) -> None:
     assert change(now, before) == told
+
+
+def test_a_cost_that_nobody_knows_is_not_zero() -> None:
+    unknown = Figures("", {"cost": 0, "unpriced": 2, "booked": 2})
+    assert unknown.figure("cost") is None
+    assert unknown.of("cost") == 0
+    assert Figures("", {"cost": 0, "unpriced": 1, "booked": 2}).figure("cost") == 0
+    assert Figures("", {"cost": 0, "unpriced": 0, "booked": 0}).figure("cost") == 0

@@ -12,9 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from chatapp.upstream.wire.events import TokenUsage
-
-_MAX_COUNT = 10**12  # more tokens than this is no count
+from chatapp.upstream.wire.usage import CompletionDetails, PromptDetails, Usage
 
 
 class MalformedChunk(Exception):
@@ -108,58 +106,7 @@ class Choice(msgspec.Struct, gc=False):
     native_finish_reason: Any = None  # OpenRouter's, of the provider behind it
     logprobs: Any = None
     error: Any = None
-
-
-class PromptDetails(msgspec.Struct, gc=False):
-    cached_tokens: Any = None
-    cache_write_tokens: Any = None
-    audio_tokens: Any = None
-
-
-class CompletionDetails(msgspec.Struct, gc=False):
-    reasoning_tokens: Any = None
-    audio_tokens: Any = None
-    accepted_prediction_tokens: Any = None
-    rejected_prediction_tokens: Any = None
-
-
-class Usage(msgspec.Struct, gc=False):
-    """The counts as they came: a bad number must not cost a person the reply."""
-
-    prompt_tokens: Any = None
-    completion_tokens: Any = None
-    total_tokens: Any = None
-    prompt_tokens_details: PromptDetails | None = None
-    completion_tokens_details: CompletionDetails | None = None
-    num_sources_used: Any = None  # xAI's
-
-    def sources(self) -> int:
-        return _count(self.num_sources_used) or 0
-
-    def counted(self) -> TokenUsage | None:
-        """Return the usage, or None where a main count is neither given nor follows."""
-        prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
-        total = _count(self.total_tokens)
-        if total is not None and completion is not None and prompt is None:
-            prompt = _count(total - completion)
-        if total is not None and prompt is not None and completion is None:
-            completion = _count(total - prompt)
-        if prompt is None or completion is None:
-            return None
-        prompt_details = self.prompt_tokens_details or PromptDetails()
-        details = self.completion_tokens_details or CompletionDetails()
-        return TokenUsage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            total_tokens=prompt + completion if total is None else total,
-            cached_tokens=_count(prompt_details.cached_tokens),
-            cache_write_tokens=_count(prompt_details.cache_write_tokens),
-            reasoning_tokens=_count(details.reasoning_tokens),
-            prompt_audio_tokens=_count(prompt_details.audio_tokens),
-            completion_audio_tokens=_count(details.audio_tokens),
-            accepted_prediction_tokens=_count(details.accepted_prediction_tokens),
-            rejected_prediction_tokens=_count(details.rejected_prediction_tokens),
-        )
+    usage: Usage | None = None  # Moonshot's
 
 
 class Chunk(msgspec.Struct, gc=False):
@@ -249,7 +196,9 @@ _OBJECTS: dict[str, type[msgspec.Struct]] = {
     "function_call": FunctionPart,
     "usage": Usage,
     "prompt_tokens_details": PromptDetails,
+    "input_tokens_details": PromptDetails,
     "completion_tokens_details": CompletionDetails,
+    "output_tokens_details": CompletionDetails,
 }
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
@@ -329,12 +278,3 @@ def _reasoning_of_detail(detail: object) -> str:
         return ""
     text = detail.get("text") or detail.get("summary")
     return text if isinstance(text, str) else ""
-
-
-def _count(value: object) -> int | None:
-    """A count, also where it is written as a float or in quotes."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 20:
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and 0 <= value <= _MAX_COUNT else None

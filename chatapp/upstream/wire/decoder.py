@@ -32,11 +32,13 @@ from chatapp.upstream.wire.events import (
     SourcesCited,
     SourcesCounted,
     StreamDone,
+    TokenUsage,
     UsageReported,
 )
 from chatapp.upstream.wire.json_objects import objects_in
 from chatapp.upstream.wire.moderation import moderation_of
 from chatapp.upstream.wire.sources import SourceReader
+from chatapp.upstream.wire.usage import Usage, merged
 
 MAX_CHOICES = 16
 MAX_BODY_BYTES = 512 * 1024 * 1024  # of a stream that may say nothing, but goes on for ever
@@ -61,7 +63,7 @@ class EventDecoder:
     _has_started: bool = field(default=False, init=False)
     _service: ServiceNamed = field(default=ServiceNamed("", ""), init=False)
     _received: int = field(default=0, init=False)
-    _has_counted: bool = field(default=False, init=False)  # more than zeros
+    _counted: TokenUsage | None = field(default=None, init=False)
     _source_lists: dict[str, SourceReader] = field(default_factory=dict, init=False)
     _left_out: list[str] = field(default_factory=list, init=False)  # not told yet
     _broken: int = field(default=0, init=False)
@@ -197,7 +199,9 @@ class EventDecoder:
             self._read_head(chunk, events)
             # Where one is asked for, its index says nothing: some count it up with every chunk.
             is_alone = self.asked_choices == 1 and len(chunk.choices or ()) == 1
+            usage = chunk.usage
             for choice in chunk.choices or ():
+                usage = usage or choice.usage
                 self._read_choice(0 if is_alone else choice.index or 0, choice, events)
         except UpstreamFailed as failed:
             events += self.fail(failed.error)
@@ -206,8 +210,8 @@ class EventDecoder:
             self._cite(chunk, events)
         if chunk.moderation and (moderated := self._moderated(chunk.moderation)):
             events.append(moderated)
-        if chunk.usage or chunk.x_groq:
-            self._read_usage(chunk, events)
+        if usage or (chunk.x_groq and (usage := chunks.usage_of_groq(chunk.x_groq))):
+            self._read_usage(usage, events)
         if self._left_out:
             events += map(PieceLeftOut, self._left_out)
             self._left_out.clear()
@@ -257,15 +261,12 @@ class EventDecoder:
             if sources := reader.read(getattr(chunk, name), self._left_out):
                 events.append(SourcesCited(tuple(sources)))
 
-    def _read_usage(self, chunk: chunks.Chunk, events: list[Event]) -> None:
-        """Report a count; zeros that follow one are none."""
-        usage = chunk.usage or chunks.usage_of_groq(chunk.x_groq)
-        if usage is None:
-            return
-        counted = usage.counted()
-        if counted and (counted.total_tokens or not self._has_counted):
-            self.has_usage, self._has_counted = True, bool(counted.total_tokens)
-            events.append(UsageReported(counted))
+    def _read_usage(self, usage: Usage, events: list[Event]) -> None:
+        """Report a count, joined with what was counted before."""
+        if counted := usage.counted():
+            self._counted = merged(self._counted, counted)
+            self.has_usage = True
+            events.append(UsageReported(self._counted))
         if number := usage.sources():
             events.append(SourcesCounted(number))
 

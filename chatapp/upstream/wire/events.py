@@ -69,6 +69,7 @@ class TokenUsage:
     completion_audio_tokens: int | None = None
     accepted_prediction_tokens: int | None = None
     rejected_prediction_tokens: int | None = None
+    cost: int | None = None  # in nano-dollars, as the gateway reports it
 
 
 class TokenLogprob(msgspec.Struct, frozen=True, gc=False):

@@ -1,13 +1,12 @@
 """Decoding one chunk: what may be missing, what is repaired, what is refused and where."""
 
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.upstream.wire.chunks import Chunk, MalformedChunk, Usage, decode
+from chatapp.upstream.wire.chunks import Chunk, MalformedChunk, decode
 
 
 def content_of(data: str | bytes) -> str | None:
@@ -86,61 +85,3 @@ def test_what_is_no_json_is_refused_with_its_place(data: str, place: str) -> Non
 def test_anything_at_all_is_a_chunk_or_malformed(data: str | bytes) -> None:
     with suppress(MalformedChunk):
         decode(data)
-
-
-def test_usage_keeps_every_detail() -> None:
-    usage = decode(
-        '{"usage":{"prompt_tokens":12,"completion_tokens":18,"total_tokens":31,'
-        '"prompt_tokens_details":{"cached_tokens":1,"cache_write_tokens":2,"audio_tokens":3},'
-        '"completion_tokens_details":{"reasoning_tokens":4,"audio_tokens":5,'
-        '"accepted_prediction_tokens":6,"rejected_prediction_tokens":7}}}'
-    ).usage
-    assert usage
-    counted = usage.counted()
-    assert counted
-    assert (counted.prompt_tokens, counted.completion_tokens, counted.total_tokens) == (12, 18, 31)
-    assert (counted.cached_tokens, counted.cache_write_tokens) == (1, 2)
-    assert (counted.prompt_audio_tokens, counted.completion_audio_tokens) == (3, 5)
-    assert counted.reasoning_tokens == 4
-    assert counted.accepted_prediction_tokens == 6
-    assert counted.rejected_prediction_tokens == 7
-
-
-@pytest.mark.parametrize(
-    ("prompt", "completion", "total", "counts"),
-    [
-        (12, 18, None, (12, 18, 30)),
-        (12, None, 30, (12, 18, 30)),
-        (None, 18, 30, (12, 18, 30)),
-        (0, 0, 0, (0, 0, 0)),
-        (12, 18, -1, (12, 18, 30)),
-        (12, 18, "31", (12, 18, 31)),
-        ("12", 18.0, None, (12, 18, 30)),
-        ("12.5", 18, None, None),
-        ("²", 18, None, None),
-        (None, None, 30, None),
-        (12, None, None, None),
-        (12, -18, None, None),
-        (12, 10**13, None, None),
-        (True, 18, None, None),
-        (12, 40, 30, (12, 40, 30)),
-        (None, 40, 30, None),
-    ],
-)
-def test_main_counts_are_given_or_follow_or_there_is_no_usage(
-    prompt: Any, completion: Any, total: Any, counts: tuple[int, int, int] | None
-) -> None:
-    usage = Usage(prompt, completion, total).counted()
-    assert counts == (usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens))
-
-
-def test_a_bad_detail_is_not_given() -> None:
-    usage = decode(
-        '{"usage":{"prompt_tokens":1,"completion_tokens":2,'
-        '"completion_tokens_details":{"reasoning_tokens":-1,"audio_tokens":"many"}}}'
-    ).usage
-    assert usage
-    counted = usage.counted()
-    assert counted
-    assert counted.reasoning_tokens is None
-    assert counted.completion_audio_tokens is None

@@ -85,7 +85,9 @@ REPLIES = {
     "aigateway_tools": Said(usage=AIGATEWAY_USAGE, calls=(WEATHER,)),
     "vllm": Said("In flight", usage=USAGE, reasoning="Count packets."),
     "openrouter": Said(
-        "In flight", usage=TokenUsage(12, 18, 30, cached_tokens=0), reasoning="Count packets."
+        "In flight",
+        usage=TokenUsage(12, 18, 30, cached_tokens=0, cost=100_000),
+        reasoning="Count packets.",
     ),
     "openrouter_details": Said("In flight", reasoning="Counting."),
     "groq": Said("In flight", usage=USAGE, reasoning="Count."),

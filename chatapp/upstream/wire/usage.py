@@ -1,0 +1,181 @@
+"""Usage as upstreams report it, under all the names that they use, as one `TokenUsage`.
+
+The counts are read as they came: a bad number must not cost a person the reply. What a gateway says
+that it charged is kept beside them, in nano-dollars.
+"""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from chatapp.upstream.wire.events import TokenUsage
+
+_MAX_COUNT = 10**12  # more tokens than this is no count
+_MAX_COST = 10**18  # nano-dollars
+_MOST = Decimal(_MAX_COST)
+_NANO = Decimal(10**9)
+_NANO_A_TICK = Decimal("0.1")  # xAI: 10¹⁰ ticks are a dollar
+
+
+class PromptDetails(msgspec.Struct, gc=False):
+    cached_tokens: Any = None
+    cache_read_tokens: Any = None
+    cache_write_tokens: Any = None
+    cache_creation_tokens: Any = None
+    audio_tokens: Any = None
+
+
+class CompletionDetails(msgspec.Struct, gc=False):
+    reasoning_tokens: Any = None
+    audio_tokens: Any = None
+    accepted_prediction_tokens: Any = None
+    rejected_prediction_tokens: Any = None
+
+
+class Usage(msgspec.Struct, gc=False):
+    """The counts under OpenAI's names, and those of Anthropic, DeepSeek, Moonshot and LiteLLM."""
+
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_tokens: Any = None
+    input_tokens: Any = None
+    output_tokens: Any = None
+    prompt_tokens_details: PromptDetails | None = None
+    completion_tokens_details: CompletionDetails | None = None
+    input_tokens_details: PromptDetails | None = None
+    output_tokens_details: CompletionDetails | None = None
+    reasoning_tokens: Any = None
+    cached_tokens: Any = None
+    prompt_cache_hit_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cost: Any = None
+    total_cost: Any = None
+    estimated_cost: Any = None
+    cost_in_usd_ticks: Any = None
+    cost_details: Any = None
+    is_byok: Any = None
+    num_sources_used: Any = None  # xAI's
+
+    def sources(self) -> int:
+        return _count(self.num_sources_used) or 0
+
+    def counted(self) -> TokenUsage | None:
+        """Return the usage, or None where a main count is neither given nor follows."""
+        prompt_details = self.prompt_tokens_details or self.input_tokens_details or PromptDetails()
+        details = (
+            self.completion_tokens_details or self.output_tokens_details or CompletionDetails()
+        )
+        cached = _largest(
+            *(prompt_details.cached_tokens, prompt_details.cache_read_tokens),
+            *(self.cached_tokens, self.prompt_cache_hit_tokens, self.cache_read_input_tokens),
+        )
+        written = _largest(
+            *(prompt_details.cache_write_tokens, prompt_details.cache_creation_tokens),
+            self.cache_creation_input_tokens,
+        )
+        reasoning = _largest(details.reasoning_tokens, self.reasoning_tokens)
+        main = self._main(cached or 0, written or 0, reasoning or 0)
+        if main is None:
+            return None
+        prompt, completion, total = main
+        return TokenUsage(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            total_tokens=total,
+            cached_tokens=cached,
+            cache_write_tokens=written,
+            reasoning_tokens=reasoning,
+            prompt_audio_tokens=_count(prompt_details.audio_tokens),
+            completion_audio_tokens=_count(details.audio_tokens),
+            accepted_prediction_tokens=_count(details.accepted_prediction_tokens),
+            rejected_prediction_tokens=_count(details.rejected_prediction_tokens),
+            cost=self._cost(),
+        )
+
+    def _main(self, cached: int, written: int, reasoning: int) -> tuple[int, int, int] | None:
+        """Return the tokens of the prompt, of the completion, and of both.
+
+        Some gateways leave reasoning out of the completion, or what a cache holds out of the
+        prompt. The total tells.
+        """
+        prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
+        total = _count(self.total_tokens)
+        excludes_cache = prompt is None and self.input_tokens is not None
+        prompt = _count(self.input_tokens) if prompt is None else prompt
+        completion = _count(self.output_tokens) if completion is None else completion
+        if prompt is None and completion is not None and total is not None:
+            prompt = _count(total - completion)
+        if completion is None and prompt is not None and total is not None:
+            completion = _count(total - prompt)
+        if prompt is None or completion is None:
+            return None
+        rest = None if total is None else total - prompt - completion
+        held = cached + written
+        if held and (rest == held or (rest is None and excludes_cache)):
+            prompt += held  # Anthropic counts apart what a cache holds
+        elif rest and rest > 0:
+            completion += rest
+        elif rest is None and reasoning > completion:
+            completion += reasoning
+        return prompt, completion, prompt + completion if total is None else total
+
+    def _cost(self) -> int | None:
+        """Return what was charged, in nano-dollars.
+
+        OpenRouter's `cost` is its fee alone where the person's own key was used (BYOK): what the
+        provider charged is told apart.
+        """
+        if (ticks := _money(self.cost_in_usd_ticks)) is not None:
+            return _nano(ticks * _NANO_A_TICK)
+        within = self.cost.get("total_cost") if isinstance(self.cost, dict) else self.cost
+        told = [_money(one) for one in (within, self.total_cost, self.estimated_cost)]
+        cost = next((one for one in told if one is not None), None)
+        if cost is None:
+            return None
+        details = self.cost_details if isinstance(self.cost_details, dict) else {}
+        behind = _money(details.get("upstream_inference_cost")) or Decimal(0)
+        is_apart = self.is_byok if isinstance(self.is_byok, bool) else cost < behind
+        return _nano((cost + behind if is_apart else cost) * _NANO)
+
+
+def merged(before: TokenUsage | None, now: TokenUsage) -> TokenUsage:
+    """Return what a count says after one that came before it: a zero, or nothing, erases none."""
+    if before is None:
+        return now
+    names = TokenUsage.__dataclass_fields__
+    kept = {name: getattr(now, name) or getattr(before, name) for name in names}
+    if not (now.prompt_tokens and now.completion_tokens):
+        kept["total_tokens"] = kept["prompt_tokens"] + kept["completion_tokens"]
+    return TokenUsage(**kept)
+
+
+def _count(value: object) -> int | None:
+    """A count, also where it is written as a float or in quotes."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 20:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= _MAX_COUNT else None
+
+
+def _largest(*values: object) -> int | None:
+    """Of the same count under several names, some of which may hold a zero."""
+    return max((count for one in values if (count := _count(one)) is not None), default=None)
+
+
+def _money(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = str(value)
+    try:
+        amount = Decimal(text) if len(text) <= 40 else None
+    except InvalidOperation:
+        return None
+    return amount if amount is not None and amount.is_finite() and 0 <= amount <= _MOST else None
+
+
+def _nano(amount: Decimal) -> int | None:
+    rounded = int(amount.to_integral_value()) if amount <= _MAX_COST else _MAX_COST + 1
+    return rounded if rounded <= _MAX_COST else None

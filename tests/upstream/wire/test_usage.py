@@ -1,0 +1,209 @@
+"""Usage under the names that gateways give it, and what they say that they charged."""
+
+from typing import Any
+
+import pytest
+
+from chatapp.upstream.wire.chunks import decode
+from chatapp.upstream.wire.events import TokenUsage, UsageReported
+from chatapp.upstream.wire.usage import Usage
+from tests.support.fake_upstream import chunk, delta, done, finish
+from tests.upstream import events_of, reply_of
+
+
+def test_usage_keeps_every_detail() -> None:
+    usage = decode(
+        '{"usage":{"prompt_tokens":12,"completion_tokens":18,"total_tokens":31,'
+        '"prompt_tokens_details":{"cached_tokens":1,"cache_write_tokens":2,"audio_tokens":3},'
+        '"completion_tokens_details":{"reasoning_tokens":4,"audio_tokens":5,'
+        '"accepted_prediction_tokens":6,"rejected_prediction_tokens":7}}}'
+    ).usage
+    assert usage
+    counted = usage.counted()
+    assert counted
+    assert (counted.prompt_tokens, counted.completion_tokens, counted.total_tokens) == (12, 19, 31)
+    assert (counted.cached_tokens, counted.cache_write_tokens) == (1, 2)
+    assert (counted.prompt_audio_tokens, counted.completion_audio_tokens) == (3, 5)
+    assert counted.reasoning_tokens == 4
+    assert counted.accepted_prediction_tokens == 6
+    assert counted.rejected_prediction_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion", "total", "counts"),
+    [
+        (12, 18, None, (12, 18, 30)),
+        (12, None, 30, (12, 18, 30)),
+        (None, 18, 30, (12, 18, 30)),
+        (0, 0, 0, (0, 0, 0)),
+        (12, 18, -1, (12, 18, 30)),
+        (12, 18, "31", (12, 19, 31)),
+        ("12", 18.0, None, (12, 18, 30)),
+        ("12.5", 18, None, None),
+        ("²", 18, None, None),
+        (None, None, 30, None),
+        (12, None, None, None),
+        (12, -18, None, None),
+        (12, 10**13, None, None),
+        (True, 18, None, None),
+        (12, 40, 30, (12, 40, 30)),
+        (None, 40, 30, None),
+    ],
+)
+def test_main_counts_are_given_or_follow_or_there_is_no_usage(
+    prompt: Any, completion: Any, total: Any, counts: tuple[int, int, int] | None
+) -> None:
+    usage = Usage(prompt, completion, total).counted()
+    assert counts == (usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens))
+
+
+def test_a_bad_detail_is_not_given() -> None:
+    usage = decode(
+        '{"usage":{"prompt_tokens":1,"completion_tokens":2,'
+        '"completion_tokens_details":{"reasoning_tokens":-1,"audio_tokens":"many"}}}'
+    ).usage
+    assert usage
+    counted = usage.counted()
+    assert counted
+    assert counted.reasoning_tokens is None
+    assert counted.completion_audio_tokens is None
+
+
+def reported(usage: dict[str, Any]) -> TokenUsage:
+    found = reply_of(delta("So."), finish(), chunk([], usage=usage), done()).usage
+    assert found
+    return found
+
+
+def main(usage: TokenUsage) -> tuple[int, int, int]:
+    return usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts", "cached", "written", "reasoning"),
+    [
+        # Gemini and xAI leave reasoning out of the completion
+        ((8, 12, 320), (8, 312, 320), None, None, None),
+        (
+            (32, 9, 135, {"completion_tokens_details": {"reasoning_tokens": 94}}),
+            *((32, 103, 135), None, None, 94),
+        ),
+        (
+            (32, 9, None, {"completion_tokens_details": {"reasoning_tokens": 94}}),
+            *((32, 103, 135), None, None, 94),
+        ),
+        # caches
+        ((9000, 20, 9020, {"prompt_cache_hit_tokens": 8000}), (9000, 20, 9020), 8000, None, None),
+        ((9000, 20, 9020, {"cached_tokens": 8000}), (9000, 20, 9020), 8000, None, None),
+        (
+            (
+                *(9000, 20, 9020),
+                {
+                    "prompt_tokens_details": {"cached_tokens": 0},
+                    "cache_read_input_tokens": 8000,
+                    "cache_creation_input_tokens": 10,
+                },
+            ),
+            *((9000, 20, 9020), 8000, 10, None),
+        ),
+        # Anthropic counts what a cache holds apart
+        (
+            (100, 20, 8130, {"cache_read_input_tokens": 8000, "cache_creation_input_tokens": 10}),
+            *((8110, 20, 8130), 8000, 10, None),
+        ),
+    ],
+)
+def test_counts_are_read_under_every_name(
+    usage: tuple[Any, ...],
+    counts: tuple[int, int, int],
+    cached: int | None,
+    written: int | None,
+    reasoning: int | None,
+) -> None:
+    prompt, completion, total, *more = usage
+    sent = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    found = reported(sent | (more[0] if more else {}))
+    assert main(found) == counts
+    assert (found.cached_tokens, found.cache_write_tokens) == (cached, written)
+    assert found.reasoning_tokens == reasoning
+
+
+def test_counts_are_read_under_the_names_of_other_apis() -> None:
+    found = reported({"input_tokens": 12, "output_tokens": 18})
+    assert main(found) == (12, 18, 30)
+    found = reported(
+        {
+            **{"input_tokens": 12, "output_tokens": 18, "total_tokens": 30},
+            "input_tokens_details": {"cached_tokens": 4},
+            "output_tokens_details": {"reasoning_tokens": 5},
+        }
+    )
+    assert main(found) == (12, 18, 30)
+    assert (found.cached_tokens, found.reasoning_tokens) == (4, 5)
+    found = reported({"input_tokens": 12, "output_tokens": 18, "cache_read_input_tokens": 100})
+    assert main(found) == (112, 18, 130)
+
+
+def test_usage_within_a_choice_is_read() -> None:
+    within = {"prompt_tokens": 3019, "completion_tokens": 21, "cached_tokens": 2900}
+    ended = chunk([{"index": 0, "delta": {}, "finish_reason": "stop", "usage": within}])
+    usage = reply_of(delta("So."), ended, done()).usage
+    assert usage
+    assert (main(usage), usage.cached_tokens) == ((3019, 21, 3040), 2900)
+
+
+def test_a_later_zero_erases_no_count() -> None:
+    def counted(*usages: dict[str, Any]) -> TokenUsage:
+        events = events_of(*(chunk([], usage=usage) for usage in usages))
+        return [event.usage for event in events if isinstance(event, UsageReported)][-1]
+
+    begun = {"prompt_tokens": 100, "completion_tokens": 0, "cached_tokens": 90, "cost": 0.5}
+    ended = {"prompt_tokens": 0, "completion_tokens": 20, "cached_tokens": 0}
+    found = counted(begun, ended)
+    assert (main(found), found.cached_tokens) == ((100, 20, 120), 90)
+    assert found.cost == 500_000_000
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    assert main(counted(begun, ended, nothing)) == (100, 20, 120)
+    growing = [{"prompt_tokens": 9, "completion_tokens": count} for count in (1, 2, 3)]
+    assert main(counted(*growing)) == (9, 3, 12)
+
+
+@pytest.mark.parametrize(
+    ("said", "nano"),
+    [
+        ({"cost": 0.0123}, 12_300_000),
+        ({"cost": "0.0123"}, 12_300_000),
+        ({"cost": 1e-9}, 1),
+        ({"cost": 0}, 0),
+        ({"cost": {"total_cost": 0.006}}, 6_000_000),
+        ({"estimated_cost": 0.25}, 250_000_000),
+        ({"cost_in_usd_ticks": 37756000}, 3_775_600),
+        # OpenRouter's fee, and what the provider charged to the person's own key
+        (
+            {"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.0123}},
+            12_300_000,
+        ),
+        (
+            {"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}},
+            21_000_000,
+        ),
+        ({"cost": 0.001, "cost_details": {"upstream_inference_cost": 0.02}}, 21_000_000),
+        ({"cost": 0.02, "cost_details": {"upstream_inference_cost": 0.02}}, 20_000_000),
+        (
+            {"cost": 0.02, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.02}},
+            20_000_000,
+        ),
+        ({"cost": 0.02, "cost_details": {"upstream_inference_cost": None}}, 20_000_000),
+        ({}, None),
+        ({"cost": -1}, None),
+        ({"cost": True}, None),
+        ({"cost": "NaN"}, None),
+        ({"cost": "1e999999"}, None),
+        ({"cost": 1e300}, None),
+        ({"cost": "9" * 1000}, None),
+        ({"cost": []}, None),
+    ],
+)
+def test_what_was_charged_is_read(said: dict[str, Any], nano: int | None) -> None:
+    found = reported({"prompt_tokens": 1, "completion_tokens": 1} | said)
+    assert found.cost == nano

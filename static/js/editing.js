@@ -65,7 +65,7 @@ document.addEventListener("click", ({ target }) => {
 
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
-  if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   if (document.querySelector(":modal, :popover-open")) return;
   const last = [...document.querySelectorAll(`#messages [data-edit]${OURS}`)].at(-1);
   if (key === "Escape" && edited) giveUp();

@@ -12,7 +12,7 @@ const isFeedback = (target) => target.matches?.(`.feedback${OURS}`);
 // Before all others: nor is an edit given up, or a reply stopped.
 document.addEventListener("keydown", (event) => {
   const note = event.target.closest?.(`.note[open]${OURS}`);
-  if (event.key !== "Escape" || event.isComposing || !note) return;
+  if (event.key !== "Escape" || !note) return;
   event.preventDefault();
   event.stopImmediatePropagation();
   note.closest("form").reset();

@@ -51,7 +51,7 @@ for (const type of ["mousedown", "touchend"]) {
 
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
-  if (target !== select() || event.ctrlKey || event.metaKey || event.isComposing) return;
+  if (target !== select() || event.ctrlKey || event.metaKey) return;
   if (key.length > 1 && !OPENERS.includes(key)) return;
   event.preventDefault();
   if (key.length === 1) toggle(key);

@@ -77,7 +77,7 @@ function choose(row) {
 
 sheet.addEventListener("keydown", (event) => {
   const { key } = event;
-  if (event.isComposing || event.target.matches("button")) return;
+  if (event.target.matches("button")) return;
   if (key in STEPS) activate(active + STEPS[key]);
   else if (key === "Enter") rows[active] && choose(rows[active]);
   else if (key === "Escape") close(); // and does not stop the reply

@@ -31,7 +31,7 @@ export function rename(row) {
 
 function keys(event, row, form) {
   event.stopPropagation();
-  if (event.key !== "Escape" || event.isComposing) return;
+  if (event.key !== "Escape") return;
   event.preventDefault();
   end(row, form);
 }

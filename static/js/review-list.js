@@ -49,7 +49,7 @@ const KEYS = {
 
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (target.closest("textarea, select, input:not([type=checkbox])")) return;
   if (document.querySelector(":modal") || (!(key in KEYS) && !/^[1-4alu]$/.test(key))) return;
   event.preventDefault();

@@ -51,7 +51,7 @@ const KEYS = {
 
 document.addEventListener("keydown", (event) => {
   const { key, target: at } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (at.closest("textarea, select, input:not([type=checkbox])")) return;
   if (document.querySelector(":modal") || !/^[jkn?1-4alopu]$/.test(key)) return;
   event.preventDefault();

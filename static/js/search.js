@@ -37,7 +37,7 @@ function leave(row) {
 }
 
 dialog.addEventListener("keydown", (event) => {
-  if (event.target !== input || event.isComposing || event.keyCode === 229) return;
+  if (event.target !== input) return;
   if (event.key in STEPS) step(STEPS[event.key]);
   else if (event.key === "Enter" && input.value === shown()) active()?.click();
   else if (event.key !== "Enter") return;

@@ -1,5 +1,5 @@
 // Keys: Enter sends (or what send-by.js says), Escape stops, "/" goes to the box, and Ctrl or Cmd
-// with Shift and O begins a new chat. Keys that write a character in an input method are left alone.
+// with Shift and O begins a new chat.
 
 import { box, form } from "./message-box.js";
 import { isStreaming } from "./page.js";
@@ -9,7 +9,7 @@ const isTyping = (target) => target.matches?.("input, textarea, select, [content
 
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
-  if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
+  if (event.defaultPrevented) return;
   if (document.querySelector(":modal, :popover-open")) return; // which has the keys
   if (target === box() && sends(event)) {
     event.preventDefault();

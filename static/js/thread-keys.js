@@ -29,7 +29,7 @@ const canScroll = (element) => element.scrollHeight > element.clientHeight + 1;
 document.addEventListener("keydown", (event) => {
   const { key, target } = event;
   const step = STEPS[key];
-  if (!step || event.defaultPrevented || event.isComposing || isTaken(target, key)) return;
+  if (!step || event.defaultPrevented || isTaken(target, key)) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isCovered()) return;
   event.preventDefault();
   scrollBy(step(event));

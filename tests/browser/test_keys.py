@@ -10,8 +10,9 @@ from tests.support.profile import sampled
 
 ROW = 40  # px
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
-IME = """({ key, keyCode, isComposing }) => document.getElementById("message").dispatchEvent(
+IME = """({ key, keyCode, isComposing }) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", { key, keyCode, isComposing, bubbles: true, cancelable: true }))"""
+SAFARIS = {"keyCode": 229, "isComposing": False}  # as the last key of a composition
 
 
 @pytest.fixture
@@ -80,12 +81,33 @@ def test_what_sends_is_chosen_once_for_all_tabs_of_the_browser(
     assert upstream.chat_requests[-1].body["messages"][-1]["content"] == "One line\nand another"
 
 
-@pytest.mark.parametrize("by", sampled([{"isComposing": True, "keyCode": 13}, {"keyCode": 229}]))
+@pytest.mark.parametrize("by", sampled([{"isComposing": True, "keyCode": 13}, SAFARIS]))
 def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> None:
     tab.message.fill("にほんご")
     tab.page.evaluate(IME, {"key": "Enter", "isComposing": False, **by})
     expect(tab.message).to_have_value("にほんご")
     expect(tab.page.locator(".prompt")).to_have_count(0)
+
+
+def test_an_input_methods_keys_act_nowhere_else(tab: Tab) -> None:
+    tab.ask("Hello")
+    tab.expect_ending("complete")
+    tab.page.get_by_role("combobox", name="Model").click()
+    search = tab.page.get_by_role("dialog", name="Choose a model").get_by_role("combobox")
+    search.fill("g")
+    tab.page.evaluate(IME, {"key": "Enter"} | SAFARIS)
+    expect(search).to_be_focused()
+    tab.page.keyboard.press("Escape")
+    tab.message.press("ArrowUp")  # edits the last prompt
+    tab.message.fill("にほんご")
+    tab.page.evaluate(IME, {"key": "Escape"} | SAFARIS)
+    expect(tab.message).to_have_value("にほんご")
+    tab.message.press("Escape")
+    tab.sidebar.get_by_role("link", name="Hello").press("F2")
+    title = tab.page.get_by_role("textbox", name="Title")
+    title.fill("にほんご")
+    tab.page.evaluate(IME, {"key": "Escape"} | SAFARIS)
+    expect(title).to_have_value("にほんご")
 
 
 @pytest.mark.thorough

@@ -23,6 +23,7 @@ from .blocks import Block
 from .characters import NOT_A_TAG, escape
 from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
 from .commonmark import to_html
+from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 
 OPENING, CLOSING = '<div class="block" dir="auto">', "</div>"
@@ -125,7 +126,8 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
     `level` is that of its headings."""
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
-    html = _NEWLINE_AFTER_TAG.sub(_TAG_ALONE, to_html(source)).rstrip("\n")
+    html = without_letters_between(to_html(with_letters_between(source)))
+    html = _NEWLINE_AFTER_TAG.sub(_TAG_ALONE, html).rstrip("\n")
     if NOT_A_TAG in html or "%EF%B7%90" in html:
         html = html.replace(NOT_A_TAG, "").replace("%EF%B7%90", "")
     if _is_too_deep(html):

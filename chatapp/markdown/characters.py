@@ -8,7 +8,15 @@ import re
 
 NOT_A_TAG = "\ufdd0"  # after a "<" that would otherwise begin raw HTML
 FORMULA_START, FORMULA_END = "\ufdd1", "\ufdd2"  # around the number of a formula taken out
+BETWEEN = "\ufdd3"  # a letter, beside a run of asterisks or tildes
 UNKNOWN = "\ufffd"
+
+# Chinese, Japanese and Korean, within a class of a pattern.
+CJK = (
+    r"\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"
+    r"\u3041-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    r"\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
 
 _UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -6,7 +6,13 @@ from collections import Counter
 from . import budgets
 from .blocks import Block
 
-_DEFINITION = re.compile(r" {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*[^\s].*")
+# Of a line: the label, the address, a title perhaps, and nothing else. What only looks like one, as
+# "[1]: Smith, J. (2020)." does in a list of references, stays text.
+_DEFINITION = re.compile(
+    r""" {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"""
+    r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$""",
+    re.MULTILINE,
+)
 _USE = re.compile(r"\[([^\[\]]{1,200})\]")
 _MOST_USED = 50  # definitions in one block, so that repeating them stays cheap
 

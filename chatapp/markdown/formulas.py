@@ -1,7 +1,9 @@
 r"""Formulas: found in Markdown, taken out before cmark sees them, put back as MathML.
 
 `$…$` and `\(…\)` stand in a line, `$$…$$` and `\[…\]` on their own. Dollars follow Pandoc's rule,
-so that `$5 and $10` stays prose. What is inside code comes back as it was written.
+so that `$5 and $10` stays prose, but for two things: Chinese, Japanese and Korean put no spaces
+around a formula, and from one price to the next it is prose (`$20 to 15$`). What is inside code
+comes back as it was written.
 """
 
 import re
@@ -16,7 +18,7 @@ from latex2mathml import converter, exceptions
 
 from . import budgets
 from .allowed import MATHML, cleaner
-from .characters import FORMULA_END, FORMULA_START, NOT_A_TAG, UNKNOWN, escape
+from .characters import CJK, FORMULA_END, FORMULA_START, NOT_A_TAG, UNKNOWN, escape
 
 _LONGEST = 2000  # characters of one formula
 _LONGEST_HELD = 100  # characters after a dollar that may be no formula
@@ -24,12 +26,16 @@ _MOST_OPENINGS = 2000  # of formulas and code in one block
 _MOST_NESTED = 40  # braces and the like
 _LESS_THAN = f"<mi>{NOT_A_TAG}</mi>"
 
+_WORD = rf"[^\W{CJK}]"  # a letter or a digit of a script that has spaces between words
 _OPENING = re.compile(
-    r"`+|\]\([^\s()<>]*\)|https?://[^\s<>$`]+|\$\$|(?<![\w$])\$(?!\$)|\\\[|\\\(|\\[\s\S]"
+    r"`+|\]\([^\s()<>]*\)|https?://[^\s<>$`]+|\$\$"
+    rf"|(?<!{_WORD})(?<!\$)\$(?!\$)|\\\[|\\\(|\\[\s\S]"
 )
+_WORDS = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
+_OF_TEX = re.compile(r"[\\^_{}=<>+*|]")
 _CLOSING = {
     "$$": re.compile(r"\$\$"),
-    "$": re.compile(r"(?<![\s\\$])\$(?![\w$])"),
+    "$": re.compile(rf"(?<![\s\\$])\$(?!{_WORD}|\$)"),
     "\\[": re.compile(r"\\\]"),
     "\\(": re.compile(r"\\\)"),
 }
@@ -104,7 +110,10 @@ class _Masking:
         if closing is None or not self._source[at : closing.start()].strip():
             return None
         between = "\n" if opening == "$" else "\n\n"
-        return None if between in self._source[at : closing.start()] else closing.end()
+        inside = self._source[at : closing.start()]
+        if between in inside or (opening == "$" and _is_prose(inside)):
+            return None
+        return closing.end()
 
     def _closing(self, opening: str, at: int) -> re.Match[str] | None:
         """The next closing within reach; what an earlier search has seen is not read again."""
@@ -167,6 +176,13 @@ class Formulas:
     def _drawn(self, mask: re.Match[str]) -> str:
         formula = self._left.pop(int(mask[1]), "")
         return self._as_html(formula) if formula else UNKNOWN
+
+
+def _is_prose(inside: str) -> bool:
+    """Whether what stands between two dollars begins with an amount and goes on in words."""
+    if not inside[0].isdigit() or _OF_TEX.search(inside):
+        return False
+    return _WORDS.search(inside) is not None
 
 
 def as_source(formula: str) -> str:

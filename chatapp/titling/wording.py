@@ -28,7 +28,7 @@ title alone.
 
 JOINERS = "\u200c\u200d"  # which Persian and emoji need
 PREFIX = re.compile(
-    r"^(title|titel|titre|t[ií]tulo|titolo|제목|标题|標題|タイトル)\s*[:：]\s*",  # noqa: RUF001
+    r"^(title|titel|titre|t[ií]tulo|titolo|제목|标题|標題|タイトル)\s*[:：]\s*",
     re.IGNORECASE,
 )
 MARKED = re.compile(r"^(\*{1,3}|_{1,3}|~~|`+)(?P<inside>.+)\1$")

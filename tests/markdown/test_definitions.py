@@ -50,3 +50,16 @@ def test_one_long_address_is_not_repeated_without_end() -> None:
     html = render(f"[a]: {address}\n\n" + "[a] " * 2000 + "\n\n" + "[a]\n\n" * 500)
     assert len(html) < 2 * budgets.MOST_DEFINED + 200_000
     assert "<p>[a]</p>" in html  # where it is not linked any more
+
+
+@pytest.mark.parametrize("label", ["1", "^1"])
+def test_a_list_of_references_is_no_definition(label: str) -> None:
+    text = f"As in [{label}].\n\nMore.\n\n[{label}]: Smith, J. (2020). A Title.\n"
+    assert render(text).count("Smith, J.") == 1
+    assert render(text).index("As in") < render(text).index("Smith, J.")
+
+
+@pytest.mark.parametrize("rest", ["", ' "A title"', " 'A title'", " (A title)", "  "])
+def test_a_definition_may_have_a_title(rest: str) -> None:
+    html = render(f"As in [a].\n\n[a]: <https://example.org/x>{rest}\n")
+    assert 'href="https://example.org/x"' in html

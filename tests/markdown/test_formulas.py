@@ -12,6 +12,11 @@ from tests.support.dom import fragment
     ("text", "display"),
     [
         ("$x^2$", "inline"),
+        ("$2 + 2$", "inline"),
+        ("$2x \\text{ if } y$", "inline"),
+        ("其中$y$是常数", "inline"),
+        ("価格は$x$円", "inline"),
+        ("값은$x$원", "inline"),
         ("\\(x\\)", "inline"),
         ("a $$x$$", "block"),
         ("$$\nx\n$$", "block"),
@@ -26,7 +31,22 @@ def test_a_formula_is_mathml(text: str, display: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["$5 and $10", "$5-$10", "US$ and CA$", "$HOME/bin:$PATH", "a $ b $ c", "$x", "$ x$", "$$"],
+    [
+        *(
+            "$5 and $10",
+            "$5-$10",
+            "US$ and CA$",
+            "$HOME/bin:$PATH",
+            "a $ b $ c",
+            "$x",
+            "$ x$",
+            "$$",
+        ),
+        "$100 is about HK$ 780 today.",
+        "It fell from $20 to 15$ in a day.",
+        "$5, then (in US$)",
+        "从 US$ 5 到 6$ 为止",
+    ],
 )
 def test_prose_with_dollars_stays_prose(text: str) -> None:
     assert render(text) == f'<div class="block" dir="auto"><p>{text}</p></div>'
@@ -112,3 +132,10 @@ def test_a_formula_is_not_laid_over_what_stands_beside_it() -> None:
     assert 'width="2em"' in render(r"$a\hspace{2em}b$")
     assert "width" not in render(r"$a\hspace{-90em}b$")
     assert "voffset" not in render(r"$\raise{90em}{b}$")
+
+
+def test_formulas_between_cjk_letters_are_told_apart() -> None:
+    html = render("其中$y$是常数。则$z=x+y$成立。价格是$x$元。面积$S$平方米。")
+    assert html.count("<math") == 4
+    assert "$" not in html
+    assert "是常数。则" in html

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/", "/setup/")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
+EXTRAS = ("method", "path", "status", "seconds", "model", "ending", "error")
 STRUCK_OUT = "[struck out]"
 # A key's value is what RFC 6750 lets a token be, so that a line of JSON stays one.
 KEY = re.compile(
@@ -92,7 +93,7 @@ def _formatter(renderer: Any) -> dict[str, Any]:
             structlog.contextvars.merge_contextvars,
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
-            structlog.stdlib.ExtraAdder(allow=["method", "path", "status", "seconds"]),
+            structlog.stdlib.ExtraAdder(allow=EXTRAS),
             structlog.processors.TimeStamper(fmt="iso", utc=True),
         ],
         "processors": [

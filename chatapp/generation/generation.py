@@ -31,6 +31,7 @@ CHECKPOINT_SECONDS = 1.0  # what is lost at most where a process dies
 JOURNALLED_SECONDS = 5.0  # and where its host does, since a process leaves its journal
 SAVE_AGAIN_SECONDS = 0.5
 UNSAVED = "The database does not answer. This reply is kept, and saved as soon as it does."
+FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # of the upstream
 READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
 
 
@@ -84,6 +85,8 @@ class Generation:
         self.message.duration = self.writer.seconds
         ending = self._ending()
         metrics.endings.labels(upstream, ending).inc()
+        if ending in FAILURES:
+            self._log_failure(ending)
         try:
             await self._flushes.last()
         finally:
@@ -156,6 +159,14 @@ class Generation:
             logger.error("Reply %s failed", self.message.pk, exc_info=error)
             return Ending.FAILED
         return self._ending_of(self.writer.reply)
+
+    def _log_failure(self, ending: Ending) -> None:
+        """Write a line without the error's message, which may quote a prompt."""
+        error = self.writer.reply.error
+        fields: dict[str, object] = {"model": self.message.model, "ending": ending.value}
+        if error:
+            fields |= {"error": error.kind.value, "status": error.status or ""}
+        logger.warning("An upstream failed", extra=fields)
 
     def _ending_of(self, reply: Reply) -> Ending:
         if self._stopped_as and (not reply.finish_reason or reply.wants_tools):

@@ -1,6 +1,7 @@
 """What happens between the requests of one reply: tries again, choices, what is kept."""
 
 import base64
+import json
 from uuid import uuid4
 
 import pytest
@@ -8,9 +9,11 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatapp.generation import asking
+from chatapp.logs import configuration
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage
 from tests.generation.replies import call, saved
 from tests.support.fake_upstream import (
+    MODEL,
     Close,
     FakeUpstream,
     Pause,
@@ -327,6 +330,20 @@ async def test_half_an_answer_is_never_called_whole(
     assert message.ending == ending
     page = await database_sync_to_async(alices.get)(f"/c/{message.conversation_id}/")
     assert sentence in page.content.decode()
+
+
+async def test_a_failure_is_a_line_of_the_log_without_a_word_of_the_chat(
+    tab: Tab, upstream: FakeUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    upstream.fail(400, {"error": {"message": "bad: Tell me a secret"}})
+    await tab.ask("Tell me a secret")
+    await tab.until_ended()
+    [told] = [one for one in caplog.records if one.message == "An upstream failed"]
+    formatter = dict(configuration(for_people=False)["formatters"]["line"])
+    line = json.loads(formatter.pop("()")(**formatter).format(told))
+    assert line["model"] == MODEL
+    assert (line["ending"], line["error"], line["status"]) == ("failed", "bad_request", 400)
+    assert "secret" not in caplog.text
 
 
 PIXEL = bytes.fromhex(

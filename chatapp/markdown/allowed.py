@@ -45,6 +45,7 @@ def _list_of(pattern: str) -> re.Pattern[str]:
 
 # cmark writes everything else in an address by percent signs.
 _ADDRESS = _form(r"(?i:https?://|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
+_RIGHT_TO_LEFT = _one_of("rtl")
 _ALIGN = _one_of("left", "center", "right")
 _TRUE = _one_of("true")
 _BOOLEAN = _one_of("true", "false")
@@ -77,24 +78,25 @@ _VARIANT = _one_of(
 _LETTERS: Attributes = {"mathvariant": _VARIANT}
 
 PROSE: dict[str, Attributes] = {
-    **_bare("br hr h3 h4 h5 h6 ul li label blockquote em strong del table thead tbody tr"),
+    **_bare("br hr ul label blockquote em strong del table thead tbody tr"),
+    **{tag: {"dir": _RIGHT_TO_LEFT} for tag in ("h3", "h4", "h5", "h6", "li")},
     "a": {"href": _ADDRESS, "target": _one_of("_blank"), "rel": _one_of(REL)},
     "code": {"class": _form(f"language-{LANGUAGE}")},
     "div": {
         "class": _one_of("block", "code", "table-scroll", "typed"),
         "data-language": _form(LANGUAGE),
-        "dir": _one_of("auto"),
+        "dir": _one_of("auto", "rtl"),
         "tabindex": _FOCUSABLE,
         "role": _one_of("group"),
         "aria-label": _one_of("Table"),
     },
     "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
     "ol": {"start": _form("[0-9]{1,9}")},
-    "p": {"class": _one_of("as-written")},  # of a notice of ours
+    "p": {"class": _one_of("as-written"), "dir": _RIGHT_TO_LEFT},  # the class of our notices
     "pre": {"class": _one_of("plain"), "dir": _one_of("auto", "ltr"), "tabindex": _FOCUSABLE},
     "span": {"class": _one_of(*sorted(COLOURS))},
-    "td": {"align": _ALIGN},
-    "th": {"align": _ALIGN},
+    "td": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
+    "th": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
 }
 
 # What latex2mathml writes, less what colours, links and classes.

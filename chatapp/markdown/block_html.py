@@ -23,6 +23,7 @@ from .blocks import Block
 from .characters import NOT_A_TAG, escape
 from .code import CLOSING_TAGS, has_colours, highlight, language_of, opening_tags, uncoloured
 from .commonmark import to_html
+from .directions import runs_right_to_left, with_directions
 from .emphasis import with_letters_between, without_letters_between
 from .formulas import Formulas, as_source, cheap_ones, mask, mathml
 
@@ -69,7 +70,13 @@ def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
         return OPENING + plain_block(block) + CLOSING
     masked = mask(block.source)
     html = markdown_html(definitions + masked.text, masked.formulas, dress, block.level)
-    return OPENING + (plain_block(block) if html is None else html) + CLOSING
+    return in_block(plain_block(block) if html is None else html)
+
+
+def in_block(html: str) -> str:
+    """The HTML of a block within its element."""
+    opening = '<div class="block" dir="rtl">' if runs_right_to_left(html) else OPENING
+    return opening + html + CLOSING
 
 
 def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
@@ -135,7 +142,8 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
     if "<img" in html:
         html = _images_to_links(html)
     formulas = Formulas(taken_out, dress.formula)
-    return formulas.into_text(_CLEANER.clean(_dressed(formulas.into_code(html), dress, level)))
+    dressed = with_directions(_dressed(formulas.into_code(html), dress, level))
+    return formulas.into_text(_CLEANER.clean(dressed))
 
 
 def fence_body(block: Block) -> str:

@@ -14,6 +14,7 @@ from .block_html import (
     PLAIN_CLOSING,
     Dress,
     fence_info,
+    in_block,
     is_heavy,
     markdown_html,
     notice_of,
@@ -154,7 +155,7 @@ class Prose(OpenBlock):
         self._markdown = shown.markdown
         text = definitions.used_in(source) + shown.markdown
         html = markdown_html(text, shown.formulas, _dress_at_once(shown.formulas), block.level)
-        html = OPENING + (plain_block(block) if html is None else html) + CLOSING
+        html = in_block(plain_block(block) if html is None else html)
         changes = self.become(_EMPTY_CELLS.sub("", html) if last else html)
         self._expect_words(last, shown.exact, shown.markdown == source.rstrip(" \t\n"))
         return changes

@@ -1,0 +1,39 @@
+"""Text that runs from right to left, though it begins with code or with a Latin word.
+
+The browser goes by the first letter (`dir="auto"`), and technical text in Hebrew or Arabic often
+begins with a name. So what has more letters of such a script than of others is marked; what is code
+does not count.
+"""
+
+import re
+
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_CODE_OR_TAG = re.compile(r"<code\b.*?</code>|<[^>]*>", re.DOTALL)
+# An element up to where another one begins or it ends.
+_ELEMENT = re.compile(
+    r"<(p|li|h[1-6]|td|th)((?: [^>]*)?)>"
+    r"(?=((?:[^<]|<(?!/?(?:p|li|ul|ol|h[1-6]|td|th|blockquote|pre|table|div)\b))*))"
+)
+
+
+def runs_right_to_left(html: str) -> bool:
+    """Whether most letters of it do, code apart."""
+    if not _RIGHT_TO_LEFT.search(html):
+        return False
+    text = _CODE_OR_TAG.sub("", html)
+    return 2 * len(_RIGHT_TO_LEFT.findall(text)) > sum(map(str.isalpha, text))
+
+
+def with_directions(html: str) -> str:
+    """The HTML of a block with a mark on each element that runs from right to left."""
+    if not _RIGHT_TO_LEFT.search(html):
+        return html
+    return _ELEMENT.sub(_marked, html)
+
+
+def _marked(element: re.Match[str]) -> str:
+    tag, attributes, inside = element.groups()
+    mark = ' dir="rtl"' if runs_right_to_left(inside) else ""
+    return f"<{tag}{attributes}{mark}>"

@@ -1,5 +1,6 @@
 """What a person sends of their account: each error says what to do."""
 
+import re
 from typing import Any
 
 from allauth.account.forms import ChangePasswordForm as AllauthChangePasswordForm
@@ -11,6 +12,8 @@ from django.core.exceptions import ValidationError
 from chatapp.accounts.confirming import check_own_password
 from chatapp.accounts.passwords import ADVICE
 from chatapp.models import User
+
+PLAIN_LOCAL_PART = re.compile(r"[\w.+'-]+")
 
 
 class UniqueEmail:
@@ -92,6 +95,22 @@ class AddressForm(forms.Form):
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True}),
     )
+
+
+class SignUpForm(AddressForm):
+    """The address of a person who may sign up because of its domain.
+
+    Some mail servers send on what has a route before the @: `eve%example.com`, `example.com!eve`,
+    `"eve@example.com"`. So who reads the mail need not be of the domain.
+    """
+
+    def clean_email(self) -> str:
+        address: str = self.cleaned_data["email"]
+        if not PLAIN_LOCAL_PART.fullmatch(address.rpartition("@")[0]):
+            raise ValidationError(
+                "Use an address with only letters, digits and . _ + - ' before the @."
+            )
+        return address
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatapp.accounts import links
 from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirming import confirm
-from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm
+from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm, SignUpForm
 from chatapp.models import Installation, Invitation, Refused, User, audit
 from chatapp.models.invitations import SELF_SERVICE
 
@@ -78,7 +78,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     installation = Installation.this()
     if installation.signup != Installation.SignUp.DOMAINS or not links.sends_mail():
         return render(request, "account/signup_closed.html")
-    form = AddressForm(request.POST or None)
+    form = SignUpForm(request.POST or None)
     if form.is_valid():
         address = form.cleaned_data["email"]
         if not ratelimit.consume(request, action="signup", key=address.casefold()):

@@ -337,3 +337,18 @@ def test_without_mail_nobody_joins_by_an_address(olives: Client) -> None:
     assert "This needs mail" in olives.post("/people/access/", form).text
     Installation.objects.update_or_create(pk=1, defaults=form)
     assert "Sign-up is closed" in stranger().post("/accounts/signup/", {"email": "a@b.c"}).text
+
+
+@pytest.mark.parametrize(
+    "local", ["eve%example.com", "example.com!eve", '"eve@example.com"', '"eve"', "eve/x", "a b"]
+)
+def test_an_address_that_is_sent_on_elsewhere_is_of_no_domain(
+    olives: Client, mails: None, local: str
+) -> None:
+    olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
+    answer = stranger().post("/accounts/signup/", {"email": f"{local}@example.org"})
+    assert parse(answer.text).find_all("[role=alert]")
+    assert not mail.outbox
+    assert not Invitation.objects.exists()
+    stranger().post("/accounts/signup/", {"email": "eve.o'neil+x@example.org"})
+    assert len(mail.outbox) == 1

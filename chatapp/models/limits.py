@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -161,12 +162,14 @@ class Limit(models.Model):
 
 
 def dollars(nano: int) -> str:
-    """$12.30; what is less than a cent with as many digits as say something."""
-    if nano == 0 or nano >= DOLLAR // 100:
-        return f"${nano / DOLLAR:,.2f}"
-    text = f"{nano / DOLLAR:.9f}"
-    first = next(place for place, digit in enumerate(text) if digit in "123456789")
-    return f"${text[: first + 2].rstrip('0')}"
+    """$12.30; what is less than a dollar to a hundredth of a cent, and what is less than a cent to
+    two digits that say something."""
+    amount = Decimal(nano) / DOLLAR
+    if nano == 0 or nano >= DOLLAR:
+        return f"${amount:,.2f}"
+    places = 4 if nano >= DOLLAR // 100 else 1 - amount.adjusted()
+    text = f"{amount:.{places}f}".rstrip("0")
+    return f"${text}{'0' * max(0, 2 - len(text.partition('.')[2]))}"
 
 
 def _day(now: datetime) -> tuple[datetime, datetime]:

@@ -142,3 +142,5 @@ def test_a_clock_that_is_behind_by_a_little_brings_nothing_back(
 def test_money_is_said_as_people_do() -> None:
     said = [dollars(nano) for nano in (0, 1, 37, 4_600_000, 10**7, 1_234_500_000_000)]
     assert said == ["$0.00", "$0.000000001", "$0.000000037", "$0.0046", "$0.01", "$1,234.50"]
+    said = [dollars(nano) for nano in (1_062_000, 12_300_000, 250_000_000, 999_999_999, 9_999_999)]
+    assert said == ["$0.0011", "$0.0123", "$0.25", "$1.00", "$0.01"]

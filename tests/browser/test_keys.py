@@ -99,6 +99,7 @@ def test_an_input_methods_keys_act_nowhere_else(tab: Tab) -> None:
     expect(search).to_be_focused()
     tab.page.keyboard.press("Escape")
     tab.message.press("ArrowUp")  # edits the last prompt
+    expect(tab.message).to_have_value("Hello")
     tab.message.fill("にほんご")
     tab.page.evaluate(IME, {"key": "Escape"} | SAFARIS)
     expect(tab.message).to_have_value("にほんご")

@@ -28,8 +28,17 @@ async def restore(viewer: Viewer, restoration: Restoration) -> None:
 
 
 async def fork(viewer: Viewer, fork: Fork) -> None:
-    """Opens the fork in the tab that asked for it; raises `Refused`."""
-    conversation = await written(viewer, fork.store)
+    """Open the fork in the tab that asked for it; raises `Refused`.
+
+    Between its steps others write, and of several forks one is made at a time, so that nobody's
+    prompt waits for more than a step.
+    """
+    hourly = worker().forked_bytes[viewer.user_id]
+    async with worker().one_fork_at_a_time:
+        copying = await written(viewer, lambda user: fork.begin(user, hourly))
+        while not await written(viewer, copying.step):
+            pass
+    conversation = copying.conversation
     tabs = worker().viewers.all_of(viewer.user_id)
     await show_to(tabs, frames.sidebar_frame(conversation, running=False, first=True))
     await viewer.show(frames.onward_frame(conversation))

@@ -14,13 +14,17 @@ class Allowance:
         self._at_once = self._left = at_once
         self._counted_at = time.monotonic()
 
-    def take(self) -> float:
-        """Takes one, and returns what is left: below 0 there was none, and it is owed.
+    def take(self, amount: float = 1) -> float:
+        """Take some, and return what is left: below 0 there was too little, and it is owed.
 
-        What is owed does not grow without end, so that who stops asking has some again soon.
+        What is owed is bounded, so that anyone who stops asking has some again soon.
         """
-        self._left = max(self._now() - 1, -self._at_once - 1)
+        self._left = max(self._now() - amount, -self._at_once - 1)
         return self._left
+
+    def has(self, amount: float) -> bool:
+        """Return whether as much can be taken now without owing anything."""
+        return self._now() >= amount
 
     @property
     def is_full(self) -> bool:
@@ -43,8 +47,10 @@ class Allowances(dict[int, Allowance]):
 
     def __missing__(self, person: int) -> Allowance:
         if len(self) >= self._many:
-            for one in [one for one, allowance in self.items() if allowance.is_full]:
-                del self[one]
+            # Pages ask from several threads, so iterate over a copy.
+            for one, allowance in list(self.items()):
+                if allowance.is_full:
+                    self.pop(one, None)
             self._many = max(FEW, 2 * len(self))
         self[person] = Allowance(*self._new)
         return self[person]

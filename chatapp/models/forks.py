@@ -1,24 +1,52 @@
-"""A conversation of its own from a message: the branch up to it, copied.
+"""A fork: a conversation of its own that starts with a copy of a branch.
 
-What was said, called and brought along is copied, and how each reply came and ended. What a reply
+The text, the tool calls and the images are copied, and how each reply came and ended. What a reply
 has cost is not, so that nothing is counted twice.
+
+A branch may be long, and nobody else can write to SQLite during a transaction, so it is copied in
+small ones. Until the last, the conversation is a temporary one that no tab has open: no list shows
+it, and if the copying breaks off, the sweep of temporary conversations removes it.
 """
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from django.db import connection, transaction
+from django.conf import settings
+from django.db import connection, models, transaction
+from django.db.models.functions import Cast, Coalesce, Length
+from django.template.defaultfilters import filesizeformat
 
+from chatapp.fairness.allowance import Allowance
 from chatapp.models import branches
 from chatapp.models.conversations import LONGEST_TITLE, Conversation
-from chatapp.models.held import held
+from chatapp.models.held import GONE, held
+from chatapp.models.images import ReplyImage
 from chatapp.models.messages import STORED, Message
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
-AT_ONCE = 200  # messages
+MESSAGES_AT_ONCE = 200
+BYTES_AT_ONCE = 512 * 1024
+ROW_BYTES = 1024  # of a message, besides its text
 OF_A_FORK = " (fork)"
 STREAMS = "This reply is being written. Stop it first, or wait for its end."
+FULL = (
+    "Your forks take up {used} of the {allowed} that you may use, and this one needs {needed}. "
+    "Delete forks that you no longer need for good, or ask an administrator for more."
+)
+TOO_FAST = (
+    "You have forked as much as is possible within an hour. Try again later, or fork from an "
+    "earlier message."
+)
+LONG_FIELDS = (
+    "content",
+    "reasoning",
+    "refusal",
+    "earlier_rounds",
+    "tool_runs",
+    "extras_record",
+    "logprobs",
+)
 COPIED_IMAGES = """
 INSERT INTO chatapp_replyimage (message_id, position, media_type, data)
 SELECT %s, position, media_type, data FROM chatapp_replyimage WHERE message_id = %s
@@ -27,40 +55,109 @@ SELECT %s, position, media_type, data FROM chatapp_replyimage WHERE message_id =
 
 @dataclass(frozen=True)
 class Fork:
-    """What a person wants to go on from elsewhere."""
+    """A person's request to go on elsewhere from a message."""
 
     message: uuid.UUID
 
     @transaction.atomic
-    def store(self, user: User) -> Conversation:
-        """The new conversation; raises `Refused`."""
+    def begin(self, user: User, hourly: Allowance) -> "Copying":
+        """Store the new conversation, empty and hidden.
+
+        `hourly` counts the bytes that this person may still copy. Raises `Refused`.
+        """
         last = held(user, self.message)
         if last.is_streaming:
             raise Refused(STREAMS)
-        fork = _beside(last.conversation)
         ids = branches.upwards(last.pk, branches.ANY)[::-1]
+        sizes = _sizes(ids)
+        size = sum(sizes)
+        _check_room(user, size)
+        if not hourly.has(size):
+            raise Refused(TOO_FAST)
+        hourly.take(size)
+        fork = _beside(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
         fork.begin()
-        for start in range(0, len(ids), AT_ONCE):
-            _copy(ids[start : start + AT_ONCE], copies, fork)
-        return fork
+        return Copying(fork, copies, _steps(ids, sizes), last.conversation.is_temporary)
 
 
-def _beside(conversation: Conversation) -> Conversation:
+@dataclass
+class Copying:
+    """A fork in the making."""
+
+    conversation: Conversation
+    copies: dict[uuid.UUID, uuid.UUID]
+    steps: list[list[uuid.UUID]]
+    stays_temporary: bool
+    _done: int = field(default=0, init=False)
+
+    @transaction.atomic
+    def step(self, _user: User) -> bool:
+        """Copy some messages; return whether they were the last. Raises `Refused`."""
+        _copy(self.steps[self._done], self.copies, self.conversation)
+        self._done += 1
+        if self._done < len(self.steps):
+            return False
+        if not self.stays_temporary:
+            self.conversation.is_temporary = False
+            self.conversation.save(update_fields=["is_temporary"])
+        return True
+
+
+def _check_room(user: User, size: int) -> None:
+    """Raise `Refused` if the person's forks would take up more than one person may use."""
+    allowed = settings.CHATAPP_FORKED_BYTES_PER_PERSON
+    used = user.conversations.aggregate(used=Coalesce(models.Sum("forked_bytes"), 0))["used"]
+    if used + size > allowed:
+        shown = {"used": used, "allowed": allowed, "needed": size}
+        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+
+
+def _sizes(ids: list[uuid.UUID]) -> list[int]:
+    """The characters and the bytes of images of each message, and a few for its row."""
+    text = models.Value(ROW_BYTES) + sum(
+        Coalesce(Length(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
+    )
+    rows = Message.objects.filter(pk__in=ids).order_by()
+    of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
+    images = ReplyImage.objects.filter(message__in=ids).values("message").order_by()
+    of_images = dict(
+        images.annotate(size=models.Sum(Length("data"))).values_list("message", "size")
+    )
+    return [of_text[pk] + of_images.get(pk, 0) for pk in ids]
+
+
+def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
+    """Cut the branch into pieces, each copied in a short transaction."""
+    steps: list[list[uuid.UUID]] = [[]]
+    room = BYTES_AT_ONCE
+    for pk, size in zip(ids, sizes, strict=True):
+        if steps[-1] and (size > room or len(steps[-1]) == MESSAGES_AT_ONCE):
+            steps.append([])
+            room = BYTES_AT_ONCE
+        steps[-1].append(pk)
+        room -= size
+    return steps
+
+
+def _beside(conversation: Conversation, size: int) -> Conversation:
     title = conversation.title.removesuffix(OF_A_FORK)[: LONGEST_TITLE - len(OF_A_FORK)]
     return Conversation(
         user_id=conversation.user_id,
         title=f"{title.rstrip()}{OF_A_FORK}",
         titled_by=conversation.titled_by,
         project_id=conversation.project_id,
-        is_temporary=conversation.is_temporary,
+        is_temporary=True,
+        forked_bytes=size,
     )
 
 
 def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conversation) -> None:
-    """Stores the copies of some messages, in that order."""
-    found = Message.objects.in_bulk(ids)
+    """Store copies of some messages, in that order."""
+    found = Message.objects.filter(deleted_at=None).in_bulk(ids)
+    if len(found) < len(ids):  # deleted since the copying began
+        raise Refused(GONE)
     messages = [found[pk] for pk in ids]
     for message in messages:
         message.pk = copies[message.pk]

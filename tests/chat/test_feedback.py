@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.chat.reading import html_of
-from chatapp.models import Conversation, Feedback, Fork, Message, Upstream, User
+from chatapp.models import Conversation, Feedback, Message, Upstream, User
 from tests.support.page import Element, parse
 from tests.support.reviewer import opened
-from tests.support.stored import answered, asked, started_by
+from tests.support.stored import answered, asked, forked, started_by
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +92,7 @@ def test_a_reload_shows_it_and_a_fork_does_not(alice: User, alices: Client, repl
     assert pressed(thumbs)["Good reply"] == "true"
     assert not is_open(thumbs)
     assert thumbs.find("textarea").text == "Short."
-    fork = Fork(reply.pk).store(alice)
+    fork = forked(alice, reply.pk)
     thumbs = drawn(fork).find("form", class_="feedback")
     assert set(pressed(thumbs).values()) == {"false"}
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+from pytest_django import Settings
 
+from chatapp.fairness.allowance import Allowance
 from chatapp.models import (
     Conversation,
     Deletion,
@@ -15,10 +19,12 @@ from chatapp.models import (
     Upstream,
     Usage,
     User,
+    forks,
+    temporary,
 )
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import answered, asked, end, reply_of
+from tests.support.stored import answered, asked, end, forked, reply_of
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +65,7 @@ def told(messages: list[Message]) -> list[list[object]]:
 def test_a_fork_has_the_branch_up_to_a_message(
     carol: User, conversation: Conversation, reply: Message
 ) -> None:
-    fork = Fork(reply.pk).store(carol)
+    fork = forked(carol, reply.pk)
     copies, originals = fork.view().thread, conversation.view().thread[:4]
     assert told(copies) == told(originals)
     assert not {one.pk for one in copies} & {one.pk for one in originals}
@@ -71,7 +77,7 @@ def test_a_fork_has_the_branch_up_to_a_message(
 
 
 def test_what_a_fork_has_cost_is_counted_where_it_was_asked(carol: User, reply: Message) -> None:
-    fork = Fork(reply.pk).store(carol)
+    fork = forked(carol, reply.pk)
     assert Conversation.objects.with_usage().get(pk=fork.pk).reply_count == 0
     assert Usage.objects.count() == 3
 
@@ -81,13 +87,13 @@ def test_a_fork_has_no_other_branches(
 ) -> None:
     answered(conversation, gateway, "Or else?", reply)
     Deletion(conversation.view().thread[-2].pk).store(carol)
-    assert Fork(reply.pk).store(carol).messages.count() == 4
+    assert forked(carol, reply.pk).messages.count() == 4
 
 
 def test_a_fork_goes_on_by_itself(
     carol: User, conversation: Conversation, reply: Message, gateway: Upstream
 ) -> None:
-    fork = Fork(reply.pk).store(carol)
+    fork = forked(carol, reply.pk)
     answered(fork, gateway, "Elsewhere?", fork.view().thread[-1])
     assert [one.content for one in fork.view().thread][-2:] == ["Elsewhere?", "To Elsewhere?"]
     assert conversation.messages.filter(content="Elsewhere?").count() == 0
@@ -97,8 +103,8 @@ def test_a_fork_of_a_fork_is_called_one(
     carol: User, conversation: Conversation, reply: Message
 ) -> None:
     conversation.rename("x" * 80)
-    fork = Fork(reply.pk).store(carol)
-    again = Fork(fork.view().thread[-1].pk).store(carol)
+    fork = forked(carol, reply.pk)
+    again = forked(carol, fork.view().thread[-1].pk)
     assert fork.title == again.title == "x" * 73 + " (fork)"
 
 
@@ -112,8 +118,8 @@ def test_a_long_branch_takes_a_bounded_number_of_statements(
     for number in range(30):
         _, last = answered(conversation, gateway, str(number), last)
     assert last
-    with django_assert_max_num_queries(16):
-        fork = Fork(last.pk).store(carol)
+    with django_assert_max_num_queries(20):
+        fork = forked(carol, last.pk)
     assert [one.content for one in fork.view().thread] == [
         one.content for one in conversation.view().thread
     ]
@@ -124,10 +130,66 @@ def test_nothing_is_forked_from_what_is_written_or_gone_or_somebody_elses(
 ) -> None:
     mallory = User.objects.create_user("mallory")
     with pytest.raises(Refused, match="not here"):
-        Fork(reply.pk).store(mallory)
+        forked(mallory, reply.pk)
     Deletion(reply.pk).store(carol)
     with pytest.raises(Refused, match="not here"):
-        Fork(reply.pk).store(carol)
+        forked(carol, reply.pk)
     _, streaming = asked(conversation, gateway, "Now?")
     with pytest.raises(Refused, match="being written"):
-        Fork(streaming.pk).store(carol)
+        forked(carol, streaming.pk)
+
+
+def test_a_fork_is_copied_in_short_transactions_and_shown_when_it_is_whole(
+    carol: User, conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "BYTES_AT_ONCE", 3_000)
+    last = None
+    for _ in range(3):
+        _, last = answered(conversation, gateway, "x" * 900, last)
+    assert last
+    copying = Fork(last.pk).begin(carol, Allowance(0, 10**9))
+    fork = copying.conversation
+    lengths = []
+    is_whole = False
+    while not is_whole:
+        assert fork not in carol.conversations.filter(is_temporary=False)
+        is_whole = copying.step(carol)
+        lengths.append(fork.messages.count())
+    assert lengths == [1, 2, 3, 4, 5, 6]
+    assert fork in carol.conversations.filter(is_temporary=False)
+
+
+def test_a_fork_that_breaks_off_is_swept_away(
+    carol: User, reply: Message, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "MESSAGES_AT_ONCE", 1)
+    monkeypatch.setattr(temporary, "LEFT_FOR", timedelta())
+    copying = Fork(reply.pk).begin(carol, Allowance(0, 10**9))
+    copying.step(carol)
+    Deletion(conversation.view().thread[1].pk).store(carol)
+    with pytest.raises(Refused, match="not here"):
+        copying.step(carol)
+    assert temporary.sweep(uuid4(), []) == [(carol.pk, copying.conversation.pk)]
+    assert list(carol.conversations.all()) == [conversation]
+
+
+def test_forks_take_up_no_more_than_one_person_may_use(
+    carol: User, reply: Message, settings: Settings
+) -> None:
+    settings.CHATAPP_FORKED_BYTES_PER_PERSON = 10_000
+    size = forked(carol, reply.pk).forked_bytes
+    assert 4 * 1024 < size < 5_000
+    fork = forked(carol, reply.pk)
+    with pytest.raises(Refused, match=r"take up 8\.\d\xa0KB of the 9\.8\xa0KB"):
+        forked(carol, reply.pk)
+    fork.erase()
+    forked(carol, reply.pk)
+
+
+def test_forking_is_bounded_in_an_hour_too(carol: User, reply: Message) -> None:
+    hourly = Allowance(0, 10_000)
+    forked(carol, reply.pk, hourly)
+    forked(carol, reply.pk, hourly)
+    with pytest.raises(Refused, match="within an hour"):
+        forked(carol, reply.pk, hourly)
+    assert carol.conversations.count() == 3

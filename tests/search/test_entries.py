@@ -16,7 +16,6 @@ from chatapp.accounts.erasing import erase
 from chatapp.indexing import entries
 from chatapp.models import (
     Conversation,
-    Fork,
     Message,
     SearchEntry,
     Upstream,
@@ -31,7 +30,7 @@ from chatapp.models.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.models.vacuuming import vacuum_erased
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
-from tests.support.stored import answered, asked, end, growing, reply_of, started_by
+from tests.support.stored import answered, asked, end, forked, growing, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
 
@@ -119,7 +118,7 @@ def test_a_fork_is_found_without_what_it_was_made_of(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = written(alice, connected, "Sky", "Of the canary")
-    fork = Fork(conversation.messages.latest("sequence").pk).store(alice)
+    fork = forked(alice, conversation.messages.latest("sequence").pk)
     index_all()
     conversation.erase()
     assert [one.conversation for one in search("canary").found] == [fork]

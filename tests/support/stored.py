@@ -4,7 +4,8 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from chatapp.models import Conversation, Message, Upstream, Usage, User
+from chatapp.fairness.allowance import Allowance
+from chatapp.models import Conversation, Fork, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
 from chatapp.upstream.wire.reply import Ending, Reply
 
@@ -33,6 +34,14 @@ def answered(
     prompt, reply = asked(conversation, gateway, text, after)
     end(reply, reply_of(f"To {text}"))
     return prompt, reply
+
+
+def forked(user: User, message: UUID, hourly: Allowance | None = None) -> Conversation:
+    """A fork from this message, copied in all its steps."""
+    copying = Fork(message).begin(user, hourly or Allowance(0, 10**9))
+    while not copying.step(user):
+        pass
+    return copying.conversation
 
 
 def reply_of(answer: str, thought: str = "") -> Reply:

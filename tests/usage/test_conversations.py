@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatapp.models import Conversation, Deletion, Fork, Message, Upstream, Usage, User
+from chatapp.models import Conversation, Deletion, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.reply import Ending
-from tests.support.stored import answered, asked, end, reply_of, started_by
+from tests.support.stored import answered, asked, end, forked, reply_of, started_by
 
 pytestmark = pytest.mark.django_db
 
@@ -113,7 +113,7 @@ def test_what_is_being_written_and_what_was_copied_counts_elsewhere(
     alices: Client, sky: Conversation, connected: Upstream
 ) -> None:
     _, reply = answered(sky, connected, "Why?")
-    fork = Fork(reply.pk).store(sky.user)
+    fork = forked(sky.user, reply.pk)
     page = said(alices, fork)
     assert "Nothing is counted here yet." in page
     assert "counts where it was written: 1 reply." in page

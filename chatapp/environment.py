@@ -116,6 +116,17 @@ def origins(name: str) -> list[str]:
     return values
 
 
+def first_origin(origins: list[str], needed_by: str) -> str:
+    """The first origin that names a host; "" if there is none and no setting needs it."""
+    found = next((one for one in origins if "*" not in one), "")
+    if needed_by and not found:
+        raise ImproperlyConfigured(
+            f"{needed_by} needs to know where mailed links lead. Set CSRF_TRUSTED_ORIGINS to the "
+            "address that people use, for example https://chat.example.org"
+        )
+    return found
+
+
 def networks(name: str, default: str) -> list[str]:
     """Networks of addresses, as CIDR; an address alone is a network of one.
 

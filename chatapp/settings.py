@@ -64,6 +64,8 @@ CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
 # Where mail goes out; without it the app sends none, and links are copied.
 EMAIL_URL = environment.url("EMAIL_URL", ("smtp", "smtps", "smtp+tls", "smtp+ssl"))
 MAIL = environment.mail("EMAIL_URL") if EMAIL_URL else {}
+# Where mailed links lead, since a request may claim any host and port.
+PUBLIC_ORIGIN = environment.first_origin(CSRF_TRUSTED_ORIGINS, needed_by=EMAIL_URL and "EMAIL_URL")
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 EMAIL_HOST, EMAIL_PORT = MAIL.get("EMAIL_HOST", ""), MAIL.get("EMAIL_PORT") or 25
 EMAIL_HOST_USER = MAIL.get("EMAIL_HOST_USER") or ""

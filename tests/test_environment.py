@@ -163,3 +163,15 @@ def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert environment.generated_secret(path) == first
     assert environment.generated_secret(tmp_path / "other") != first
+
+
+def test_mailed_links_lead_to_the_first_origin_that_names_a_host() -> None:
+    origins = ["https://*.example.org", "https://chat.example.org", "https://other.example.org"]
+    assert environment.first_origin(origins, "EMAIL_URL") == "https://chat.example.org"
+    assert environment.first_origin([], "") == ""
+
+
+@pytest.mark.parametrize("origins", [[], ["https://*.example.org"]])
+def test_mail_needs_an_origin_for_its_links(origins: list[str]) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"^EMAIL_URL needs .* Set CSRF_TRUSTED_ORIGINS"):
+        environment.first_origin(origins, "EMAIL_URL")

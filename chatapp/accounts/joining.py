@@ -104,7 +104,7 @@ def _invite(request: HttpRequest, address: str) -> None:
         invitation.save()
         detail = {"by": "themselves", **origin_of(request)}
         audit.record("person.invited", actor=None, about=invitation, detail=detail)
-    link = request.build_absolute_uri(reverse("accept-invitation", args=[token]))
+    link = links.absolute(request, reverse("accept-invitation", args=[token]))
     links.send("invitation", address, "Your account", link=link, invitation=invitation)
 
 

@@ -26,6 +26,15 @@ logger = logging.getLogger(__name__)
 ADDRESS_SALT = "chatapp.address"
 
 
+def absolute(request: HttpRequest, path: str) -> str:
+    """The path as a whole URL, at the configured origin if there is one."""
+    return (
+        settings.PUBLIC_ORIGIN + path
+        if settings.PUBLIC_ORIGIN
+        else request.build_absolute_uri(path)
+    )
+
+
 def sends_mail() -> bool:
     return bool(settings.EMAIL_URL)
 
@@ -46,7 +55,7 @@ def password_link(request: HttpRequest, person: User) -> str:
     """By which this person, or whoever has the link, sets a new password."""
     named = urlsafe_base64_encode(str(person.pk).encode())
     token = default_token_generator.make_token(person)
-    return request.build_absolute_uri(reverse("new-password", args=[named, token]))
+    return absolute(request, reverse("new-password", args=[named, token]))
 
 
 def person_of_link(named: str, token: str) -> User | None:
@@ -61,7 +70,7 @@ def person_of_link(named: str, token: str) -> User | None:
 
 def send_confirmation(request: HttpRequest, person: User, address: str) -> bool:
     token = signing.dumps([person.pk, person.email, address], salt=ADDRESS_SALT)
-    link = request.build_absolute_uri(reverse("confirm-address", args=[token]))
+    link = absolute(request, reverse("confirm-address", args=[token]))
     return send("address", address, "Confirm your e-mail address", person=person, link=link)
 
 

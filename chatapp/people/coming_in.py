@@ -29,7 +29,7 @@ def invitations(request: HttpRequest) -> HttpResponse:
             invitation, token = form.make(request.user)
             group = invitation.group.name if invitation.group else None
             record(request, "person.invited", invitation, roles=invitation.roles, group=group)
-        link = request.build_absolute_uri(reverse("accept-invitation", args=[token]))
+        link = links.absolute(request, reverse("accept-invitation", args=[token]))
         is_mailed = bool(links.sends_mail() and invitation.address)
         subject = f"You are invited to {branding.known().name}"
         if is_mailed and links.send(

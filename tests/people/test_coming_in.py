@@ -352,3 +352,17 @@ def test_an_address_that_is_sent_on_elsewhere_is_of_no_domain(
     assert not Invitation.objects.exists()
     stranger().post("/accounts/signup/", {"email": "eve.o'neil+x@example.org"})
     assert len(mail.outbox) == 1
+
+
+def test_mailed_links_lead_to_the_configured_origin_whatever_the_request_claims(
+    olives: Client, mails: None, settings: Settings
+) -> None:
+    settings.PUBLIC_ORIGIN = "https://chat.example.org"
+    User.objects.create_user("carol", "carol@example.org", PASSWORD)
+    strange = Client(headers={"host": "localhost:9999"})
+    olives.post("/people/invitations/", {"days": 7, "uses": 1, "address": "dave@example.org"})
+    strange.post("/accounts/password/reset/", {"email": "carol@example.org"})
+    invited, reset = (str(one.body) for one in mail.outbox)
+    assert "https://chat.example.org/invitation/" in invited
+    assert "https://chat.example.org/accounts/password/new/" in reset
+    assert "9999" not in invited + reset

@@ -99,6 +99,7 @@ MIDDLEWARE = [
     "chatapp.middleware.static_files.StaticFilesMiddleware",
     "chatapp.middleware.branding.BrandingMiddleware",
     "chatapp.access.idle_sessions.SessionMiddleware",
+    "chatapp.middleware.pace.PaceMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

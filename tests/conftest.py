@@ -14,6 +14,7 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
 from tenacity import wait_none
 
+from chatapp.access.pace import allowances
 from chatapp.accounts import erasures
 from chatapp.generation import asking, storing
 from chatapp.models import Upstream, User, branding, prices
@@ -173,6 +174,7 @@ def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     prices.forget()
     branding.remember(branding.Branding())
     branding.ask_again_later()
+    allowances.clear()
     if settings.REDIS_URL:
         cache.clear()
     # Upstreams that do not say how long to wait are asked again at once.

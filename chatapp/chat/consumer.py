@@ -21,6 +21,7 @@ from django.db import Error
 from chatapp import frames
 from chatapp.access import sessions
 from chatapp.access.origins import is_own_host, is_own_origin
+from chatapp.access.pace import allowances
 from chatapp.access.sessions import NotSignedIn
 from chatapp.chat.actions import ACTIONS, Actions
 from chatapp.chat.fields import Fields, fields_of
@@ -154,7 +155,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _refuse_for_now(self) -> None:
         """Raises `NotLetIn` where the person opens too many, or another process is better."""
-        if worker().allowances[self.user_id].take() < 0:
+        if allowances[self.user_id].take() < 0:
             raise NotLetIn(CloseCode.FLOOD)
         if worker().draining.sends_viewers_away:
             raise NotLetIn(CloseCode.RESTARTING)
@@ -190,7 +191,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         known = ACTIONS.get(action)
         if known and known.is_always_taken and not self._is_closed:
             return
-        if left < 0 or worker().allowances[self.user_id].take() < 0:
+        if left < 0 or allowances[self.user_id].take() < 0:
             raise Refused(TOO_MUCH)
 
     async def _tell(self, problem: str, fields: Fields) -> None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from chatapp.access.sessions import person_of
-from chatapp.chat.keeping import refused
+from chatapp.chat.keeping import refused, told
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
 from chatapp.models.rounds import ToolRun
@@ -35,6 +35,8 @@ def export(request: HttpRequest) -> HttpResponseBase:
     if not form.is_valid():
         return refused(form)
     chosen = list(form.chosen.kept().select_related("project"))
+    if not chosen:  # an event of the audit log is for good
+        return told("This is not here any more.", 404)
     with transaction.atomic():
         detail = {"conversations": len(chosen)}
         audit.record(

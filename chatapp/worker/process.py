@@ -44,7 +44,6 @@ from chatapp.worker.upkeep import complete_ledger, keep_prices, keep_up, release
 
 logger = logging.getLogger(__name__)
 
-VIEWERS_AT_WORK = 4  # that one person may use with all haste at once
 FORKED_HOURS = 8  # in which one person may fork as much as they may have
 # From a prompt that came to its request upstream. With all of a storm's at once, the first would
 # wait until the last is checked; with fewer, the thread that stores them would wait for the next.
@@ -72,10 +71,6 @@ class Worker:
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, bus)
         self.indexing = Indexing()
-        actions = settings.CHATAPP_ACTIONS_PER_SECOND
-        # A person may act in several tabs at once, and after a restart all of them come back.
-        tabs = settings.CHATAPP_TABS_PER_PERSON
-        self.allowances = Allowances(VIEWERS_AT_WORK * actions, 2 * tabs)
         an_hour = settings.CHATAPP_FORKED_BYTES_PER_PERSON / FORKED_HOURS
         self.forked_bytes = Allowances(an_hour / 3600, an_hour)
         self.one_fork_at_a_time = OneAtATime()

@@ -22,7 +22,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("htmx:before:response", async ({ target, detail }) => {
   const { status, raw } = detail.ctx.response;
-  if (isFeedback(target) && status >= 400) tell(status === 422 ? await raw.text() : FAILED);
+  if (isFeedback(target) && status >= 400) tell([422, 429].includes(status) ? await raw.text() : FAILED);
 });
 
 document.addEventListener("htmx:error", ({ target }) => {

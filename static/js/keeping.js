@@ -54,7 +54,7 @@ export async function post(url, fields, ids = []) {
   const headers = { "HX-Request": "true" };
   const answer = await fetch(url, { method: "POST", body, headers, redirect: "manual" }).catch(() => null);
   if (answer?.status === 404) return { ok: false, text: "This is not here any more." };
-  const isSentence = answer?.ok || answer?.status === 422;
+  const isSentence = answer?.ok || [422, 429].includes(answer?.status);
   return { ok: Boolean(answer?.ok), text: isSentence ? await answer.text() : FAILED };
 }
 

@@ -222,11 +222,13 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
-# Of an address ten failures a minute, of an account five in five minutes; and of an address so many
-# attempts, which an office behind one address has in the morning.
+# The key of a failure is the account and who tries it (see `AccountAdapter`), so that one address
+# keeps nobody else from signing in; the key of `login_failed_anywhere` is the account alone. An
+# office behind one address signs in many times a minute in the morning.
 ACCOUNT_RATE_LIMITS = {
     "login": "120/m/ip",
     "login_failed": "10/m/ip,5/5m/key",
+    "login_failed_anywhere": "20/15m/key",
     # Mail that somebody who isn't signed in has sent, to any address and to one.
     "signup": "20/h/ip,3/h/key",
     "reset_password": "20/h/ip,3/h/key",
@@ -272,6 +274,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
 # no other host of the domain can set them
 # (https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3).
 SESSION_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}sessionid"
+DEVICE_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}device"
 CSRF_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}csrftoken"
 # Seconds that a session lives on unused; browsers keep no cookie for ten years anyway.
 CHATAPP_IDLE_TIMEOUT = environment.seconds("CHATAPP_IDLE_TIMEOUT", 14 * 86400, least=60)

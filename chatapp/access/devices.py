@@ -1,14 +1,20 @@
-"""Which browser uses a session is remembered with a page, a few times an hour at most."""
+"""Which browser uses a session is remembered with a page, a few times an hour at most.
 
+The browser gets a cookie by which it is known after the session has ended: wrong passwords that are
+tried elsewhere do not keep it from signing in (https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies).
+"""
+
+import secrets
 import time
 from contextlib import suppress
 
 from allauth.account.adapter import get_adapter
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_ipv46_address
 from django.db import Error, connection, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from chatapp.models import Device, User
@@ -17,12 +23,14 @@ from chatapp.models.devices import LONGEST_AGENT
 
 SEEN_SECONDS = 15 * 60  # between two times that it is stored
 MOST_KNOWN = 10_000
+COOKIE_SALT = "chatapp.device"
+COOKIE_SECONDS = 400 * 86400  # the longest that browsers keep one
 
 _seen: dict[str, float] = {}  # by session keys: when this process stored it last
 
 
-def remember(request: HttpRequest) -> None:
-    """The browser that asks uses its session now; while the database is locked, it is left out."""
+def remember(request: HttpRequest, response: HttpResponse) -> None:
+    """Note that the browser uses its session now, unless the database is locked, and mark it."""
     key = request.session.session_key
     user = request.session.get(SESSION_KEY)
     now = time.monotonic()
@@ -40,6 +48,23 @@ def remember(request: HttpRequest) -> None:
     with suppress(Error), impatient(connection), transaction.atomic():
         Device.objects.update_or_create(session_key=key, defaults=known)
         User.objects.filter(pk=user).update(seen_at=known["seen_at"])
+    if not mark_of(request, int(user)):
+        response.set_signed_cookie(
+            settings.DEVICE_COOKIE_NAME,
+            f"{user}:{secrets.token_urlsafe(16)}",
+            salt=COOKIE_SALT,
+            max_age=COOKIE_SECONDS,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+
+
+def mark_of(request: HttpRequest, user: int) -> str:
+    """What the browser is known by if this person was signed in in it before; "" if not."""
+    name = settings.DEVICE_COOKIE_NAME
+    mark = request.get_signed_cookie(name, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
+    return mark if mark and mark.startswith(f"{user}:") else ""
 
 
 def _address(request: HttpRequest) -> str | None:

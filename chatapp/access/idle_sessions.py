@@ -31,7 +31,7 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         answer = self._saved(request, response)
         if answer.status_code < 500 and request.session.accessed:
-            devices.remember(request)
+            devices.remember(request, answer)
         return answer
 
     def _saved(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

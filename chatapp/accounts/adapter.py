@@ -1,16 +1,21 @@
 """How allauth signs people in here."""
 
+from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.ratelimit import consume
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
+from chatapp.access import devices
 from chatapp.models import User, audit
+
+ANYWHERE = "login_failed_anywhere"
 
 MISMATCH = (
     "This name and this password don't open an account. Check both; an administrator can give you "
@@ -68,9 +73,30 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             actor = self.request.user if is_signed_in else user
             audit.record("password.changed", actor=actor, about=user)
 
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Refuse an unknown browser if the account was tried too often, from whatever addresses."""
+        account, tried_by = _tried(request, credentials)
+        if not tried_by and not consume(request, action=ANYWHERE, key=account, dry_run=True):
+            raise self.validation_error("too_many_login_attempts")
+        super().pre_authenticate(request, **credentials)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        account, tried_by = _tried(request, credentials)
+        if not tried_by:
+            consume(request, action=ANYWHERE, key=account)
+
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """What failed attempts are counted by: the account, by whichever of its names it is tried;
-        never the Host, which whoever tries may choose."""
-        login = credentials.get("username") or credentials.get("email") or ""
-        user = User.by_login(login)
-        return f"account:{user.pk}" if user else f"nobody:{login.casefold()}"
+        """What failures are counted by: the account, whatever name it is tried by, and who tries;
+        never the Host, which anyone who tries may choose."""
+        account, tried_by = _tried(request, credentials)
+        return f"{account}:{tried_by or self.get_client_ip(request)}"
+
+
+def _tried(request: HttpRequest, credentials: Mapping[str, Any]) -> tuple[str, str]:
+    """The account, and its owner's session or browser that tries it; "" if it is neither."""
+    login = credentials.get("username") or credentials.get("email") or ""
+    user = User.by_login(login)
+    if user is None:
+        return f"nobody:{login.casefold()}", ""
+    is_signed_in = request.user == user
+    return f"account:{user.pk}", "signed in" if is_signed_in else devices.mark_of(request, user.pk)

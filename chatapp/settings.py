@@ -227,6 +227,7 @@ ACCOUNT_CHANGE_EMAIL = False
 # office behind one address signs in many times a minute in the morning.
 ACCOUNT_RATE_LIMITS = {
     "login": "120/m/ip",
+    "begin_login": "120/m/ip",
     "login_failed": "10/m/ip,5/5m/key",
     "login_failed_anywhere": "20/15m/key",
     # Mail that somebody who isn't signed in has sent, to any address and to one.

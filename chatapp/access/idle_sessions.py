@@ -25,6 +25,7 @@ from chatapp.models import User
 from chatapp.models.connections import impatient
 
 USED_AT = "used_at"  # in the session: seconds since the epoch
+SIGN_IN_SECONDS = 15 * 60  # in which a sign-in that began, as by a passkey, must be completed
 
 
 class SessionMiddleware(middleware.SessionMiddleware):
@@ -38,6 +39,8 @@ class SessionMiddleware(middleware.SessionMiddleware):
         session = getattr(request, "session", None)
         if session is not None and session.accessed and response.status_code < 500:
             is_to_be_saved = session.modified
+            if is_to_be_saved and SESSION_KEY not in session and not session.is_empty():
+                session.set_expiry(SIGN_IN_SECONDS)
             if use(session) and not is_to_be_saved:
                 try:
                     with impatient(connection):

@@ -1,6 +1,7 @@
 """Addresses of accounts: those of allauth that the app has a use for, and its own."""
 
 from allauth.account import views as account
+from allauth.decorators import rate_limit
 from allauth.mfa.base import views as second_factor
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as app
@@ -15,6 +16,12 @@ from chatapp.accounts import joining, views
 from chatapp.accounts.auditing import with_factors_recorded
 from chatapp.accounts.organisation import told_where_it_fails
 from chatapp.accounts.staff import View, confirmed_only
+
+
+def begins_sign_in(view: View) -> View:
+    """Bound how often an address may start what stores a session on which nobody is signed in."""
+    limited: View = rate_limit(action="begin_login", limit_get=True)(view)
+    return limited
 
 
 def own(view: View) -> View:
@@ -46,7 +53,7 @@ urlpatterns = [
     path("accounts/by/joined/", views.not_by_organisation, name="socialaccount_connections"),
     path(
         "accounts/by/<str:provider_id>/",
-        told_where_it_fails(organisation.login),
+        begins_sign_in(told_where_it_fails(organisation.login)),
         name="openid_connect_login",
     ),
     path(
@@ -63,7 +70,7 @@ urlpatterns = [
         name="mfa_reauthenticate_webauthn",
     ),
     path("accounts/login/code/", second_factor.authenticate, name="mfa_authenticate"),
-    path("accounts/login/passkey/", keys.login_webauthn, name="mfa_login_webauthn"),
+    path("accounts/login/passkey/", begins_sign_in(keys.login_webauthn), name="mfa_login_webauthn"),
     path("accounts/second-factor/", own(second_factor.index), name="mfa_index"),
     path("accounts/second-factor/app/", own(app.activate_totp), name="mfa_activate_totp"),
     path("accounts/second-factor/app/end/", own(app.deactivate_totp), name="mfa_deactivate_totp"),

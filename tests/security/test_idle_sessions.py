@@ -55,6 +55,29 @@ def ends_in() -> float:
     return float((Session.objects.get().expire_date - timezone.now()).total_seconds())
 
 
+def begin_passkey(client: Client) -> int:
+    return client.get(
+        "/accounts/login/passkey/", headers={"accept": "application/json"}
+    ).status_code
+
+
+def test_a_session_on_which_nobody_is_signed_in_ends_soon(client: Client) -> None:
+    assert begin_passkey(client) == 200
+    assert 14 * 60 < ends_in() <= 15 * 60
+
+
+def test_one_address_begins_a_bounded_number_of_sessions(db: None) -> None:
+    statuses = [begin_passkey(Client()) for _ in range(122)]
+    assert statuses == [200] * 120 + [429] * 2
+    assert Session.objects.count() == 120
+
+
+def test_who_signs_in_after_that_stays_signed_in(alice: User, client: Client) -> None:
+    begin_passkey(client)
+    client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    assert ends_in() > 13 * DAY
+
+
 def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: Clock) -> None:
     assert len(writes(alices)) == 1
     assert writes(alices) == []

@@ -86,8 +86,22 @@ def is_reviewable(
             held &= _was_flagged(f"{path}pk") if likely else _is_flagged(f"{path}pk", among)
         if policy.scope != policy.Scope.NOTHING:
             found |= held
-    there = models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
-    return found & there
+    return found & _is_there(path)
+
+
+def _is_there(path: str) -> models.Q:
+    return models.Q((f"{path}trashed_at", None), (f"{path}is_temporary", False))
+
+
+def may_be_flagged(conversation: str = "") -> models.Q:
+    """Of a conversation, or of what names one by this path: whether its policy lets reviewers read
+    it, or would if it were flagged."""
+    path = f"{conversation}__" if conversation else ""
+    found = models.Q(pk__in=[])
+    for policy, held in _held_by(path):
+        if policy.scope != policy.Scope.NOTHING:
+            found |= held
+    return found & _is_there(path)
 
 
 def asks_for_flags() -> bool:

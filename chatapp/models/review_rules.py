@@ -21,6 +21,7 @@ from django.utils import timezone
 from chatapp.indexing import Words
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.prices import DOLLAR
+from chatapp.models.review_policies import is_reviewable, may_be_flagged
 from chatapp.models.statements import Query
 from chatapp.models.usage import Usage
 
@@ -91,6 +92,13 @@ class ReviewRule(models.Model):
             case self.Kind.COST:
                 return f"at least ${Decimal(self.least or 0) / DOLLAR:f}"
         return f"at least {self.least or 0:,} characters"
+
+    @staticmethod
+    def readable_findings() -> dict[int, int]:
+        """How many messages each rule has flagged in conversations that reviewers may read."""
+        there = RuleFinding.objects.filter(is_reviewable("conversation"))
+        counted = there.order_by().values("rule").annotate(count=models.Count("pk"))
+        return dict(counted.values_list("rule", "count"))
 
     def finds(self, said: "Said") -> bool:
         if self.applies_to not in (self.Of.BOTH, said.role):
@@ -193,7 +201,9 @@ def await_judging(messages: Sequence[Message]) -> None:
 
 
 def judge_some() -> int:
-    """Judges a few of those that wait; returns how many there were.
+    """Judge a few of those that wait; return how many there were.
+
+    What no reviewer may ever read, by the policy of its conversation, is not looked into.
 
     Nobody has to wait with writing while rules look. Where a rule or a message is deleted
     meanwhile it raises `IntegrityError`, and the next time they are judged without that one.
@@ -203,7 +213,8 @@ def judge_some() -> int:
         return 0
     keys = [one.pk for one in waiting]
     rules = _RULES.all()
-    messages = Message.objects.filter(pk__in=keys).defer("logprobs", "extras_record")
+    judged = Message.objects.filter(may_be_flagged("conversation"), pk__in=keys)
+    messages = judged.defer("logprobs", "extras_record")
     found = list(_findings(rules, messages))
     with transaction.atomic():
         # Of one that was saved again, as it stands now.

@@ -15,6 +15,7 @@ READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",
     "name.revealed": "learned your name, as of who wrote",
     "image.opened": "looked at an image of",
+    "reviewrule.matched": "tried a rule, which would flag",
 }
 DOINGS: Mapping[str, str] = {
     "password.link_made": "made a link to a new password for your account",

@@ -18,6 +18,7 @@ from chatapp.models.review_rules import (
     compiled,
     words_of,
 )
+from chatapp.models.reviews import LONGEST_REASON
 from chatapp.seen import SeenField
 
 SALT = "chatapp.review.rule"
@@ -75,8 +76,20 @@ class RuleForm(forms.Form):
         help_text="In characters.",
     )
 
-    def __init__(self, *arguments: Any, rule: ReviewRule | None = None, **named: Any) -> None:
+    reason = SeenField(
+        label="Why you try it",
+        max_length=LONGEST_REASON,
+        error_messages={"required": "Say first why you try it."},
+        widget=forms.TextInput(attrs=LINE),
+        help_text="It is recorded, and the owners of the chats that it finds read it.",
+    )
+
+    def __init__(
+        self, *arguments: Any, rule: ReviewRule | None = None, is_tried: bool, **named: Any
+    ) -> None:
         super().__init__(*arguments, **named)
+        if not is_tried:
+            del self.fields["reason"]
         self.rule = rule or ReviewRule()
         if rule:
             self.initial = _as_typed(rule)

@@ -2,12 +2,13 @@
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatapp.accounts.staff import administrators_only
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
 from chatapp.models.review_policies import is_reviewable
 from chatapp.models.review_rules import Trial, tried
@@ -19,12 +20,16 @@ from chatapp.review.rule_forms import RuleForm
 @require_GET
 @administrators_only
 def rules(request: HttpRequest) -> HttpResponse:
-    there = ReviewRule.objects.annotate(found=Count("findings"))
-    return render(request, "review/rules.html", {"rules": there})
+    assert isinstance(request.user, User)
+    # A count tells of what stands in the chats.
+    found = ReviewRule.readable_findings() if request.user.reviews else None
+    context = {"rules": ReviewRule.objects.all(), "found": found}
+    return render(request, "review/rules.html", context)
 
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 @once_more
 def add(request: HttpRequest) -> HttpResponse:
     return _rule_page(request, None)
@@ -32,34 +37,41 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 @once_more
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     return _rule_page(request, get_object_or_404(ReviewRule, pk=pk))
 
 
 def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
-    """What is sent is saved if the page has shown what it would flag, and tried if not."""
+    """Save a rule. A reviewer sees first what it would flag: what was not tried is tried."""
     assert isinstance(request.user, User)
-    form = RuleForm(request.POST or None, rule=rule)
-    context: dict[str, object] = {"form": form, "rule": rule, "trial": None, "rows": []}
+    is_tried = request.user.reviews
+    form = RuleForm(request.POST or None, rule=rule, is_tried=is_tried)
+    context: dict[str, object] = {"form": form, "rule": rule, "is_tried": is_tried, "trial": None}
     if form.is_valid():
-        if form.was_tried:
+        if form.was_tried or not is_tried:
             return _save(request, form, rule)
         trial = _try(request.user, form, rule)
-        # Which they are says what stands in them, which is for those who may read them.
-        rows = rows_of(trial.flagged, request.user) if request.user.reviews else []
+        rows = rows_of(trial.flagged, request.user)
         context |= {"trial": trial, "rows": rows, "policy": ReviewPolicy.now()}
     return render(request, "review/rule.html", context)
 
 
 def _try(user: User, form: RuleForm, rule: ReviewRule | None) -> Trial:
-    """It looks into what people wrote, so it is recorded before."""
+    """It looks into what people wrote, so it is recorded before; and whose chats it finds, before
+    they are shown."""
     wanted = ReviewRule(**form.wanted)
+    reason = form.cleaned_data["reason"]
     with transaction.atomic():
-        detail = {"asked": wanted.record}
+        detail = {"asked": wanted.record, "reason": reason}
         audit.record("reviewrule.tried", actor=user, about=rule, detail=detail)
     newest = Conversation.objects.filter(is_reviewable()).order_by("-updated_at", "-id")
-    return tried(wanted, newest)
+    trial = tried(wanted, newest)
+    with transaction.atomic():
+        for one in Conversation.objects.filter(pk__in=trial.flagged).order_by("pk"):
+            audit.record("reviewrule.matched", actor=user, about=one, detail={"reason": reason})
+    return trial
 
 
 def _save(request: HttpRequest, form: RuleForm, rule: ReviewRule | None) -> HttpResponse:
@@ -81,6 +93,8 @@ def _save(request: HttpRequest, form: RuleForm, rule: ReviewRule | None) -> Http
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """On or off. What it has found stays."""
     assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("review-rules"))
     with transaction.atomic():
         rule = get_object_or_404(ReviewRule.objects.select_for_update(), pk=pk)
         before = rule.record
@@ -96,6 +110,8 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """What it has flagged is flagged by it no longer."""
     assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("review-rules"))
     rule = get_object_or_404(ReviewRule, pk=pk)
     with transaction.atomic():
         rule.findings.all().delete()

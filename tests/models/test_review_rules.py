@@ -12,6 +12,7 @@ from chatapp.accounts.erasing import erase
 from chatapp.models import (
     Conversation,
     Message,
+    ReviewPolicy,
     ReviewRule,
     RuleFinding,
     UnjudgedMessage,
@@ -122,6 +123,18 @@ def test_a_message_is_judged_when_it_is_complete_and_not_before(
     end(reply, reply_of("A canary is a bird"))
     see_to_it()
     assert found() == [("rule 0", "assistant"), ("rule 0", "user")]
+    assert not UnjudgedMessage.objects.exists()
+
+
+@pytest.mark.parametrize(("scope", "judged"), [("all", 2), ("flagged", 2), ("nothing", 0)])
+def test_what_nobody_may_review_is_not_judged(
+    rule: Set, alice: User, connected: Upstream, scope: str, judged: int
+) -> None:
+    ReviewPolicy.objects.create(scope=scope)
+    rule("secret")
+    answered(started_by(alice), connected, "A secret")
+    see_to_it()
+    assert len(found()) == judged
     assert not UnjudgedMessage.objects.exists()
 
 

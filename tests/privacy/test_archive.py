@@ -29,8 +29,8 @@ SAID: dict[str, dict[str, set[str]]] = {
             "id", "title", "created_at", "updated_at", "project", "archived_at", "trashed_at",
             "is_pinned", "is_temporary",
         },
-        "": {  # whose all of it is, what the page remembers, and who made the title
-            "user", "indexed_title", "titled_by", "active_leaf", "is_unread",
+        "": {  # whose all of it is, what the page remembers, who made the title, the copies
+            "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "forked_bytes",
         },
     },
     "chatapp.Message": {

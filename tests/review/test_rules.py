@@ -18,7 +18,7 @@ from chatapp.models import (
     RuleFinding,
     User,
 )
-from tests.conftest import signed_in
+from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.review.conftest import ANSWER, PROMPT, TITLE, Begin
 from tests.support.page import parse
 from tests.support.reviewer import opened
@@ -26,7 +26,13 @@ from tests.support.reviewer import opened
 pytestmark = pytest.mark.django_db
 
 LIST, RULES, ADD = "/review/", "/review/rules/", "/review/rules/add/"
-WORDS = {"name": "<b>odd</b>", "kind": "words", "applies_to": "both", "words": f"x\n{PROMPT}"}
+REASON = {"reason": "to see what it finds"}
+WORDS = REASON | {
+    "name": "<b>odd</b>",
+    "kind": "words",
+    "applies_to": "both",
+    "words": f"x\n{PROMPT}",
+}
 
 
 def seal_of(page: str) -> str:
@@ -92,7 +98,7 @@ def test_one_is_tried_before_it_is_saved_and_each_is_recorded(olives: Client, be
     assert "<b>" not in page
     events = details("reviewrule")
     assert [action for action, _ in events] == [
-        *("reviewrule.tried", "reviewrule.tried", "reviewrule.added")
+        *("reviewrule.tried", "reviewrule.matched", "reviewrule.tried", "reviewrule.added")
     ]
     assert events[0][1]["asked"]["looks_for"] == ["x", PROMPT]
     assert events[-1][1]["after"]["looks_for"] == ["x", PROMPT]
@@ -105,7 +111,7 @@ def test_one_is_changed_switched_and_deleted_with_before_and_after(
     flag(begin(), rule)
     address = f"{RULES}{rule.pk}/"
     assert ">x</textarea>" in "".join(olives.get(address).text.split())
-    costly = {"name": "r", "kind": "cost", "applies_to": "assistant", "cost": "0.5"}
+    costly = REASON | {"name": "r", "kind": "cost", "applies_to": "assistant", "cost": "0.5"}
     seal = seal_of(olives.post(address, costly).text)
     assert olives.post(address, costly | {"seen": seal}).status_code == 302
     rule.refresh_from_db()
@@ -167,13 +173,67 @@ def test_who_reviews_alone_sets_none(ritas: Client) -> None:
     assert not ReviewRule.objects.exists()
 
 
-def test_who_reviews_not_is_told_how_many_and_not_which(begin: Begin) -> None:
+def test_an_administrator_who_is_no_reviewer_learns_nothing_of_what_stands_in_chats(
+    begin: Begin,
+) -> None:
     conversation = begin()
-    adam = signed_in(User.objects.create_superuser("adam", reviews=False))
-    page = adam.post(ADD, WORDS).text
-    assert "1 of the newest" in " ".join(page.split())
-    assert "Only who has the role of a reviewer is told which" in page
-    assert str(conversation.pk) not in page
+    adam = User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
+    adams = confirmed(signed_in(adam))
+    page = adams.get(ADD).text
+    assert "Try it" not in page
+    assert "Why you try it" not in page
+    assert adams.post(ADD, WORDS).status_code == 302
+    rule = ReviewRule.objects.get()
+    flag(conversation, rule)
+    page = adams.get(RULES).text
+    assert "Found" not in page
+    assert "How many messages a rule has found is shown to reviewers" in page
+    assert [action for action, _ in details("reviewrule")] == ["reviewrule.added"]
+
+
+def test_a_trial_needs_a_reason(olives: Client, begin: Begin) -> None:
+    begin()
+    page = olives.post(ADD, WORDS | {"reason": " "}).text
+    assert "Say first why you try it." in page
+    assert "of the newest" not in page
+    assert not AuditEvent.objects.filter(action__startswith="reviewrule").exists()
+
+
+def test_whose_chats_a_trial_finds_reads_it_under_privacy(
+    olives: Client, alices: Client, bobs: Client, begin: Begin
+) -> None:
+    begin()
+    olives.post(ADD, WORDS | {"words": "nowhere"})
+    assert "tried a rule" not in alices.get("/privacy/").text
+    olives.post(ADD, WORDS)
+    looks = " ".join(parse(alices.get("/privacy/").text).text.split())
+    assert "tried a rule, which would flag" in looks
+    assert "to see what it finds" in looks
+    assert "tried a rule" not in bobs.get("/privacy/").text
+
+
+def test_a_count_is_of_what_reviewers_may_read(olives: Client, begin: Begin) -> None:
+    rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
+    flag(begin(), rule)
+    flag(trashed := begin(), rule)
+    Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
+    row = parse(olives.get(RULES).text).find_all("tbody")[0].find_all("tr")[0]
+    assert [cell.text for cell in row.find_all("td", class_="number")] == ["1"]
+
+
+def test_changes_of_rules_ask_for_the_password(begin: Begin) -> None:
+    rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
+    adams = signed_in(User.objects.create_superuser("adam"))
+    addresses = [
+        ADD,
+        f"{RULES}{rule.pk}/",
+        f"{RULES}{rule.pk}/switch/",
+        f"{RULES}{rule.pk}/delete/",
+    ]
+    for address in addresses:
+        answer = adams.post(address, WORDS)
+        assert answer.headers["location"].startswith("/accounts/reauthenticate/"), address
+    assert list(ReviewRule.objects.values_list("name", "is_on")) == [("odd", True)]
 
 
 def test_a_trial_looks_at_what_reviewers_may_read_and_nothing_else(

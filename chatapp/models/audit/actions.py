@@ -78,6 +78,7 @@ ACTIONS: Mapping[str, str] = {
     "reviewsample.drawn": "drew the sample",
     "reviewsample.deleted": "deleted the sample",
     "reviewrule.tried": "tried the rule",
+    "reviewrule.matched": "saw that a rule would flag the conversation",
     "reviewrule.added": "added the rule",
     "reviewrule.changed": "changed the rule",
     "reviewrule.deleted": "deleted the rule",

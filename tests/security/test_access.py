@@ -24,6 +24,7 @@ from django.http import HttpResponseBase
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from chatapp.access.pace import allowances
 from chatapp.models import (
     AuditDetail,
     AuditEvent,
@@ -432,6 +433,7 @@ async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name
     before = await sync_to_async(everything)()
     got, told = {}, []
     for route in TABLE:
+        allowances.clear()
         since = await recorded()
         answer = await house.clients[name].get(house.path(route))
         got[route] = verdict(answer)
@@ -500,6 +502,7 @@ async def test_who_may_not_look_may_not_post(house: House, name: str) -> None:
     for route, row in TABLE.items():
         if route in OWN or (name == "alice" and route in HERS):
             continue
+        allowances.clear()
         looked = row.split()[column]
         posted = verdict(await house.clients[name].post(house.path(route), {"post": "yes"}))
         assert posted != "200" or looked in ("200", "302"), route

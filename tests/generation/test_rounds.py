@@ -9,6 +9,7 @@ from django.test import Client
 
 from chatapp.generation import writer
 from chatapp.models import ToolServer, Upstream, Usage
+from chatapp.tools import toolbox
 from tests.generation.replies import call, fragment, saved
 from tests.support.fake_upstream import (
     FakeUpstream,
@@ -21,7 +22,7 @@ from tests.support.fake_upstream import (
     role,
     usage,
 )
-from tests.support.tab import Tab
+from tests.support.tab import WAIT_SECONDS, Tab
 
 pytestmark = pytest.mark.django_db
 
@@ -228,8 +229,9 @@ async def test_a_model_that_takes_no_tools_is_asked_without_them(
 
 
 @pytest.fixture
-def workshop(db: None) -> ToolServer:
-    """A real MCP server whose tools ask first."""
+def workshop(db: None, monkeypatch: pytest.MonkeyPatch) -> ToolServer:
+    """A real MCP server whose tools ask first; prompts wait for it, however slow it is."""
+    monkeypatch.setattr(toolbox, "PATIENCE_SECONDS", WAIT_SECONDS)
     command = f"{sys.executable} -m tests.tools.server stdio"
     return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
 

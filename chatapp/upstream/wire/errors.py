@@ -8,17 +8,18 @@ import html
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from chatapp.upstream.wire.error_bodies import details_of, text_of
 from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
 MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
 _NEVER_PASSES = frozenset({"insufficient_quota"})  # a 429 that waiting does not mend
+_ERROR_MEMBERS = ("error", "errors", "detail", "error_msg", "error_message", "error_code", "fault")
 MIN_SECRET_LENGTH = 8  # a placeholder such as "none" is no secret, and is a word in messages
 
 
@@ -122,19 +123,22 @@ def says_something(error: object) -> bool:
 
 def is_error(content: Mapping[str, Any]) -> bool:
     """Tell whether an object without choices is an error, in one of the gateways' shapes."""
-    if content.get("object") == "error" or content.get("detail"):
+    if content.get("object") == "error" or content.get("success") is False:
         return True
-    if says_something(content.get("error")):
+    if any(says_something(content.get(name)) for name in _ERROR_MEMBERS):
         return True
     if "error" in str(content.get("type", "")).lower():
         return True
-    codes = (content.get("code"), content.get("status"))
+    inner = content.get("base_resp")  # MiniMax, whose 0 is success
+    if isinstance(inner, dict) and inner.get("status_code"):
+        return True
+    codes = (content.get("code"), content.get("status"), content.get("statusCode"))
     return bool(content.get("message")) and any(map(_is_error_code, codes))
 
 
 def _is_error_code(code: object) -> bool:
     """Tell whether a code is none of success, nor a word for how far something has come."""
-    text = _text(code)
+    text = text_of(code)
     return int(text) >= 400 if text.isascii() and text.isdecimal() else "err" in text.lower()
 
 
@@ -191,55 +195,19 @@ def _upstream_error(
     status: int | None = None,
     retry_after: float | None = None,
 ) -> UpstreamError:
-    details = _details(content)
+    details = details_of(content)
     return UpstreamError(
         kind=kind,
-        message=clean(_text(details.get("message")), MAX_MESSAGE_LENGTH, secret),
+        message=clean(details.message, MAX_MESSAGE_LENGTH, secret),
         status=status,
-        type=clean(_text(details.get("type")), secret=secret),
-        code=clean(_text(details.get("code")), secret=secret),
-        param=clean(_text(details.get("param")), secret=secret),
+        type=clean(details.type, secret=secret),
+        code=clean(details.code, secret=secret),
+        param=clean(details.param, secret=secret),
         retry_after=retry_after,
     )
 
 
-def _details(content: object) -> dict[str, Any]:
-    """Find `message`, `type`, `code` and `param` in any of the shapes that gateways use."""
-    if isinstance(content, list) and content:
-        content = content[0]
-    if not isinstance(content, dict):
-        return {"message": content}
-    for key in ("error", "detail"):
-        if inner := content.get(key):
-            return _with_provider(inner) if isinstance(inner, dict) else {"message": inner}
-    return content
-
-
-def _with_provider(error: dict[str, Any]) -> dict[str, Any]:
-    """OpenRouter's "Provider returned error" has what the provider really said in `metadata`."""
-    metadata = error.get("metadata")
-    if not isinstance(metadata, dict):
-        return error
-    raw = metadata.get("raw")
-    with suppress(ValueError, RecursionError):
-        raw = _details(json.loads(raw, strict=False)).get("message") if raw else raw
-    said = [_text(metadata.get("provider_name")), _text(raw)]
-    words = ": ".join(text for text in said if text)
-    return {**error, "message": words} if _text(raw) else error
-
-
-def _text(value: object) -> str:
-    match value:
-        case str():
-            return value
-        case None:
-            return ""
-        case int() | float():
-            return str(value)
-    return json.dumps(value)
-
-
 def _title(text: str) -> str:
-    """Return what an HTML page calls itself, or nothing where the text is no HTML."""
-    found = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    """Return what an HTML page calls itself, or an XML error says; "" if the text is neither."""
+    found = re.search(r"<(?:title|message)\b[^>]*>([^<]*)", text, re.IGNORECASE)
     return html.unescape(" ".join(found[1].split())) if found else ""

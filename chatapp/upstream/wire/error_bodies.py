@@ -1,0 +1,136 @@
+"""What the body of an error says, in whatever shape: a message, a type, a code and a parameter.
+
+The shapes are those of OpenAI, Anthropic, Google (a list), FastAPI (the wrong fields, each with its
+place), Mistral (a message that is an object), Cloudflare (`errors`), MiniMax (`base_resp`), Azure's
+and Apigee's gateways (`statusCode`, `fault`), and JSON within a string.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+_DEPTH = 6  # of objects within each other that are looked into
+_WIDTH = 3  # items of a list that are told
+_INNER = ("error", "errors", "detail", "details", "fault", "baseresp")
+_MESSAGES = (
+    *("message", "msg", "detail", "errormessage", "errormsg", "errordescription", "statusmsg"),
+    *("description", "faultstring", "reason", "text", "title"),
+)
+_TYPES = ("type", "errortype")
+_CODES = ("code", "errorcode", "statuscode")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDetails:
+    """Texts as they came; "" if there is none."""
+
+    message: str = ""
+    type: str = ""
+    code: str = ""
+    param: str = ""
+
+
+def details_of(content: object) -> ErrorDetails:
+    """Read the content of an error: decoded JSON, or a text."""
+    details = _read(content, _DEPTH)
+    if details == ErrorDetails() and content:
+        return ErrorDetails(text_of(content))
+    return details
+
+
+def text_of(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case int() | float():
+            return str(value)
+    with suppress(RecursionError):
+        return json.dumps(value, ensure_ascii=False)
+    return ""
+
+
+def _read(content: object, depth: int) -> ErrorDetails:
+    match content:
+        case dict() if depth:
+            return _read_object(content, depth - 1)
+        case list() if depth:
+            return _read_list(content, depth - 1)
+        case dict() | list():
+            return ErrorDetails()
+        case str() if content.lstrip().startswith(("{", "[")):
+            return _read_json(content, depth)
+    return ErrorDetails(text_of(content))
+
+
+def _read_json(text: str, depth: int) -> ErrorDetails:
+    """Read a string that may hold an error of its own."""
+    with suppress(ValueError, RecursionError):
+        found = _read(json.loads(text, strict=False), depth)
+        if found.message:
+            return found
+    return ErrorDetails(text)
+
+
+def _read_list(items: list[Any], depth: int) -> ErrorDetails:
+    read = [_read(one, depth) for one in items[:_WIDTH]]
+    if not read:
+        return ErrorDetails()
+    message = "; ".join(one.message for one in read if one.message)
+    return replace(read[0], message=message)
+
+
+def _read_object(content: Mapping[str, Any], depth: int) -> ErrorDetails:
+    """Prefer what an inner object says; it is told by its gateway's own words otherwise."""
+    by_name = {_plain(name): value for name, value in content.items()}
+    own = ErrorDetails(
+        _message_of(by_name, depth),
+        text_of(_first(by_name, _TYPES)),
+        text_of(_first(by_name, _CODES)),
+        text_of(by_name.get("param")),
+    )
+    for name in _INNER:
+        inner = by_name.get(name)
+        found = _read(inner, depth) if isinstance(inner, dict | list) else ErrorDetails()
+        if found.message or (found != ErrorDetails() and not own.message):
+            is_of_gateway = own.type in ("", "error")
+            return ErrorDetails(
+                _with_provider(found.message, by_name.get("metadata"), depth),
+                found.type or ("" if is_of_gateway else own.type),
+                found.code or own.code,
+                found.param or own.param,
+            )
+    return replace(own, message=_with_provider(own.message, by_name.get("metadata"), depth))
+
+
+def _message_of(by_name: Mapping[str, Any], depth: int) -> str:
+    if (error := by_name.get("error")) and not isinstance(error, dict | list):
+        return _read(error, depth).message
+    read = (_read(by_name.get(name), depth).message for name in _MESSAGES)
+    said = next(filter(None, read), "")
+    place = by_name.get("loc")
+    if said and isinstance(place, list):  # a field of FastAPI's that is wrong
+        return f"{'.'.join(text_of(step) for step in place)}: {said}"
+    return said
+
+
+def _with_provider(message: str, metadata: object, depth: int) -> str:
+    """OpenRouter's "Provider returned error" has what the provider really said in `metadata`."""
+    if not isinstance(metadata, dict) or not metadata.get("raw"):
+        return message
+    said = [text_of(metadata.get("provider_name")), _read(metadata["raw"], depth).message]
+    return ": ".join(text for text in said if text)
+
+
+def _first(by_name: Mapping[str, Any], names: Iterable[str]) -> object:
+    """The first of these members that says something."""
+    return next(
+        (by_name[name] for name in names if by_name.get(name) not in (None, "", [], {})), None
+    )
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")

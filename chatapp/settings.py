@@ -265,8 +265,6 @@ OIDC_APP = {
 }
 SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC_APP] if CHATAPP_OIDC_URL else []}}
 SOCIALACCOUNT_ADAPTER = "chatapp.accounts.organisation.OrganisationAdapter"
-# A link leads there, since our policy lets no form be sent on to another origin.
-SOCIALACCOUNT_LOGIN_ON_GET = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth's own table of addresses is not used
 
 SESSION_ENGINE = "chatapp.access.session_store"

@@ -6,13 +6,13 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.ratelimit import consume
-from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
 from chatapp.access import devices
+from chatapp.accounts.identities import PROVIDER, identities_of
 from chatapp.models import User, audit
 
 ANYWHERE = "login_failed_anywhere"
@@ -46,10 +46,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
         """Also the organisation's sign-in, by which some people have no password here."""
         methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
-        if settings.CHATAPP_OIDC_URL and SocialAccount.objects.filter(user=user).exists():
-            url = reverse("openid_connect_login", args=["oidc"])
+        if settings.CHATAPP_OIDC_URL and identities_of(user).exists():
+            url = reverse("organisation_reauthenticate")
             words = f"Confirm by {settings.CHATAPP_OIDC_NAME}"
-            methods.append({"id": "oidc", "url": url, "description": words})
+            methods.append({"id": PROVIDER, "url": url, "description": words})
         return methods
 
     def get_client_ip(self, request: HttpRequest) -> str:

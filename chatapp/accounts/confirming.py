@@ -19,7 +19,9 @@ from django.urls import reverse
 from chatapp.accounts.adapter import AccountAdapter
 from chatapp.models import User
 
-WAYS = ("password", "mfa", "socialaccount")  # as allauth records them
+# allauth's "socialaccount" does not count: the provider's session may have signed in silently.
+ORGANISATION = "organisation"
+WAYS = ("password", "mfa", ORGANISATION)
 RECORDS_KEPT = 3  # of passwords given in a session
 
 
@@ -41,9 +43,9 @@ def is_confirmed(request: HttpRequest) -> bool:
     )
 
 
-def confirm(request: HttpRequest) -> None:
-    """The password was given just now."""
-    record_authentication(request, request.user, "password", reauthenticated=True)
+def confirm(request: HttpRequest, way: str = "password") -> None:
+    """Record that the password was given just now, or another way was taken."""
+    record_authentication(request, request.user, way, reauthenticated=True)
 
 
 def ask_to_confirm(back: str) -> HttpResponseRedirect:

@@ -6,27 +6,22 @@ account's, and somebody might have typed another one's to wait there for them. I
 puts people into those of the same name, and out of them.
 """
 
-import logging
 from collections.abc import Mapping
-from functools import wraps
 from typing import Any
 
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from django.shortcuts import redirect
 
+from chatapp.accounts.identities import PROVIDER, documents_of
 from chatapp.accounts.links import sends_mail
-from chatapp.accounts.staff import View
 from chatapp.models import ClaimedGroup, Installation, User, audit
 
-logger = logging.getLogger(__name__)
-
-PROVIDER = "oidc"
 MOST_GROUPS = 500
 LONGEST_NAME = 150
 
@@ -36,8 +31,6 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return Installation.this().signup != Installation.SignUp.CLOSED
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        if sociallogin.state.get("process") != "login" or not _is_of_one(sociallogin):
-            raise ImmediateHttpResponse(redirect("socialaccount_login_error"))
         claims = _claims(sociallogin)
         if not sociallogin.is_existing:
             address = _verified_address(sociallogin)
@@ -87,26 +80,14 @@ def _storable(said: Any) -> Any:
     return said
 
 
-def _said(sociallogin: SocialLogin) -> list[Mapping[str, Any]]:
-    """Its token, and what it told when it was asked; as far as both are there."""
-    data: Mapping[str, Any] = sociallogin.account.extra_data
-    documents = [data.get("id_token"), data.get("userinfo")]
-    return [one for one in documents if isinstance(one, dict)]
-
-
-def _is_of_one(sociallogin: SocialLogin) -> bool:
-    """Whether both tell of the same person (OpenID Connect Core, 5.3.2)."""
-    return len({str(one.get("sub", "")) for one in _said(sociallogin)}) == 1
-
-
 def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
-    return {name: value for one in _said(sociallogin) for name, value in one.items()}
+    return {name: value for one in documents_of(sociallogin.account) for name, value in one.items()}
 
 
 def _verified_address(sociallogin: SocialLogin) -> str:
     """That which one document has, and says of it that it is verified; "" where there is none."""
     told: Mapping[str, Any] = next(
-        (one for one in reversed(_said(sociallogin)) if "email" in one), {}
+        (one for one in reversed(documents_of(sociallogin.account)) if "email" in one), {}
     )
     address = told.get("email")
     if not isinstance(address, str) or told.get("email_verified") is not True:
@@ -116,23 +97,6 @@ def _verified_address(sociallogin: SocialLogin) -> str:
     except ValidationError:
         return ""
     return address
-
-
-def told_where_it_fails(view: View) -> View:
-    """A provider that can't be reached, or that answers with anything, is told as a sign-in that
-    did not come about."""
-
-    @wraps(view)
-    def view_that_tells(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
-        try:
-            return view(request, *args, **options)
-        except (Http404, PermissionDenied):
-            raise
-        except Exception:  # whatever its words break, wherever they are read
-            logger.exception("The organisation's sign-in failed")
-            return redirect("socialaccount_login_error")
-
-    return view_that_tells
 
 
 def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:

@@ -6,15 +6,13 @@ from allauth.mfa.base import views as second_factor
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as app
 from allauth.mfa.webauthn import views as keys
-from allauth.socialaccount.providers.openid_connect import views as organisation
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
-from chatapp.accounts import joining, views
+from chatapp.accounts import joining, openid, views
 from chatapp.accounts.auditing import with_factors_recorded
-from chatapp.accounts.organisation import told_where_it_fails
 from chatapp.accounts.staff import View, confirmed_only
 
 
@@ -53,14 +51,10 @@ urlpatterns = [
     path("accounts/by/joined/", views.not_by_organisation, name="socialaccount_connections"),
     path(
         "accounts/by/<str:provider_id>/",
-        begins_sign_in(told_where_it_fails(organisation.login)),
+        begins_sign_in(openid.sign_in),
         name="openid_connect_login",
     ),
-    path(
-        "accounts/by/<str:provider_id>/back/",
-        told_where_it_fails(organisation.callback),
-        name="openid_connect_callback",
-    ),
+    path("accounts/by/<str:provider_id>/back/", openid.come_back, name="openid_connect_callback"),
     path("accounts/devices/", views.devices, name="devices"),
     path("accounts/reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("accounts/reauthenticate/code/", second_factor.reauthenticate, name="mfa_reauthenticate"),
@@ -68,6 +62,11 @@ urlpatterns = [
         "accounts/reauthenticate/key/",
         keys.reauthenticate_webauthn,
         name="mfa_reauthenticate_webauthn",
+    ),
+    path(
+        "accounts/reauthenticate/organisation/",
+        openid.ConfirmView.as_view(),
+        name="organisation_reauthenticate",
     ),
     path("accounts/login/code/", second_factor.authenticate, name="mfa_authenticate"),
     path("accounts/login/passkey/", begins_sign_in(keys.login_webauthn), name="mfa_login_webauthn"),

@@ -1,13 +1,16 @@
 """A small OpenID Connect provider on loopback: discovery, authorize, token, userinfo, keys.
 
-It signs its tokens (RS256), wants PKCE and the client's secret, and takes each code once.
+It signs its tokens (RS256), wants PKCE and the client's secret, and takes each code once. Who has a
+session there (`session_since`) is signed in silently, unless the request wants them asked.
 """
 
 import json
+import secrets
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +18,14 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
+from django.conf import settings as configured
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.models import User
 
 CLIENT, SECRET = "chatapp-client", "provider-secret"
 POLL_SECONDS = 0.01  # until it sees that it should stop
@@ -29,6 +38,10 @@ class Provider:
         self.claims: dict[str, Any] = {}
         self.told: Any = None  # where it is asked, in place of the claims
         self.audience = CLIENT
+        self.session_since: int | None = None
+        self.always_silent = False  # whatever the request wants
+        self.gives: dict[str, Any] = {}  # in place of its tokens
+        self.token_says: dict[str, Any] = {}  # in place of what would stand there; None for nothing
         self.codes: dict[str, dict[str, str]] = {}
         self.key = _key()
         provider = self
@@ -45,6 +58,7 @@ class Provider:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.issuer: Any = self.url
 
     def get(self, request: BaseHTTPRequestHandler) -> None:
         path = urlsplit(request.path)
@@ -52,10 +66,13 @@ class Provider:
             ends = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
             found = {f"{name}_endpoint": f"{self.url}/{end}" for name, end in ends.items()}
             methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
-            tell(request, found | methods | {"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
+            tell(request, found | methods | {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"})
         elif path.path == "/authorize":
             asked = {name: one for name, [one] in parse_qs(path.query).items()}
-            code = f"code{len(self.codes)}"
+            wants_them_asked = asked.get("prompt") == "login" and asked.get("max_age") == "0"
+            is_silent = self.session_since and (self.always_silent or not wants_them_asked)
+            asked["auth_time"] = str(self.session_since if is_silent else int(time.time()))
+            code = f"code{secrets.token_hex(4)}"
             self.codes[code] = asked
             request.send_response(302)
             back = urlencode({"code": code, "state": asked["state"]})
@@ -77,9 +94,13 @@ class Provider:
             tell(request, {"error": "invalid_grant"}, 400)
             return
         now = int(time.time())
-        said = self.claims | {"iss": self.url, "aud": self.audience, "iat": now, "exp": now + 60}
+        said = self.claims | {"iss": self.issuer, "aud": self.audience, "iat": now, "exp": now + 60}
+        said |= {"nonce": asked.get("nonce"), "auth_time": int(asked["auth_time"])}
+        said |= self.token_says
+        said = {name: value for name, value in said.items() if value is not None}
         signed = jwt.encode(said, self.key, algorithm="RS256", headers={"kid": "one"})
-        tell(request, {"access_token": "access", "token_type": "Bearer", "id_token": signed})
+        given = {"access_token": "access", "token_type": "Bearer", "id_token": signed}
+        tell(request, given | self.gives)
 
 
 @cache
@@ -95,6 +116,34 @@ def tell(request: BaseHTTPRequestHandler, said: Any, status: int = 200) -> None:
     request.send_header("Content-Length", str(len(body)))
     request.end_headers()
     request.wfile.write(body)
+
+
+def trust(settings: Settings, provider: Provider) -> None:
+    """Set it up as the organisation's sign-in."""
+    app: dict[str, Any] = deepcopy(configured.OIDC_APP) | {"client_id": CLIENT, "secret": SECRET}
+    app["settings"]["server_url"] = provider.url
+    settings.CHATAPP_OIDC_URL = provider.url
+    settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
+
+
+def come(provider: Provider, client: Client | None = None, **claims: Any) -> Client:
+    """Somebody's browser, sent there and back to sign in."""
+    provider.claims = claims
+    client = client or Client(headers={"host": "localhost"})
+    there = client.get("/accounts/by/oidc/").headers["location"]
+    assert there.startswith(f"{provider.url}/authorize?")
+    client.answer = returned(client, there)  # type: ignore[attr-defined]
+    return client
+
+
+def name_of(client: Client) -> str:
+    return User.objects.get(pk=client.session["_auth_user_id"]).username
+
+
+def returned(client: Client, there: str) -> Any:
+    """What the browser gets that the provider sends back from its address."""
+    back = httpx.get(there, trust_env=False).headers["location"]
+    return client.get(back.removeprefix("http://localhost"))
 
 
 @contextmanager

@@ -1,19 +1,16 @@
 """The organisation's sign-in, against a provider that is a real server on loopback."""
 
-from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 from allauth.socialaccount.models import SocialAccount
-from django.conf import settings as configured
 from django.contrib.auth.models import Group
 from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import AuditEvent, Installation, User
-from tests.accounts.provider import CLIENT, SECRET, Provider, running
+from tests.accounts.provider import SECRET, Provider, come, returned
 from tests.conftest import signed_in
 from tests.support.profile import sampled
 
@@ -21,32 +18,6 @@ pytestmark = pytest.mark.django_db
 
 NEW = "four wild geese at dawn"
 CAROL: dict[str, Any] = {"sub": "c-1", "preferred_username": "carol", "given_name": "Carol"}
-
-
-@pytest.fixture
-def provider(settings: Settings) -> Iterator[Provider]:
-    with running() as provider:
-        app: dict[str, Any] = deepcopy(configured.OIDC_APP) | {
-            "client_id": CLIENT,
-            "secret": SECRET,
-        }
-        app["settings"]["server_url"] = provider.url
-        settings.CHATAPP_OIDC_URL = provider.url
-        settings.CHATAPP_OIDC_GROUPS_CLAIM = "groups"
-        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
-        User.objects.create_superuser("olive")  # so that the server is set up
-        yield provider
-
-
-def come(provider: Provider, client: Client | None = None, **claims: Any) -> Client:
-    """Somebody's browser, sent there and back."""
-    provider.claims = claims
-    client = client or Client(headers={"host": "localhost"})
-    there = client.get("/accounts/by/oidc/").headers["location"]
-    assert there.startswith(f"{provider.url}/authorize?")
-    back = httpx.get(there, trust_env=False).headers["location"]
-    client.answer = client.get(back.removeprefix("http://localhost"))  # type: ignore[attr-defined]
-    return client
 
 
 def is_in(client: Client) -> bool:
@@ -144,11 +115,9 @@ def test_a_session_joins_no_identity_to_its_account(provider: Provider, alice: U
     """It would be a way in that outlives a new password."""
     provider.claims = {"sub": "mallory"}
     stolen = signed_in(alice)
-    there = stolen.get("/accounts/by/oidc/?process=connect").headers["location"]
-    back = httpx.get(there, trust_env=False).headers["location"]
-    answer = stolen.get(back.removeprefix("http://localhost"))
-    assert answer.headers["location"] == "/accounts/by/failed/"
-    assert not SocialAccount.objects.exists()
+    returned(stolen, stolen.get("/accounts/by/oidc/?process=connect").headers["location"])
+    assert stolen.session["_auth_user_id"] != str(alice.pk)
+    assert not SocialAccount.objects.filter(user=alice).exists()
 
 
 def test_who_has_no_password_gives_one_only_once_it_is_sure_to_be_them(provider: Provider) -> None:
@@ -228,15 +197,26 @@ def test_what_is_not_meant_for_this_app_signs_nobody_in(provider: Provider) -> N
     assert stranger.get("/accounts/by/another/").status_code == 404
 
 
-def test_who_has_no_password_confirms_by_it(provider: Provider) -> None:
-    client = come(provider, **CAROL)
-    assert client.get("/accounts/second-factor/").status_code == 200  # it was a moment ago
-    carol = User.objects.get(username="carol")
-    later = signed_in(carol)
-    asked = later.get("/accounts/second-factor/").headers["location"]
-    assert "/accounts/by/oidc/" in later.get(asked).headers["location"]
-    come(provider, later, **CAROL)
-    assert later.get("/accounts/second-factor/").status_code == 200
+@pytest.mark.parametrize("nonce", [None, "", "another", 7])
+def test_a_token_without_the_nonce_signs_nobody_in(provider: Provider, nonce: object) -> None:
+    provider.token_says = {"nonce": nonce}
+    assert not is_in(come(provider, **CAROL))
+    assert not User.objects.filter(username="carol").exists()
+
+
+def test_the_userinfo_alone_signs_nobody_in(provider: Provider) -> None:
+    provider.gives = {"id_token": None}
+    assert not is_in(come(provider, **CAROL))
+
+
+def test_the_address_of_the_sign_in_changes_nothing_that_is_asked(provider: Provider) -> None:
+    client = Client(headers={"host": "localhost"})
+    asked = "process=confirm&scope=admin&auth_params=nonce%3Dmine%26prompt%3Dnone"
+    there = client.get(f"/accounts/by/oidc/?{asked}").headers["location"]
+    sent = parse_qs(urlsplit(there).query)
+    assert "admin" not in sent["scope"][0]
+    assert sent["nonce"] != ["mine"]
+    assert "prompt" not in sent
 
 
 def test_the_sign_in_leads_there(provider: Provider) -> None:

@@ -159,6 +159,7 @@ TABLE = {
     "accounts/devices/": MEMBERS,
     "accounts/reauthenticate/code/": NO_FACTOR,
     "accounts/reauthenticate/key/": NO_FACTOR,
+    "accounts/reauthenticate/organisation/": NO_FACTOR,  # by which nobody here has come
     "accounts/login/code/": "in 302 302 302 302 302 302",  # nobody is halfway in
     "accounts/login/passkey/": "in 302 302 302 302 302 302",
     "accounts/second-factor/": MEMBERS,

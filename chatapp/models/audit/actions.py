@@ -10,7 +10,7 @@ ACTIONS: Mapping[str, str] = {
     # Accounts
     "person.signed_in": "signed in",
     "person.sign_in_failed": "did not get in as",
-    "person.confirmation_failed": "gave a wrong password, asked for it again, as",
+    "person.confirmation_failed": "failed to confirm their identity as",
     "person.signed_out": "signed out",
     "person.invited": "invited",
     "person.joined": "joined",

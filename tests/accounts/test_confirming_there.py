@@ -1,0 +1,178 @@
+"""Confirming by the organisation's sign-in that it is still the same person."""
+
+import re
+import time
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from django.test import Client
+
+from chatapp.models import AuditEvent, User
+from tests.accounts.provider import Provider, come, returned
+from tests.conftest import signed_in
+from tests.support.profile import sampled
+
+pytestmark = pytest.mark.django_db
+
+CAROL: dict[str, Any] = {"sub": "c-1", "preferred_username": "carol"}
+DAVE: dict[str, Any] = {"sub": "d-1", "preferred_username": "dave"}
+CONFIRM = "/accounts/reauthenticate/organisation/"
+DANGEROUS = "/accounts/second-factor/"
+HOUR = 3600
+
+
+@pytest.fixture
+def carols(provider: Provider) -> Client:
+    """Carol's browser, of hours ago; she still has a session at the provider."""
+    come(provider, **CAROL)
+    provider.session_since = int(time.time()) - HOUR
+    return signed_in(User.objects.get(username="carol"))
+
+
+def confirm(provider: Provider, client: Client, **claims: Any) -> Any:
+    """Her browser posts the form, goes on to the provider and comes back."""
+    provider.claims = claims
+    return returned(client, way_there(client))
+
+
+def way_there(client: Client) -> str:
+    page = client.post(CONFIRM, {"next": DANGEROUS})
+    found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.text)
+    assert found
+    return unescape(found[1])
+
+
+def is_confirmed(client: Client) -> bool:
+    answer = client.get(DANGEROUS)
+    assert answer.status_code == 200 or "/reauthenticate/" in answer.headers["location"]
+    return answer.status_code == 200
+
+
+def test_who_signs_in_there_again_is_confirmed(provider: Provider, carols: Client) -> None:
+    asked = carols.get(DANGEROUS).headers["location"]
+    form = carols.get(asked, follow=True)
+    assert "Confirm by your organisation" in form.text
+    assert f'name="next" value="{DANGEROUS}"' in form.text
+    answer = confirm(provider, carols, **CAROL)
+    assert answer.headers["location"] == DANGEROUS
+    assert is_confirmed(carols)
+
+
+def test_they_are_asked_to_sign_in_there_now(provider: Provider, carols: Client) -> None:
+    sent = parse_qs(urlsplit(way_there(carols)).query)
+    assert (sent["prompt"], sent["max_age"]) == (["login"], ["0"])
+    assert len(sent["nonce"][0]) >= 32
+
+
+@pytest.mark.parametrize("process", ["login", "confirm"])
+def test_no_get_begins_a_confirmation(provider: Provider, carols: Client, process: str) -> None:
+    assert "http-equiv" not in carols.get(CONFIRM).text
+    provider.claims = CAROL
+    tricks = {"process": process, "auth_params": "prompt=login&max_age=0", "next": DANGEROUS}
+    there = carols.get(f"/accounts/by/oidc/?{urlencode(tricks)}").headers["location"]
+    returned(carols, there)
+    assert not is_confirmed(carols)
+
+
+def test_no_other_page_begins_a_confirmation(provider: Provider, carols: Client) -> None:
+    strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
+    strict.cookies = carols.cookies
+    assert strict.post(CONFIRM).status_code == 403
+
+
+def test_a_sign_in_confirms_if_it_was_no_silent_one(provider: Provider, carols: Client) -> None:
+    assert not is_confirmed(come(provider, carols, **CAROL))
+    provider.session_since = None
+    assert is_confirmed(come(provider, carols, **CAROL))
+    provider.token_says = {"auth_time": None}
+    assert not is_confirmed(come(provider, carols, **CAROL))
+
+
+NOW = int(time.time())
+AMISS: dict[str, dict[str, Any]] = {
+    "no time": {"auth_time": None},
+    "an old time": {"auth_time": NOW - HOUR},
+    "a time to come": {"auth_time": NOW + HOUR},
+    "a time as text": {"auth_time": str(NOW)},
+    "no number": {"auth_time": True},
+    "no nonce": {"nonce": None},
+    "another nonce": {"nonce": "another"},
+    "another issuer": {"iss": "https://evil.example.org"},
+    "another app": {"aud": "another-app"},
+    "another subject": {"sub": "d-1"},
+}
+
+
+@pytest.mark.parametrize("name", sampled(AMISS))
+def test_a_token_that_is_amiss_confirms_nothing(
+    provider: Provider, carols: Client, name: str
+) -> None:
+    provider.token_says = AMISS[name]
+    before = carols.session.session_key
+    answer = confirm(provider, carols, **CAROL)
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/?next=")
+    assert "confirm" in carols.get(answer.headers["location"], follow=True).text
+    assert carols.session.session_key == before
+    assert not is_confirmed(carols)
+    [event] = AuditEvent.objects.filter(action="person.confirmation_failed")
+    assert event.detail.said["by"] == "oidc"
+
+
+def test_a_provider_that_asks_nobody_confirms_nobody(
+    provider: Provider, carols: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider.always_silent = True
+    answer = confirm(provider, carols, **CAROL)
+    page = carols.get(answer.headers["location"], follow=True)
+    assert "Your organisation did not ask you to sign in again" in page.text
+    assert "did not ask you" in caplog.text
+    assert not is_confirmed(carols)
+
+
+@pytest.mark.parametrize("other", [DAVE, {"sub": "new"}], ids=["who is known", "who is new"])
+def test_somebody_else_confirms_nothing_and_is_not_signed_in(
+    provider: Provider, carols: Client, other: dict[str, Any]
+) -> None:
+    come(provider, **DAVE)
+    people, before = User.objects.count(), dict(carols.session)
+    answer = confirm(provider, carols, **other)
+    page = carols.get(answer.headers["location"], follow=True)
+    assert "as somebody else than here" in page.text
+    assert carols.session["_auth_user_id"] == before["_auth_user_id"]
+    assert User.objects.count() == people
+    assert not is_confirmed(carols)
+
+
+def test_what_another_account_asked_for_confirms_nothing(
+    provider: Provider, carols: Client, alice: User
+) -> None:
+    """Its browser may have changed hands while somebody was at the provider."""
+    there = way_there(carols)
+    provider.claims = CAROL
+    carols.force_login(alice)
+    assert returned(carols, there).status_code in (302, 403)
+    assert not is_confirmed(carols)
+
+
+def test_who_turns_back_there_is_told(provider: Provider, carols: Client) -> None:
+    [state] = parse_qs(urlsplit(way_there(carols)).query)["state"]
+    back = f"/accounts/by/oidc/back/?error=access_denied&state={state}"
+    page = carols.get(carols.get(back).headers["location"], follow=True)
+    assert "You did not sign in at your organisation" in page.text
+    assert not is_confirmed(carols)
+
+
+def test_who_turns_back_from_a_sign_in_is_told(provider: Provider) -> None:
+    client = Client(headers={"host": "localhost"})
+    there = client.get("/accounts/by/oidc/").headers["location"]
+    [state] = parse_qs(urlsplit(there).query)["state"]
+    answer = client.get(f"/accounts/by/oidc/back/?error=access_denied&state={state}")
+    assert answer.headers["location"] == "/accounts/by/ended/"
+
+
+def test_a_provider_that_is_away_is_told(provider: Provider, carols: Client) -> None:
+    provider.server.server_close()
+    page = carols.post(CONFIRM, {"next": DANGEROUS}, follow=True)
+    assert "could not be reached" in page.text

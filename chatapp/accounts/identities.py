@@ -11,11 +11,13 @@ from typing import Any
 from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
 from django.db.models import QuerySet
 
-from chatapp.models import User
+from chatapp.models import User, audit
 
 PROVIDER = "oidc"
+UNKNOWN = "unknown"  # issuer of an identity that was stored without one
 LONGEST_UID = 191  # of allauth's column
 UNUSABLE = (AttributeError, OSError, ValueError)
 """What asking a provider for its issuer may raise: it is away, or what it says is no discovery."""
@@ -41,7 +43,46 @@ def identities_of(user: User | AnonymousUser) -> QuerySet[SocialAccount]:
     return found
 
 
+def is_of(issuer: str, identity: SocialAccount) -> bool:
+    """Say whether somebody can sign in by the identity while `issuer` is the configured one."""
+    return bool(identity.uid == uid_of(issuer, _subject_of(identity)))
+
+
 def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
     """Its ID token and its userinfo, as far as both are there."""
     documents = [identity.extra_data.get(name) for name in ("id_token", "userinfo")]
     return [one for one in documents if isinstance(one, dict)]
+
+
+def stored_issuer(identity: SocialAccount) -> str:
+    return str(_token_of(identity).get("iss") or UNKNOWN)
+
+
+def move(old: str, new: str) -> tuple[int, int]:
+    """Let the identities of the issuer `old` be those of `new`; return how many were moved, and how
+    many were left since somebody signed in by the same subject of `new` before."""
+    moved = left = 0
+    with transaction.atomic():
+        for identity in list(SocialAccount.objects.filter(provider=PROVIDER)):
+            if is_of(new, identity) or stored_issuer(identity) != old:
+                continue
+            uid = uid_of(new, _subject_of(identity))
+            if SocialAccount.objects.filter(provider=PROVIDER, uid=uid).exists():
+                left += 1
+            else:
+                SocialAccount.objects.filter(pk=identity.pk).update(uid=uid)
+                moved += 1
+        if moved:
+            detail = {"from": old, "to": new, "moved": moved}
+            audit.record("identities.moved", actor=None, detail=detail)
+    return moved, left
+
+
+def _subject_of(identity: SocialAccount) -> str:
+    """As its last token names it; without one the key is the subject, as it was in 0.4."""
+    return str(_token_of(identity).get("sub") or identity.uid)
+
+
+def _token_of(identity: SocialAccount) -> Mapping[str, Any]:
+    token = identity.extra_data.get("id_token")
+    return token if isinstance(token, dict) else {}

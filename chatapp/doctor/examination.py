@@ -18,6 +18,7 @@ from chatapp.doctor import (
     buffering,
     database,
     forwarding,
+    identities,
     layer,
     machine,
     pages,
@@ -68,6 +69,8 @@ def examine(
     yield from machine.static_files(staticfiles_storage, settings.STATIC_ROOT)
     yield Title("Upstreams (asked for their models, which costs nothing)")
     yield from _upstreams()
+    yield Title("The organisation's sign-in")
+    yield from _identities()
     with ExitStack() as stack:
         yield Title(f"Public address{f': {url}' if url else ''}")
         quiet = None
@@ -103,6 +106,13 @@ def _upstreams() -> Iterator[Finding]:
         yield from upstreams.tool_servers()
     else:
         yield skipped("All", "they are kept in the database, which can't be used")
+
+
+def _identities() -> Iterator[Finding]:
+    if database.is_usable(unpooled_connection(settings.DATABASES)):
+        yield from identities.identities()
+    else:
+        yield skipped("All", "people are kept in the database, which can't be used")
 
 
 def _public(

@@ -24,6 +24,7 @@ ACTIONS: Mapping[str, str] = {
     "factor.added": "added a second factor to",
     "factor.removed": "removed the second factor of",
     "identity.joined": "can sign in by the organisation's sign-in as",
+    "identities.moved": "moved the identities of the organisation's sign-in to another issuer",
     "address.confirmed": "confirmed an address as",
     "password.link_made": "made a link to a new password for",
     "password.changed": "set a new password of",

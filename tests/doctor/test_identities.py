@@ -1,0 +1,63 @@
+"""The organisation's sign-in, as the doctor finds it."""
+
+from collections.abc import Iterator
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from pytest_django import Settings
+
+from chatapp.accounts.identities import uid_of
+from chatapp.doctor.identities import identities
+from chatapp.findings import Verdict
+from chatapp.models import User
+from tests.accounts.provider import Provider, running, trust
+from tests.doctor import only, verdicts
+
+pytestmark = pytest.mark.django_db
+
+OLD = "https://old.example.org"
+
+
+@pytest.fixture
+def provider(settings: Settings) -> Iterator[Provider]:
+    with running() as provider:
+        trust(settings, provider)
+        yield provider
+
+
+def add(user: User, issuer: str, subject: str) -> None:
+    token = {"iss": issuer, "sub": subject}
+    SocialAccount.objects.create(
+        user=user, provider="oidc", uid=uid_of(issuer, subject), extra_data={"id_token": token}
+    )
+
+
+def test_without_one_it_is_not_looked_at() -> None:
+    assert only(identities()).verdict is Verdict.SKIPPED
+
+
+def test_all_is_well_with_identities_of_its_issuer(provider: Provider, alice: User) -> None:
+    add(alice, provider.issuer, "1")
+    add(alice, provider.issuer, "s" * 190)
+    assert verdicts(identities()) == {"Provider": Verdict.OK, "Identities": Verdict.OK}
+
+
+def test_who_can_no_longer_sign_in_by_it_is_counted(
+    provider: Provider, alice: User, bob: User, olive: User
+) -> None:
+    add(alice, OLD, "1")
+    add(alice, OLD, "2")
+    add(olive, OLD, "3")
+    add(olive, provider.issuer, "3")
+    SocialAccount.objects.create(user=bob, provider="oidc", uid="4")  # stored without its issuer
+    _, found = identities()
+    assert found.verdict is Verdict.WARNING
+    assert "another issuer: 2;" in found.found
+    assert f"{OLD} (2), unknown (1)" in found.found
+    assert "manage.py move_identities" in found.cure
+
+
+def test_a_provider_that_is_away_is_told(provider: Provider) -> None:
+    provider.server.server_close()
+    found = only(identities())
+    assert (found.what, found.verdict) == ("Provider", Verdict.FAILED)

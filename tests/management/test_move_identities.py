@@ -1,0 +1,60 @@
+"""`manage.py move_identities`, after the provider has moved."""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from chatapp.models import AuditEvent, User
+from tests.accounts.provider import Provider, come, name_of, running, trust
+
+pytestmark = pytest.mark.django_db
+
+NEW = "https://new.example.org"
+CAROL: dict[str, Any] = {"sub": "1", "preferred_username": "carol"}
+
+
+@pytest.fixture
+def provider(olive: User, settings: Settings) -> Iterator[Provider]:
+    with running() as provider:
+        trust(settings, provider)
+        yield provider
+
+
+def move(issuer: str) -> str:
+    told = StringIO()
+    call_command("move_identities", issuer, stdout=told)
+    return told.getvalue()
+
+
+def test_a_provider_that_moved_keeps_its_people_if_an_administrator_says_so(
+    provider: Provider, alice: User
+) -> None:
+    come(provider, **CAROL)
+    SocialAccount.objects.create(user=alice, provider="oidc", uid="2")
+    old, provider.issuer = provider.issuer, NEW
+    assert ": 0." in move("https://another.example.org")
+    assert f"moved to {NEW}: 1." in move(old)
+    assert name_of(come(provider, **CAROL)) == "carol"
+    assert ": 1." in move("unknown")
+    assert name_of(come(provider, sub="2")) == "alice"
+    assert AuditEvent.objects.filter(action="identities.moved").count() == 2
+
+
+def test_none_is_moved_to_where_somebody_has_signed_in(provider: Provider) -> None:
+    come(provider, **CAROL)
+    old, provider.issuer = provider.issuer, NEW
+    come(provider, sub="1", preferred_username="mallory")
+    with pytest.raises(CommandError, match="1 were left"):
+        move(old)
+    assert name_of(come(provider, sub="1")) == "mallory"
+
+
+def test_none_is_moved_while_the_provider_is_away(provider: Provider) -> None:
+    provider.server.server_close()
+    with pytest.raises(CommandError, match="nothing was moved"):
+        move(NEW)

@@ -58,9 +58,11 @@ function end(row, form) {
   refresh();
 }
 
-// A list that was asked for before: it would take the input along. The end asks for it again.
+// A list that was asked for before would take the input along. The end of the renaming asks again.
 document.addEventListener("htmx:before:swap", (event) => {
-  if (event.detail.ctx.sourceElement?.querySelector(".renaming")) event.preventDefault();
+  const source = event.detail.ctx.sourceElement;
+  const isList = source?.matches("#lists, #project-chats, #lists *, #project-chats *");
+  if (isList && source.querySelector(".renaming")) event.preventDefault();
 });
 
 document.addEventListener("dblclick", (event) => {

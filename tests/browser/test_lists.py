@@ -115,6 +115,20 @@ def test_a_list_that_was_on_its_way_takes_no_title_away_that_is_being_typed(tab:
     expect(row(tab, "Half a ti")).to_be_visible()
 
 
+def test_a_reply_goes_on_while_a_title_is_being_typed(tab: Tab, upstream: FakeUpstream) -> None:
+    pause = Pause()
+    upstream.script(role(), delta("One "), pause, delta("two."), finish(), done())
+    tab.ask("Count")
+    expect(tab.answer).to_have_text("One")
+    menu(tab, "Chat 1", "Rename")
+    box = tab.page.get_by_role("textbox", name="Title")
+    box.fill("Half a ti")
+    pause.release()
+    tab.expect_ending("complete")
+    expect(tab.answer).to_have_text("One two.")
+    expect(box).to_be_focused()
+
+
 @pytest.mark.thorough
 def test_a_frame_takes_no_title_away_that_is_being_typed(
     desk: Desk, tab: Tab, upstream: FakeUpstream

@@ -4,6 +4,7 @@ A token bucket (https://en.wikipedia.org/wiki/Token_bucket), by the monotonic cl
 """
 
 import time
+from collections.abc import Callable
 
 FEW = 1000  # that are kept before those that are full again are forgotten
 
@@ -38,11 +39,11 @@ class Allowance:
 
 
 class Allowances(dict[int, Allowance]):
-    """Everybody's, by their id; whoever comes back finds it as they left it."""
+    """Everybody's, by their id; those who come back find theirs as they left it."""
 
-    def __init__(self, a_second: float, at_once: float) -> None:
+    def __init__(self, new: Callable[[], Allowance]) -> None:
         super().__init__()
-        self._new = a_second, at_once
+        self._new = new
         self._many = FEW
 
     def __missing__(self, person: int) -> Allowance:
@@ -52,5 +53,5 @@ class Allowances(dict[int, Allowance]):
                 if allowance.is_full:
                     self.pop(one, None)
             self._many = max(FEW, 2 * len(self))
-        self[person] = Allowance(*self._new)
+        self[person] = self._new()
         return self[person]

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from contextvars import Context
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -22,7 +23,7 @@ from chatapp.cluster.messages import (
     ThreadChanged,
     TurnBegan,
 )
-from chatapp.fairness.allowance import Allowances
+from chatapp.fairness.allowance import Allowance, Allowances
 from chatapp.fairness.turns import FewAtATime, OneAtATime
 from chatapp.generation import Generation, Unsupported, stored
 from chatapp.journal import Journal, Segment
@@ -72,7 +73,7 @@ class Worker:
         self.draining = Draining(self.viewers, self.replies, bus)
         self.indexing = Indexing()
         an_hour = settings.CHATAPP_FORKED_BYTES_PER_PERSON / FORKED_HOURS
-        self.forked_bytes = Allowances(an_hour / 3600, an_hour)
+        self.forked_bytes = Allowances(partial(Allowance, an_hour / 3600, an_hour))
         self.one_fork_at_a_time = OneAtATime()
         self.one_prompt_at_a_time = OneAtATime()
         self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)

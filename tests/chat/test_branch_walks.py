@@ -399,9 +399,10 @@ async def _is_empty(found: "QuerySet[Message]") -> bool:
     return not await found.aexists()
 
 
+@pytest.mark.parametrize("part", range(scaled(1, 10)))
 @pytest.mark.django_db(transaction=True)
 def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_open(
-    alice: User, connected: Upstream, upstream: FakeUpstream, settings: Settings
+    alice: User, connected: Upstream, upstream: FakeUpstream, settings: Settings, part: int
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     settings.CHATAPP_ACTIONS_PER_SECOND = 10_000
@@ -417,7 +418,7 @@ def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_ope
 
 
 MANY = settings(
-    max_examples=scaled(4, 200),
+    max_examples=scaled(4, 20),
     stateful_step_count=12,
     phases=[Phase.reuse, Phase.generate],  # to find a shorter one, each try waits for what fails
     suppress_health_check=list(HealthCheck),

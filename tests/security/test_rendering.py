@@ -13,8 +13,8 @@ from tests.security.grammar import texts
 from tests.security.judge import breaches
 from tests.support.profile import scaled
 
-PARTS = scaled(1, 20)
-TEXTS = scaled(300, 5000)  # in each part
+PARTS = scaled(1, 50)
+TEXTS = scaled(300, 2000)  # in each part
 FORMS = [(tag, name, form) for tag, forms in ALLOWED.items() for name, form in forms.items()]
 NAMES = {
     *("align", "aria-label", "checked", "class", "data-language", "dir", "disabled", "href"),

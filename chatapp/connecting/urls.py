@@ -5,6 +5,7 @@ from django.urls import path
 from chatapp.connecting import views
 
 urlpatterns = [
+    path("upstreams/", views.upstreams, name="upstreams"),
     path("upstreams/new/", views.address, name="connect"),
     path("upstreams/<int:pk>/address/", views.address, name="upstream-address"),
     path("upstreams/<int:pk>/", views.offer, name="upstream-offer"),

@@ -1,4 +1,5 @@
-"""Pages of the guide, each a step: the upstream answers in the chat after the last one alone."""
+"""The page of all upstreams, and those of the guide, each a step: an upstream answers in the chat
+after the last one alone."""
 
 from typing import Any
 
@@ -8,16 +9,28 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.admin.upstreams import report_of, switch_demo_off
 from chatapp.catalogue import Offer
 from chatapp.connecting.forms import AddressForm, OfferForm
+from chatapp.connecting.health import DAYS, health_of
 from chatapp.models import AccessRule, Upstream
 from chatapp.people.log import record
 from chatapp.worker import worker
+
+
+@require_GET
+@administrators_only
+def upstreams(request: HttpRequest) -> HttpResponse:
+    """How each does. Those that are switched on are asked for their models, which costs nothing."""
+    everything = list(Upstream.objects.order_by("-enabled", "name"))
+    on = [one for one in everything if one.enabled]
+    offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=on)
+    context = {"healths": health_of(everything, offers), "days": DAYS}
+    return render(request, "connecting/upstreams.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -67,7 +80,7 @@ def offer(request: HttpRequest, pk: int) -> HttpResponse:
         if not upstream.is_demo:
             switch_demo_off(request)
     messages.success(request, f"{upstream} is connected: its models are in the chat.")
-    return redirect("admin:chatapp_upstream_changelist")
+    return redirect("upstreams")
 
 
 @require_POST

@@ -21,6 +21,7 @@ from chatapp.generation.writer import Writer
 from chatapp.journal import Segment
 from chatapp.models import Message, Turn, Upstream, branches
 from chatapp.models.purses import Purse
+from chatapp.models.upstream_failures import FAILURES
 from chatapp.upstream.client import UpstreamClient
 from chatapp.upstream.wire.reply import Ending, Reply
 from chatapp.viewers import Audience, Showing
@@ -31,7 +32,6 @@ CHECKPOINT_SECONDS = 1.0  # what is lost at most where a process dies
 JOURNALLED_SECONDS = 5.0  # and where its host does, since a process leaves its journal
 SAVE_AGAIN_SECONDS = 0.5
 UNSAVED = "The database does not answer. This reply is kept, and saved as soon as it does."
-FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # of the upstream
 READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
 
 

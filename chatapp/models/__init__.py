@@ -43,6 +43,7 @@ from chatapp.models.suggestions import Suggestion
 from chatapp.models.temporary import Hold
 from chatapp.models.tool_servers import ToolServer
 from chatapp.models.turns import Continuation, Edit, Prompt, Retry, Turn
+from chatapp.models.upstream_failures import UpstreamFailure
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
@@ -106,6 +107,7 @@ __all__ = [
     "Turn",
     "UnjudgedMessage",
     "Upstream",
+    "UpstreamFailure",
     "Usage",
     "User",
     "View",

@@ -16,6 +16,7 @@ from chatapp.models.processes import Process
 from chatapp.models.replies import StoredReply
 from chatapp.models.rounds import ToolRun
 from chatapp.models.statements import Insert, Update
+from chatapp.models.upstream_failures import FAILURES, UpstreamFailure
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 from chatapp.upstream.wire.estimates import Asked, estimate
@@ -286,6 +287,9 @@ class Message(StoredReply):
             Usage.book([usage])
             if self.is_limited:
                 allowances.settle([usage])
+            if self.ending in FAILURES and self.upstream_id:
+                kind = self.error["kind"] if self.error else self.ending
+                UpstreamFailure.count_one(self.upstream_id, kind)
             if others and is_stored:
                 _OTHER_CHOICE.run(*others)
             if images and is_stored:

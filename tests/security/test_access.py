@@ -134,6 +134,7 @@ TABLE = {
     "settings/": STAFFS_ROOM,
     "retention/": STAFFS_ROOM,
     "usage/me/": MEMBERS,
+    "upstreams/": STAFFS_ROOM,
     "upstreams/new/": STAFFS_ROOM,
     "upstreams/<int:pk>/": STAFFS_ROOM,
     "upstreams/<int:pk>/address/": STAFFS_ROOM,

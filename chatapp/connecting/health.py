@@ -1,0 +1,94 @@
+"""How each upstream does: what it says now, and its replies and failures of the last days."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from chatapp.catalogue import Offer
+from chatapp.models import DailyUsage, Upstream, UpstreamFailure, Usage
+from chatapp.upstream.wire.errors import ErrorKind
+
+DAYS = 30
+KEY_REFUSED_FOR = timedelta(days=1)  # after its last refusal, that the page warns of
+
+
+@dataclass(frozen=True)
+class Day:
+    """Heights are in percent of the highest column."""
+
+    day: date
+    replies: int
+    failed: int
+    height: float
+    failed_height: float
+
+
+@dataclass(frozen=True)
+class Health:
+    upstream: Upstream
+    offer: Offer | None  # None if it is switched off
+    days: Sequence[Day]  # the oldest first
+    kinds: Sequence[tuple[str, int]]  # what went wrong in words, and how often
+    last: UpstreamFailure | None
+    key_refused: UpstreamFailure | None  # lately
+
+    @property
+    def replies(self) -> int:
+        return sum(day.replies for day in self.days)
+
+    @property
+    def failed(self) -> int:
+        return sum(day.failed for day in self.days)
+
+
+def health_of(upstreams: Sequence[Upstream], offers: Sequence[Offer]) -> list[Health]:
+    by_pk = {offer.upstream.pk: offer for offer in offers}
+    failures = defaultdict(list)
+    for failure in UpstreamFailure.objects.since(DAYS).order_by("last_at"):
+        failures[failure.upstream_id].append(failure)
+    return [_health(one, by_pk.get(one.pk), failures[one.pk]) for one in upstreams]
+
+
+def _health(upstream: Upstream, offer: Offer | None, failures: list[UpstreamFailure]) -> Health:
+    kinds: dict[str, int] = defaultdict(int)
+    for failure in failures:
+        kinds[failure.words] += failure.count
+    refusals = [one for one in failures if one.kind == ErrorKind.UNAUTHORIZED]
+    refused = refusals[-1] if refusals else None
+    is_recent = refused is not None and timezone.now() - refused.last_at < KEY_REFUSED_FOR
+    return Health(
+        upstream,
+        offer,
+        _days(upstream, failures),
+        sorted(kinds.items(), key=lambda kind: -kind[1]),
+        failures[-1] if failures else None,
+        refused if is_recent else None,
+    )
+
+
+def _days(upstream: Upstream, failures: list[UpstreamFailure]) -> list[Day]:
+    today = Usage.day_of(timezone.now())
+    begins = today - timedelta(days=DAYS - 1)
+    used = DailyUsage.objects.filter(upstream_name=upstream.name, day__gte=begins).order_by()
+    replies = dict(used.values_list("day").annotate(count=Sum("replies")))
+    failed: dict[date, int] = defaultdict(int)
+    for failure in failures:
+        failed[failure.day] += failure.count
+    days = [begins + timedelta(days=number) for number in range(DAYS)]
+    # A reply that failed is booked as a reply, but not by a process that died meanwhile.
+    counts = {day: max(replies.get(day, 0), failed[day]) for day in days}
+    scale = 100 / (max(counts.values()) or 1)
+    return [
+        Day(
+            day,
+            counts[day],
+            failed[day],
+            round(counts[day] * scale, 2),
+            round(failed[day] * scale, 2),
+        )
+        for day in days
+    ]

@@ -1,0 +1,71 @@
+"""How often each upstream failed, by day and kind: what the page of upstreams shows."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db import models
+from django.utils import timezone
+
+from chatapp.models.upstreams import Upstream
+from chatapp.models.usage import Usage
+from chatapp.upstream.wire.errors import ErrorKind
+from chatapp.upstream.wire.reply import Ending
+
+FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # of the upstream
+
+
+class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
+    def since(self, days: int) -> "UpstreamFailureQuerySet":
+        """Those of so many days, today included."""
+        today = Usage.day_of(timezone.now())
+        return self.filter(day__gt=today - timedelta(days=days))
+
+
+class UpstreamFailure(models.Model):
+    """Failures of one kind on one day of the installation's zone."""
+
+    # No constraint: a process of the version before can delete an upstream that stands here.
+    upstream = models.ForeignKey(
+        Upstream, models.CASCADE, db_constraint=False, related_name="failures"
+    )
+    day = models.DateField()
+    kind = models.CharField(max_length=20, help_text="Of the error, or the ending without one.")
+    count = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    objects = models.Manager.from_queryset(UpstreamFailureQuerySet)()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["upstream", "day", "kind"], name="one_count_a_day_and_kind"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} times {self.kind} on {self.day}"
+
+    @classmethod
+    def count_one(cls, upstream: int, kind: str) -> None:
+        """Count a reply that failed now, in the transaction that saves it."""
+        now = timezone.now()
+        key = {"upstream_id": upstream, "day": Usage.day_of(now), "kind": kind}
+        cls.objects.get_or_create(**key, defaults={"last_at": now})
+        cls.objects.filter(**key).update(count=models.F("count") + 1, last_at=now)
+
+    @property
+    def words(self) -> str:
+        return WORDS.get(self.kind, "answered in a way that the app can't read")
+
+
+WORDS: Mapping[str, str] = {
+    ErrorKind.UNAUTHORIZED: "refused its key",
+    ErrorKind.RATE_LIMITED: "was asked too often",
+    ErrorKind.UNREACHABLE: "was not reached",
+    ErrorKind.SERVER_ERROR: "failed by itself",
+    ErrorKind.BAD_REQUEST: "refused the request",
+    ErrorKind.NOT_FOUND: "did not know the model or the address",
+    ErrorKind.STREAM_ERROR: "failed in the middle of an answer",
+    ErrorKind.TIMED_OUT: "took too long",
+    Ending.CUT_OFF: "broke off",
+}

@@ -1,0 +1,92 @@
+"""The page of upstreams: what each says now, and how often it failed."""
+
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+from django.utils import timezone
+
+from chatapp.models import Conversation, Upstream, UpstreamFailure, Usage, User
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.events import Failed
+from chatapp.upstream.wire.reply import Ending, Reply
+from tests.support.fake_upstream import FakeUpstream
+from tests.support.page import parse
+from tests.support.stored import answered, asked, end
+
+pytestmark = pytest.mark.django_db
+
+
+def fail(conversation: Conversation, upstream: Upstream, kind: ErrorKind | None) -> None:
+    _, message = asked(conversation, upstream, "Why?")
+    reply = Reply()
+    if kind:
+        reply.apply(Failed(UpstreamError(kind, "sk-secret is not valid")))
+    end(message, reply, Ending.FAILED if kind else Ending.CUT_OFF)
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return alice.conversations.create(title="Sky")
+
+
+def counts() -> dict[str, int]:
+    return dict(UpstreamFailure.objects.values_list("kind", "count"))
+
+
+async def page_of(client: AsyncClient) -> str:
+    answer = await client.get("/upstreams/")
+    assert answer.status_code == 200
+    return " ".join(parse(answer.content.decode()).text.split())
+
+
+def test_each_failure_counts_once_by_its_kind(
+    conversation: Conversation, connected: Upstream
+) -> None:
+    for kind in (ErrorKind.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, ErrorKind.RATE_LIMITED, None):
+        fail(conversation, connected, kind)
+    answered(conversation, connected, "And now?")
+    assert counts() == {"unauthorized": 2, "rate_limited": 1, "cut_off": 1}
+
+
+@pytest.mark.parametrize("ending", [Ending.STOPPED, Ending.ABANDONED, Ending.OVER_BUDGET])
+def test_what_people_and_limits_end_is_no_failure(
+    conversation: Conversation, connected: Upstream, ending: Ending
+) -> None:
+    _, message = asked(conversation, connected, "Why?")
+    end(message, Reply(), ending)
+    assert counts() == {}
+
+
+async def test_a_revoked_key_is_shown_with_what_to_do(
+    olives: AsyncClient, upstream: FakeUpstream, connected: Upstream, conversation: Conversation
+) -> None:
+    assert "refused its key" not in await page_of(olives)
+    await sync_to_async(fail)(conversation, connected, ErrorKind.UNAUTHORIZED)
+    page = await page_of(olives)
+    assert "It refused its key" in page
+    assert "enter a new key" in page
+    assert "1 reply, 1 failed" in page
+    assert "It refused its key once, the last time" in page
+    assert "sk-secret" not in page
+
+
+async def test_a_refusal_of_last_week_is_counted_and_no_warning(
+    olives: AsyncClient, connected: Upstream
+) -> None:
+    then = timezone.now() - timedelta(days=7)
+    await UpstreamFailure.objects.acreate(
+        upstream=connected, day=Usage.day_of(then), kind="unauthorized", count=12, last_at=then
+    )
+    page = await page_of(olives)
+    assert "The key may have been revoked" not in page
+    assert "It refused its key 12 times" in page
+
+
+async def test_who_administers_nothing_sees_none_of_it(
+    alice: User, connected: Upstream, generations_end: None
+) -> None:
+    client = AsyncClient(headers={"host": "localhost"})
+    await client.aforce_login(alice)
+    assert (await client.get("/upstreams/")).status_code == 403

@@ -31,15 +31,15 @@ def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
 
 @receiver(user_logged_out)
 def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
-    if user is not None:
+    if user is not None and user.pk is not None:  # it is None once they erased themselves
         with transaction.atomic():
             audit.record("person.signed_out", actor=user, about=user, detail=origin_of(request))
 
 
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) -> None:
-    """The name as it was typed, and never the password. Somebody may type it into the wrong field,
-    so that it stands where it can be erased."""
+    """Whose account was tried, and nothing of what was typed: it may be a password that went into
+    the wrong field, or the name of nobody who could be erased."""
     asked = getattr(request, "user", None)
     if isinstance(asked, User):
         with transaction.atomic():
@@ -48,9 +48,8 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) 
         return
     typed = str(credentials.get("username") or credentials.get("email") or "")
     with transaction.atomic():
-        detail = {"login": typed, **origin_of(request)}
         about = User.by_login(typed)
-        audit.record("person.sign_in_failed", actor=None, about=about, detail=detail)
+        audit.record("person.sign_in_failed", actor=None, about=about, detail=origin_of(request))
 
 
 def with_factors_recorded(view: View) -> View:

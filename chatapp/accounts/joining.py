@@ -16,7 +16,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chatapp.accounts import links
-from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirming import confirm
 from chatapp.accounts.forms import AcceptForm, AddressForm, NewPasswordForm, SignUpForm
 from chatapp.models import Installation, Invitation, Refused, User, audit
@@ -102,7 +101,7 @@ def _invite(request: HttpRequest, address: str) -> None:
     token = invitation.make_token()
     with transaction.atomic():
         invitation.save()
-        detail = {"by": "themselves", **origin_of(request)}
+        detail = {"by": "themselves"}
         audit.record("person.invited", actor=None, about=invitation, detail=detail)
     link = links.absolute(request, reverse("accept-invitation", args=[token]))
     links.send("invitation", address, "Your account", link=link, invitation=invitation)

@@ -1,17 +1,24 @@
 """The newest events first, a page at a time, by what is wanted of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from chatapp.models import AuditEvent, User
+from chatapp.models import AuditEvent, Limit, ReviewSample, ReviewView, User
 
 PAGE = 50
 LARGEST = 2**63 - 1
+CALLED: Mapping[str, Any] = {
+    "limit": Limit,
+    "reviewview": ReviewView,
+    "reviewsample": ReviewSample,
+}
+Names = Mapping[tuple[str, str], str]  # by the type of a thing and its id
 
 
 @dataclass(frozen=True)
@@ -46,20 +53,32 @@ def page_of(asked: Asked) -> tuple[list[AuditEvent], bool]:
     return found[:PAGE], len(found) > PAGE
 
 
-def names_of(events: Sequence[AuditEvent]) -> dict[int, str]:
-    """As people are called today, by their numbers; who was erased has none."""
-    found = (one for event in events for one in (event.actor, event.person, asked_for(event)))
+def names_of(events: Sequence[AuditEvent]) -> Names:
+    """As people and things of events are called today; what is gone has no name."""
+    found = (one for event in events for one in (event.actor, event.person, *people_in(event)))
     numbers = {one for one in found if one is not None}
     people = User.objects.filter(pk__in=numbers).only("pk", "username")
-    return {person.pk: person.get_username() for person in people}
+    names = {("user", str(person.pk)): person.get_username() for person in people}
+    for kind, model in CALLED.items():
+        if pks := {one.target for one in events if one.target_type == kind}:
+            names |= {(kind, str(one.pk)): str(one) for one in model.objects.filter(pk__in=pks)}
+    return names
 
 
-def asked_for(event: AuditEvent) -> int | None:
-    """Whose conversations a reviewer looked for, as the event's detail has it."""
+def people_in(event: AuditEvent) -> list[int]:
+    """To whom the event's detail refers."""
     detail = getattr(event, "detail", None)
-    asked = detail.said.get("asked") if detail else None
-    person = asked.get("person") if isinstance(asked, dict) else None
-    return person if isinstance(person, int) else None
+    return [pk for _, _, pk in references_in(detail.said if detail else {})]
+
+
+def references_in(said: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    """Where a detail has ids of people: the part, the field of it, and the id. These are whose
+    conversations a reviewer looked for, whose a limit is, and who was put into a group."""
+    found = [("", name, said.get(name)) for name in ("added", "removed")]
+    for part, name in {"asked": "person", "before": "user", "after": "user"}.items():
+        fields = said.get(part)
+        found.append((part, name, fields.get(name) if isinstance(fields, dict) else None))
+    return [(part, name, pk) for part, name, pk in found if type(pk) is int]
 
 
 def _people(named: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from django.utils.text import Truncator
 
-from chatapp.audit.queries import asked_for
+from chatapp.audit.queries import Names, references_in
 from chatapp.models import AuditEvent
 from chatapp.models.audit import ACTIONS
 
@@ -23,6 +23,7 @@ THINGS = {
 }
 LABELS = {"ip": "From the address", "login": "Typed as the name", "asked": "Asked for"}
 SOMEBODY = "Somebody"
+NOBODY = "somebody who has no account"
 TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 LONGEST_NAME = 80
@@ -56,9 +57,9 @@ class Told:
     is_erased: bool
 
     @classmethod
-    def of(cls, event: AuditEvent, names: Mapping[int, str]) -> Self:
+    def of(cls, event: AuditEvent, names: Names) -> Self:
         detail = getattr(event, "detail", None)
-        said: dict[str, Any] = detail.said if detail else {}
+        said = _resolved(detail.said if detail else {}, names)
         is_own = event.target_type == "user" and event.target == str(event.actor)
         return cls(
             number=event.sequence,
@@ -67,7 +68,7 @@ class Told:
             words=ACTIONS.get(event.action, event.action),
             target="" if is_own and event.action in OF_ONESELF else _target(event, names, said),
             about=event.target,
-            facts=_facts(_named(event, names, said)),
+            facts=_facts(said),
             changes=_changes(said),
             is_erased=bool(detail and detail.is_erased),
         )
@@ -78,32 +79,40 @@ def words_of(action: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _actor(event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]) -> str:
+def _actor(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
     if event.actor is None:
         return WITHOUT_ACTOR.get(event.action, TERMINAL)
-    return names.get(event.actor) or str(said.get("actor") or f"person {event.actor}, erased")
+    return _person(event.actor, names, said.get("actor"))
 
 
-def _target(event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]) -> str:
+def _target(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
+    """The details of older versions have names, which stand in for those of what is gone."""
     thing = f"{THINGS.get(event.target_type, event.target_type)} {event.target}"
     if not event.target:
-        return str(said.get("login", ""))
+        is_nobody = event.action == "person.sign_in_failed"
+        return str(said.get("login") or (NOBODY if is_nobody else ""))
     if event.target_type == "user" and event.target.isdecimal():
-        return names.get(int(event.target)) or str(said.get("about") or f"{thing}, erased")
-    called = Truncator(said.get("about", "")).chars(LONGEST_NAME)
+        return _person(int(event.target), names, said.get("about"))
+    name = names.get((event.target_type, event.target)) or said.get("about", "")
+    called = Truncator(name).chars(LONGEST_NAME)
     if called.lower() == thing:
         return f"({thing})"
     return f"{called} ({thing})" if called else thing
 
 
-def _named(
-    event: AuditEvent, names: Mapping[int, str], said: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """With whose conversations were looked for as they are called today."""
-    if (person := asked_for(event)) is None:
-        return said
-    called = names.get(person, f"person {person}, erased")
-    return {**said, "asked": {**said["asked"], "person": called}}
+def _person(pk: int, names: Names, known: object = None) -> str:
+    return names.get(("user", str(pk))) or str(known or f"person {pk}, erased")
+
+
+def _resolved(said: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    """With people as they are called today in place of their ids."""
+    told = dict(said)
+    for part, name, pk in references_in(said):
+        if part:
+            told[part] = {**told[part], name: _person(pk, names)}
+        else:
+            told[name] = _person(pk, names)
+    return told
 
 
 def _facts(said: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -131,18 +131,18 @@ class Limit(models.Model):
         words = Measure(self.measure).label
         return f"{value:,} {words.replace('replies', 'reply', 1) if value == 1 else words}"
 
-    def as_record(self) -> dict[str, str | bool | None]:
-        """All that is set, each field in words."""
+    def as_record(self) -> dict[str, str | bool | int | None]:
+        """All that is set, each field in words but for those that name people: a person is here by
+        the id, and whom to ask is not here."""
         return {
             "measure": self.get_measure_display(),
             "cap": self.amount(self.cap),
             "period": self.get_period_display(),
-            "user": str(self.user) if self.user else None,
+            "user": self.user_id,
             "group": str(self.group) if self.group else None,
             "upstream": self.upstream.name if self.upstream else None,
             "model": self.model,
             "is_each": self.is_each,
-            "whom_to_ask": self.whom_to_ask,
         }
 
     def begins(self, now: datetime) -> datetime:

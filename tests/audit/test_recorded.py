@@ -1,5 +1,6 @@
 """What leaves an event: each thing that the log is for, done through its own page."""
 
+import json
 from uuid import uuid4
 
 import pytest
@@ -27,7 +28,7 @@ from chatapp.models import (
     audit,
 )
 from chatapp.models.audit import recording
-from tests.conftest import PASSWORD, signed_in
+from tests.conftest import PASSWORD
 from tests.support import stored
 from tests.support.reviewer import LIST, address, opened
 
@@ -98,7 +99,7 @@ def test_signing_out_of_the_administration_leaves_one(olives: Client, olive: Use
 @pytest.mark.parametrize(
     "login", ["alice", "nobody", "<script>alert(1)</script>", "sk-verysecretkey", "x" * 1_500_000]
 )
-def test_a_failed_sign_in_has_what_was_typed_as_the_name_and_no_password(
+def test_a_failed_sign_in_has_the_account_and_nothing_of_what_was_typed(
     stranger: Client, alice: User, login: str
 ) -> None:
     stranger.post(LOGIN, {"login": login, "password": "wrong password canary"})
@@ -106,9 +107,7 @@ def test_a_failed_sign_in_has_what_was_typed_as_the_name_and_no_password(
     assert event.actor is None
     assert event.person == (alice.pk if login == "alice" else None)
     said = AuditDetail.objects.get(event=event).content
-    assert "canary" not in said
-    assert "verysecret" not in said
-    assert len(said) < 5000
+    assert json.loads(said) == {"ip": "127.0.0.1"}
 
 
 @pytest.mark.parametrize("login", ["\0", "al\0ice", "\ud800".encode("utf-8", "surrogatepass")])
@@ -120,10 +119,12 @@ def test_a_name_that_no_database_takes_breaks_nothing(
     audit.verify()
 
 
-def test_a_wrong_password_that_is_asked_for_again_is_told_apart(alices: Client) -> None:
+def test_a_wrong_password_that_is_asked_for_again_is_told_apart(
+    alices: Client, alice: User
+) -> None:
     cache.clear()
     alices.post("/accounts/reauthenticate/", {"password": "wrong"})
-    assert last("person.confirmation_failed").detail.said["actor"] == "alice"
+    assert last("person.confirmation_failed").actor == alice.pk
     assert "person.sign_in_failed" not in actions()
 
 
@@ -140,7 +141,7 @@ def test_a_new_password_leaves_an_event(alices: Client, alice: User) -> None:
     alices.post(reverse("account_change_password"), fields)
     event = last("password.changed")
     assert (event.actor, event.person) == (alice.pk, alice.pk)
-    assert NEW not in AuditDetail.objects.get(event=event).content
+    assert not AuditDetail.objects.filter(event=event).exists()
 
 
 # No row, no action
@@ -370,7 +371,7 @@ def test_who_is_erased_is_named_nowhere_in_the_log(
     olives: Client, olive: User, alice: User, stranger: Client
 ) -> None:
     stranger.post(LOGIN, {"login": "ALICE", "password": "wrong"})
-    signed_in(alice)
+    stranger.post(LOGIN, {"login": "ALICE", "password": PASSWORD})
     pk = alice.pk
     olives.post(f"/admin/chatapp/user/{pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(pk=pk).exists()

@@ -8,8 +8,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
+from chatapp.accounts.erasing import erase
 from chatapp.limits.forms import LimitForm
-from chatapp.models import Allowance, AuditEvent, Limit, Price, Upstream, User
+from chatapp.models import Allowance, AuditDetail, AuditEvent, Limit, Price, Upstream, User
 from chatapp.models.limits import Measure
 from chatapp.models.prices import DOLLAR
 from tests.conftest import signed_in
@@ -129,12 +130,29 @@ CHANGES = {
     "upstream": {"upstream": "Fake"},
     "model": {"upstream": "Fake", "model": "m"},
     "is_each": {"whose": "each"},
-    "whom_to_ask": {"whom_to_ask": "Olive"},
 }
 
 
 def test_a_change_of_each_field_of_a_limit_is_known_here() -> None:
-    assert {field.name for field in Limit._meta.fields} - {"id"} == CHANGES.keys()
+    names = {field.name for field in Limit._meta.fields}
+    assert names - {"id", "whom_to_ask"} == CHANGES.keys()
+
+
+def test_the_log_names_nobody_whom_a_limit_was_of_or_whom_it_names(
+    olives: Client, olive: User, alice: User, bob: User
+) -> None:
+    whose = {"whose": "person", "person": "alice", "whom_to_ask": "Alice's neighbour"}
+    post(olives, "/limits/new/", **fields(**whose))
+    one = Limit.objects.get()
+    page = f"/limits/{one.pk}/"
+    post(olives, page, **fields(whose="person", person="bob", whom_to_ask="Alice herself"))
+    event = AuditEvent.objects.get(action="limit.changed")
+    assert event.detail.said == {"before": {"user": alice.pk}, "after": {"user": bob.pk}}
+    assert '<td dir="auto">alice</td>' in said(olives, "/audit/")
+    assert f"{Limit.objects.get()} (limit {one.pk})" in said(olives, "/audit/")
+    erase([alice])
+    assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
+    assert f">person {event.detail.said['before']['user']}, erased</td>" in said(olives, "/audit/")
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -49,7 +49,7 @@ def broken() -> str:
 # What is recorded
 
 
-def test_an_event_has_ids_alone_and_its_detail_the_names(
+def test_an_event_has_ids_alone_and_its_detail_names_nobody(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     event = AuditEvent.objects.get(sequence=2)
@@ -60,8 +60,8 @@ def test_an_event_has_ids_alone_and_its_detail_the_names(
         str(carol.pk),
         carol.pk,
     )
-    assert event.detail.said == {"about": "carol", "before": {"a": 1}}
-    assert AuditEvent.objects.get(sequence=1).detail.said["actor"] == "dora"
+    assert event.detail.said == {"before": {"a": 1}}
+    assert AuditEvent.objects.get(sequence=1).detail.said == {"ip": "10.0.0.1"}
 
 
 def test_what_people_have_written_is_named_nowhere(dora: User, conversation: Conversation) -> None:
@@ -274,8 +274,8 @@ def test_what_they_did_to_what_is_others_is_told_still(five: list[AuditEvent], d
         audit.forget(dora.pk, dora)
     filled = AuditDetail.objects.exclude(content="").values_list("event", flat=True)
     assert sorted(filled) == [2, 4]
-    assert AuditDetail.objects.get(pk=2).said == {"about": "carol", "before": {"a": 1}}
-    assert audit.verify().erased == 3
+    assert AuditDetail.objects.get(pk=2).said == {"before": {"a": 1}}
+    assert audit.verify().erased == 2
 
 
 def test_who_is_named_in_what_a_version_before_wrote_is_not_any_more(
@@ -289,6 +289,41 @@ def test_who_is_named_in_what_a_version_before_wrote_is_not_any_more(
         audit.forget(dora.pk, None)
     assert AuditDetail.objects.get(pk=6).is_erased
     assert AuditDetail.objects.get(pk=7).said["reason"] == 'Of "actor": nobody'
+    audit.verify()
+
+
+def test_a_former_owner_is_taken_out_of_what_a_version_before_wrote_about_limits(
+    five: list[AuditEvent], dora: User, carol: User
+) -> None:
+    with transaction.atomic():
+        change = {"before": {"user": "carol"}, "after": {"user": "dora"}}
+        of_both = audit.record("limit.changed", actor=dora, about=dora, detail=change)
+        change = {"before": {"user": "caroline"}, "after": {"user": "dora"}}
+        of_other = audit.record("limit.changed", actor=dora, about=dora, detail=change)
+        left = audit.record("person.signed_out", actor=None, detail={"actor": "eve"})
+        audit.forget(carol.pk, dora, name="carol")
+    empty = AuditDetail.objects.filter(content="").values_list("event", flat=True)
+    assert {of_both.pk, left.pk} <= set(empty)
+    assert of_other.pk not in empty
+    said = AuditEvent.objects.filter(action="detail.emptied").values_list("target", flat=True)
+    assert sorted(said) == [str(of_both.pk), str(left.pk)]
+    audit.verify()
+    tampered("UPDATE chatapp_auditdetail SET content = '', salt = '' WHERE event_id = %s", 7)
+    assert f"The detail of event {of_other.pk} is empty" in broken()
+
+
+@pytest.mark.parametrize("whose", ["actor", "person"])
+def test_an_event_after_the_erasure_has_no_detail(dora: User, carol: User, whose: str) -> None:
+    """As of a request that was answered still when the person went."""
+    known = User.objects.get(pk=carol.pk)
+    with transaction.atomic():
+        carol.delete()
+        audit.forget(known.pk, dora)
+        about = known if whose == "person" else None
+        actor = known if whose == "actor" else dora
+        event = audit.record("sessions.ended", actor=actor, about=about, detail={"ip": "10.0.0.1"})
+    assert (known.pk in (event.actor, event.person), event.detail_hash) == (True, "")
+    assert not AuditDetail.objects.filter(event=event).exists()
     audit.verify()
 
 

@@ -1,9 +1,10 @@
 """Who wants it is erased by themselves: the same erasure that an administrator does."""
 
 import pytest
-from django.test import Client
+from django.contrib.auth.signals import user_logged_out
+from django.test import Client, RequestFactory
 
-from chatapp.models import AuditEvent, Conversation, LegalHold, Upstream, User
+from chatapp.models import AuditDetail, AuditEvent, Conversation, LegalHold, Upstream, User
 from tests.conftest import confirmed, signed_in
 from tests.support.stored import answered, started_by
 
@@ -33,6 +34,21 @@ def test_all_of_it_goes_and_the_answer_tells_what(
     assert alices.get("/privacy/").status_code == 302
     event = AuditEvent.objects.filter(action="person.deleted").latest("sequence")
     assert event.target == str(alice.pk)
+    assert AuditEvent.objects.latest("sequence").action == "person.erased"
+
+
+def test_who_signs_out_in_another_tab_meanwhile_leaves_no_word(
+    alice: User, alices: Client, rf: RequestFactory
+) -> None:
+    request = rf.post("/accounts/logout/", REMOTE_ADDR="203.0.113.7")
+    there = User.objects.get(pk=alice.pk)
+    alices.post(ERASE, {"name": "alice"})
+    user_logged_out.send(sender=User, request=request, user=there)
+    event = AuditEvent.objects.latest("sequence")
+    assert (event.action, event.actor) == ("person.signed_out", there.pk)
+    said = "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert "alice" not in said
+    assert "203.0.113.7" not in said
 
 
 @pytest.mark.parametrize("name", ["", "bob", "alice\0", "<b>alice</b>", "a" * 10**6])

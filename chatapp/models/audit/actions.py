@@ -86,6 +86,7 @@ ACTIONS: Mapping[str, str] = {
     # The log itself
     "log.exported": "exported the audit log",
     "log.pruned": "deleted the audit log up to and with event",
+    "detail.emptied": "took the name of somebody who was erased out of event",
     "log.emptied": "took names out of the audit log, for their age, up to and with event",
     "log.resumed": "went on with an audit log whose head was missing, after event",
 }

@@ -57,7 +57,8 @@ class AuditEvent(models.Model):
 
 
 class AuditDetail(models.Model):
-    """What an event says of people and things by name, which an erasure takes out of the log.
+    """What an event says besides ids: values before and after, reasons, addresses. It refers to
+    people by ids, and an erasure takes it out of the log.
 
     The event has its salted hash. An erased one is empty, and so is its salt: nothing is left from
     which the hash could be guessed.

@@ -1,7 +1,7 @@
 """Events are appended here and nowhere else."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import connection, models
@@ -15,8 +15,14 @@ from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
 from chatapp.models.statements import Insert, Query, Update, new, run_with_commit
 from chatapp.models.users import User
 
-# What people have written stands nowhere in the log: an event of these has their ids.
-UNNAMED = frozenset({"conversation", "message", "project", "replyimage"})
+# An event of these has their ids alone: what people have written stands nowhere in the log, and
+# whose something is, or what a reviewer calls it, would outlive the person whom it names.
+UNNAMED = frozenset(
+    {
+        *("user", "limit", "reviewview", "reviewsample"),
+        *("conversation", "message", "project", "replyimage"),
+    }
+)
 
 
 def record(
@@ -34,17 +40,19 @@ def record(
     the server's terminal, or by nobody who is known. What `detail` says of a change stands in its
     `before` and `after`; a secret is never among it. All of it is cut to a length that does.
 
-    Of what is somebody else's the detail does not name who did it, so that it can stay when they
-    are erased: the event has their number.
+    `detail` refers to people by their ids. It goes with the person whom the event concerns, or else
+    with the actor: an event that comes after they were erased has none.
     """
     if action not in ACTIONS:
         raise ValueError(f"{action} is no action of the log: see chatapp.models.audit.actions")
     if not connection.in_atomic_block:
         raise TransactionManagementError("An event is recorded in the transaction of what it is of")
     person = _whose(about)
-    is_others = actor is not None and person not in (None, actor.pk)
-    named = {"actor": "" if is_others else _name(actor), "about": _name(about), **(detail or {})}
+    named = {"about": _name(about), **(detail or {})}
     known = {name: value for name, value in named.items() if value not in (None, "")}
+    people = {one.pk for one in (actor, about) if isinstance(one, User)}
+    if person is not None:
+        people.add(person)
     return append(
         action,
         actor=actor.pk if actor else None,
@@ -52,13 +60,12 @@ def record(
         target=str(about.pk) if about else "",
         person=person,
         detail=known,
+        people=people,
     )
 
 
 def _name(one: models.Model | None) -> str:
-    if one is None or one._meta.model_name in UNNAMED:
-        return ""
-    return one.get_username() if isinstance(one, User) else str(one)
+    return "" if one is None or one._meta.model_name in UNNAMED else str(one)
 
 
 def _whose(about: models.Model | None) -> int | None:
@@ -76,14 +83,19 @@ def append(
     target: str = "",
     person: int | None = None,
     detail: Mapping[str, Any],
+    people: Collection[int | None] = (),
 ) -> AuditEvent:
-    """The same of what is known by its ids alone, and with no name but those in the detail."""
+    """The same of what is known by its ids alone. The detail is left out unless all of these people
+    have an account still."""
     content = content_of(detail) if detail else ""
     salt = secrets.token_hex(chain.SALT_BYTES) if content else ""
     detail_hash = chain.salted(salt, content) if content else ""
     key = keys.signing()
     # Whoever appends waits from here on, so what doesn't need the head is done by now.
     head: Any = locked_head()
+    # Only now, since whoever erases somebody holds the head, too.
+    if content and User.objects.filter(pk__in=filter(None, people)).count() < len(people):
+        content = detail_hash = ""
     said = chain.Said(
         sequence=head.sequence + 1,
         at=head.now,

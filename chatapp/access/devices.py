@@ -1,4 +1,5 @@
-"""Which browser uses a session is remembered with a page, a few times an hour at most.
+"""Which browser uses a session is remembered with a page, a few times an hour at most; whose the
+session is, the session store has stored by then.
 
 The browser gets a cookie by which it is known after the session has ended: wrong passwords that are
 tried elsewhere do not keep it from signing in (https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies).
@@ -40,13 +41,12 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
         _seen.clear()
     _seen[key] = now
     known = {
-        "user_id": int(user),
         "agent": request.headers.get("User-Agent", "").replace("\0", "")[:LONGEST_AGENT],
         "address": _address(request),
         "seen_at": timezone.now(),
     }
     with suppress(Error), impatient(connection), transaction.atomic():
-        Device.objects.update_or_create(session_key=key, defaults=known)
+        Device.objects.filter(session_key=key, user=user).update(**known)
         User.objects.filter(pk=user).update(seen_at=known["seen_at"])
     if not mark_of(request, int(user)):
         response.set_signed_cookie(

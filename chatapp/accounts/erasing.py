@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import SESSION_KEY
 from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.models import Session
 from django.db import transaction
 
 from chatapp.accounts import erasures
@@ -30,8 +28,6 @@ from chatapp.models import (
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
 from chatapp.worker import has_to_delete
-
-SESSIONS_AT_ONCE = 500
 
 
 class LastAdministrator(Exception):
@@ -80,7 +76,7 @@ def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> li
     complete_lost_replies()  # so that no journal of a process that died has a word of theirs
     reports = []
     for person in people:
-        report = Report(person.pk, sessions=end_sessions({str(person.pk)}))
+        report = Report(person.pk, sessions=person.devices.all().sign_out())
         for conversation in person.conversations.all():
             report.conversations.add(conversation.pk)
             report.rows += conversation.erase()
@@ -101,41 +97,28 @@ def _switch_off(people: list[User]) -> None:
         person.save(update_fields=["is_active"])
 
 
-def end_sessions(people: set[str]) -> int:
-    """Each has the name by which the person signed in; nothing but the data says whose it is.
-    Returns how many there were."""
-    theirs = [
-        session.pk
-        for session in Session.objects.iterator()
-        if str(session.get_decoded().get(SESSION_KEY)) in people
-    ]
-    for start in range(0, len(theirs), SESSIONS_AT_ONCE):
-        Session.objects.filter(pk__in=theirs[start : start + SESSIONS_AT_ONCE]).delete()
-    return len(theirs)
-
-
 @transaction.atomic
 def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
     """What began before they were switched off and was stored since goes along with the account."""
     # In the order of who saves a reply: itself, whose it is, what it cost, and the allowances.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
     list(theirs.values_list("pk"))
-    stored = User.objects.select_for_update().filter(pk=person.pk).first()
+    stored = User.objects.select_for_update().filter(pk=person.pk).first() or person
     refuse_held(person.pk)
+    report.sessions += person.devices.all().sign_out()
     entries = LogEntry.objects.filter(
         content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
     pk = person.pk
-    forget_name((stored or person).username)  # who was renamed meanwhile, by the new one
+    forget_name(stored.username)  # who was renamed meanwhile, by the new one
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
-    if person.email:
-        Invitation.objects.filter(address__iexact=person.email).delete()
+    Invitation.objects.forget_address(stored.email)
     person.usage.update(user=None)
     report.conversations |= set(person.conversations.values_list("pk", flat=True))
     if not is_known:
         erasures.write(person)
     report.rows += Counter(person.delete()[1])
     report.look()
-    audit.forget(pk, by, report.detail)
+    audit.forget(pk, by, report.detail, name=stored.username)

@@ -1,10 +1,8 @@
 """The browsers in which people are signed in: whose each session is, and when it was used last.
 
-A session says that itself to whoever has read it; here it is found by the person. What holds is the
-session: a row without one means nothing.
+The row is stored in the transaction that stores the session, so that an index finds all sessions of
+a person. What holds is the session: a row without one means nothing.
 """
-
-from collections.abc import Iterable
 
 from django.contrib.sessions.models import Session
 from django.db import models
@@ -17,25 +15,24 @@ LONGEST_AGENT = 300
 
 class DeviceQuerySet(models.QuerySet["Device"]):
     def living(self) -> "DeviceQuerySet":
-        """Those whose session has not ended, the one used last first."""
+        """Those that are signed in and whose session has not ended, the one used last first."""
         there = Session.objects.filter(
             session_key=models.OuterRef("session_key"), expire_date__gt=timezone.now()
         )
-        return self.filter(models.Exists(there)).order_by("-seen_at", "pk")
+        return self.filter(models.Exists(there), is_signed_in=True).order_by("-seen_at", "pk")
 
-    def session_keys(self) -> Iterable[str]:
-        return self.values_list("session_key", flat=True)
-
-    def sign_out(self) -> None:
-        """Ends the sessions, each by itself, since that is what tells of it."""
-        for session in Session.objects.filter(pk__in=list(self.session_keys())):
-            session.delete()
+    def sign_out(self) -> int:
+        """Ends the sessions; returns how many there were."""
+        ended, _ = Session.objects.filter(pk__in=self.values("session_key")).delete()
         self.delete()
+        return ended
 
 
 class Device(models.Model):
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="devices")
+    # Until the second factor is given it is not.
+    is_signed_in = models.BooleanField(default=True, db_default=True)
     agent = models.CharField(max_length=LONGEST_AGENT, blank=True)  # as the browser names itself
     address = models.GenericIPAddressField(null=True)
     began_at = models.DateTimeField(default=timezone.now)

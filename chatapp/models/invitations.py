@@ -1,9 +1,11 @@
 """Invitations: links by which people make their own account, with what it may be from the start.
 
-Of a link the hash alone is kept, so that nobody who reads the database can use one.
+Of a link the hash alone is kept, so that nobody who reads the database can use one. An address that
+an account had and has no more is in no invitation.
 """
 
 import secrets
+from collections.abc import Collection
 from datetime import timedelta
 from hashlib import sha256
 from typing import Self
@@ -11,6 +13,8 @@ from typing import Self
 from django.contrib.auth.models import Group
 from django.db import models, transaction
 from django.db.models import F
+from django.db.models.signals import pre_save
+from django.dispatch import receiver
 from django.utils import timezone
 
 from chatapp.models import audit
@@ -35,6 +39,11 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         """Those that can be used still."""
         now = timezone.now()
         return self.filter(revoked_at=None, expires_at__gt=now, used__lt=F("uses"))
+
+    def forget_address(self, address: str) -> None:
+        """Deletes those to the address of an account that leaves it."""
+        if address:
+            self.filter(address__iexact=address).delete()
 
 
 class Invitation(models.Model):
@@ -130,6 +139,17 @@ class Invitation(models.Model):
 
     def revoke(self) -> None:
         Invitation.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+@receiver(pre_save, sender=User)
+def _forget_former_address(
+    instance: User, update_fields: Collection[str] | None, raw: bool, **_: object
+) -> None:
+    if raw or instance.pk is None or (update_fields is not None and "email" not in update_fields):
+        return
+    former = User.objects.filter(pk=instance.pk).values_list("email", flat=True).first() or ""
+    if former.casefold() != instance.email.casefold():
+        Invitation.objects.forget_address(former)
 
 
 def _hash(token: str) -> str:

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_POST
 
 from chatapp.accounts import links
 from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
-from chatapp.accounts.erasing import end_sessions
 from chatapp.accounts.second_factor import remove_second_factors
 from chatapp.accounts.staff import administrators_only
 from chatapp.models import LegalHold, Refused, User
@@ -86,7 +85,7 @@ def _sign_out(request: HttpRequest, person: User) -> None:
         record(request, "sessions.ended", person, which="one device")
         messages.success(request, "That device is signed out.")
         return
-    end_sessions({str(person.pk)})
+    person.devices.all().sign_out()
     record(request, "sessions.ended", person, which="all")
     messages.success(request, f"{person.username} is signed out everywhere.")
 

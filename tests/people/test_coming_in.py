@@ -3,10 +3,12 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
 from threading import Barrier
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group
 from django.core import mail
 from django.core.cache import cache
@@ -366,3 +368,46 @@ def test_mailed_links_lead_to_the_configured_origin_whatever_the_request_claims(
     assert "https://chat.example.org/invitation/" in invited
     assert "https://chat.example.org/accounts/password/new/" in reset
     assert "9999" not in invited + reset
+
+
+# Addresses that an account had
+
+
+@pytest.mark.parametrize("page", ["/people/{}/name/", "/admin/chatapp/user/{}/change/"])
+def test_an_invitation_to_an_earlier_address_goes_with_that(olives: Client, page: str) -> None:
+    path = invite(olives, address="carol@example.org")
+    invite(olives, address="dave@example.org")
+    stranger().post(path, fields("carol"))
+    carol = User.objects.get(username="carol")
+    assert Invitation.objects.filter(address=carol.email).exists()
+    changed = {"username": "carol", "first_name": "C", "email": "Carol@Example.org"}
+    assert olives.post(page.format(carol.pk), changed).status_code == 302
+    assert Invitation.objects.filter(address="carol@example.org").exists()
+    assert olives.post(page.format(carol.pk), changed | {"email": "c@x.test"}).status_code == 302
+    assert [one.address for one in Invitation.objects.all()] == ["dave@example.org"]
+
+
+def test_an_address_that_was_confirmed_takes_the_place_of_the_earlier_one(
+    olives: Client, alice: User
+) -> None:
+    Invitation.objects.create(address="a@x.test", token_hash="a", expires_at=timezone.now())
+    User.objects.filter(pk=alice.pk).update(email="a@x.test")
+    alice.refresh_from_db()
+    alice.first_name = "Alice"
+    alice.save(update_fields=["first_name"])
+    assert Invitation.objects.exists()
+    alice.email = "b@x.test"
+    alice.save(update_fields=["email"])
+    assert not Invitation.objects.exists()
+
+
+def test_what_earlier_versions_left_goes_with_the_upgrade(olive: User) -> None:
+    User.objects.filter(pk=olive.pk).update(email="Olive@x.test")
+    for used, address in ((1, "olive@x.test"), (1, "former@x.test"), (0, "new@x.test"), (3, "")):
+        Invitation.objects.create(
+            address=address, used=used, uses=9, token_hash=address, expires_at=timezone.now()
+        )
+    migration = import_module("chatapp.migrations.0041_sessions_and_addresses")
+    migration.forget_former_addresses(apps, None)
+    left = Invitation.objects.order_by("address").values_list("address", flat=True)
+    assert list(left) == ["", "new@x.test", "olive@x.test"]

@@ -74,7 +74,7 @@ SAID: dict[str, dict[str, set[str]]] = {
     },
     "chatapp.Device": {
         "account.json": {"agent", "address", "began_at", "seen_at"},
-        "": {"id", "user", "session_key"},  # a secret
+        "": {"id", "user", "session_key", "is_signed_in"},  # a secret, and those here are
     },
     "chatapp.Project": {
         "projects.json": {"name", "instructions", "model", "created_at"},

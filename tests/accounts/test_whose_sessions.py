@@ -1,0 +1,150 @@
+"""All sessions of a person are found by an index, whoever else is signed in."""
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from chatapp.access import devices, idle_sessions
+from chatapp.access.session_store import SessionStore
+from chatapp.accounts.erasing import erase
+from chatapp.models import Device, User
+from tests.accounts.test_second_factor import set_up, sign_in
+from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.support.present import present
+
+pytestmark = pytest.mark.django_db
+
+MIGRATION = import_module("chatapp.migrations.0041_sessions_and_addresses")
+
+
+def sessions_of(person: User, count: int) -> list[str]:
+    """So many that are stored, of browsers that have asked for no page."""
+    keys = []
+    for _ in range(count):
+        session = SessionStore()
+        session[SESSION_KEY] = str(person.pk)
+        session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session.create()
+        keys.append(present(session.session_key))
+    return keys
+
+
+def test_a_sign_in_is_known_by_its_person_before_any_page(
+    alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "remember", lambda _: None)
+    client = Client(headers={"host": "localhost"})
+    client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    key = client.session.session_key
+    assert Device.objects.get(user=alice).session_key == key
+    erase([alice])
+    assert not Session.objects.filter(pk=key).exists()
+
+
+def test_where_whose_it_is_can_not_be_stored_nobody_is_signed_in(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ArithmeticError
+
+    monkeypatch.setattr(Device.objects, "bulk_create", fail)
+    client = Client(headers={"host": "localhost"}, raise_request_exception=False)
+    answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
+    assert answer.status_code == 500
+    assert not Session.objects.exists()
+
+
+def test_a_new_password_is_known_by_its_person_too(alice: User, alices: Client) -> None:
+    before = Device.objects.get(user=alice).session_key
+    alices.post(
+        "/accounts/password/change/",
+        {"oldpassword": PASSWORD, "password1": "four wild geese", "password2": "four wild geese"},
+    )
+    assert Device.objects.get(user=alice).session_key == alices.session.session_key != before
+
+
+def test_who_is_asked_for_the_second_factor_has_no_device_and_is_erased(
+    alice: User, alices: Client, olive: User
+) -> None:
+    set_up(confirmed(alices))
+    key = sign_in("alice").session.session_key
+    assert [one.session_key for one in alice.devices.living()] == [alices.session.session_key]
+    erase([alice])
+    assert not Session.objects.filter(pk=key).exists()
+
+
+def test_a_session_whose_account_was_deleted_is_nobody_s(alice: User, alices: Client) -> None:
+    key = present(alices.session.session_key)
+    User.objects.filter(pk=alice.pk).delete()
+    session = SessionStore(key)
+    assert idle_sessions.use(session)
+    session.save()
+    assert not Device.objects.exists()
+    assert alices.get("/").status_code == 302
+
+
+def test_whoever_else_is_signed_in_costs_nothing(
+    alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def statements() -> list[str]:
+        sessions_of(alice, 2)
+        with CaptureQueriesContext(connection) as queries:
+            assert alice.devices.all().sign_out() == 2
+        return [query["sql"].split()[0] for query in queries]
+
+    decoded: list[str] = []
+    decode = Session.get_decoded
+
+    def counted(one: Session) -> dict[str, Any]:
+        decoded.append(one.pk)
+        return decode(one)
+
+    monkeypatch.setattr(Session, "get_decoded", counted)
+    alone = statements()
+    bobs = sessions_of(bob, 200)
+    assert statements() == alone
+    assert len(decoded) == 4
+    assert Session.objects.filter(pk__in=bobs).count() == 200
+
+
+def test_the_sessions_of_a_person_are_found_by_indexes(alice: User) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("of SQLite's planner, which looks at no statistics here")
+    theirs = Session.objects.filter(pk__in=alice.devices.values("session_key"))
+    plans = [theirs.explain(), alice.devices.living().explain()]
+    assert all("SCAN" not in plan for plan in plans), plans
+    assert all("SEARCH" in plan for plan in plans)
+
+
+def test_sessions_that_are_too_long_are_found_by_an_index(alice: User) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("of SQLite's planner, which looks at no statistics here")
+    sessions_of(alice, 1)
+    with CaptureQueriesContext(connection) as queries:
+        idle_sessions.shorten()
+    [update] = [query["sql"] for query in queries]
+    with connection.cursor() as cursor:
+        plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {update}").fetchall())
+    assert "SEARCH django_session USING INDEX" in plan
+
+
+def test_sessions_of_before_the_upgrade_are_found(alice: User, bob: User, olive: User) -> None:
+    [mine], [bobs] = sessions_of(alice, 1), sessions_of(bob, 1)
+    set_up(confirmed(alices := signed_in(alice)))
+    begun = sign_in("alice").session.session_key
+    keys = {mine, begun, alices.session.session_key}
+    Device.objects.exclude(user=bob).delete()
+    MIGRATION.find_sessions(apps, None)
+    assert set(alice.devices.values_list("session_key", flat=True)) == keys
+    assert alice.devices.filter(is_signed_in=False).get().session_key == begun
+    assert bob.devices.get().session_key == bobs
+    erase([alice])
+    assert not Session.objects.filter(pk__in=keys).exists()

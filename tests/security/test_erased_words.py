@@ -1,0 +1,365 @@
+"""A person types a word of their own into everything that takes text, and is erased: afterwards no
+column of any table, and no file, has one of these words.
+
+A field that may hold text and that nothing here fills fails it, unless `NOT_THEIRS` says why.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.conf import settings as configured
+from django.contrib.auth.models import Group
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.accounts import erasures
+from chatapp.models import Conversation, Message, ReplyImage, User, audit, reindex
+from chatapp.worker import worker
+from chatapp.worker.housekeeping import clean_up
+from tests.accounts.conftest import provider  # noqa: F401 - a fixture
+from tests.accounts.provider import Provider, come
+from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.security.canaries import SHAPES, texts
+from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
+from tests.support.tab import Tab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TAIL = "quetzalword"  # of each word: an index may keep what words begin with only once
+WORD = re.compile(rf"\d{{3}}{TAIL}")
+ADDRESS = "203.0.113.77"
+
+SAID_BY_GATEWAY = {
+    "Message": (
+        *("reasoning", "refusal", "error", "earlier_rounds", "tool_runs", "extras_record"),
+        *("logprobs", "moderation", "finish_reason", "response_id", "service_tier"),
+        *("system_fingerprint", "model"),
+    ),
+}
+"""What comes with a reply: stored as it is, without an upstream that says all of it."""
+
+NOT_THEIRS = {
+    "AuditDetail salt": "random",
+    "AuditEvent action target_type target detail_hash key previous mac": "ids and hashes",
+    "AuditHead link key mac": "hashes",
+    "CacheEntry cache_key value": "counts of attempts, by hashes",
+    "ContentType app_label model": "names of ours",
+    "AccessRule model": "the house's",
+    "DailyUsage upstream_name model": "what was used, counted as nobody's",
+    "EmailAddress email": "allauth's, of which none is made",
+    "EmailConfirmation key": "allauth's, of which none is made",
+    "Group name": "the house's",
+    "Installation name accent accent_dark logo_version notice": "the house's",
+    "Installation signup_domains title_model default_model": "the house's",
+    "Invitation token_hash": "a hash",
+    "LogEntry object_id change_message": "an id, and names of fields",
+    "Logo data media_type": "the house's",
+    "Message usage_so_far": "numbers",
+    "MonthlyUsage upstream_name model": "what was used, counted as nobody's",
+    "Permission name codename": "Django's",
+    "Price model": "the house's",
+    "Process place": "of a server",
+    "Project model": "an id of a model that the upstream lists",
+    "Device session_key": "random",
+    "ReplyImage media_type": "one of a few",
+    "ReviewLabel name": "the house's",
+    "ReviewRule name text": "the house's",
+    "Session session_key": "random",
+    "Limit model": "an id of a model",
+    "SocialAccount provider": "the one of ours",
+    "SocialApp provider provider_id name client_id secret key settings": "the house's",
+    "SocialToken token token_secret": "of which none is stored",
+    "Suggestion text": "the house's",
+    "ToolServer name url command secrets unasked_tools": "the house's",
+    "Upstream name base_url api_key parameters offered_models": "the house's",
+    "Usage price": "numbers",
+    "Usage upstream_name model": "what was used, counted as nobody's",
+    "User password": "a hash",
+}
+"""By a model's fields: what in them is no word of a person's who has an account."""
+
+KEPT = {
+    "the name of Rita's sample": "she chose it, and her colleagues find it by that",
+    "the words that Rita searched for": "the log keeps what a reviewer looked for, and why",
+    "why Rita searched": "the log keeps what a reviewer looked for, and why",
+    "a tool that Rita looks for": "the log keeps what a reviewer looked for, and why",
+    ADDRESS: "counts attempts from there for some minutes, whoever they are of",
+}
+"""What stays, since somebody else has written it or it is no person's: by what it is, and why."""
+
+
+class Words:
+    """Makes words, and knows where each was typed."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, str] = {}
+
+    def __call__(self, what: str) -> str:
+        word = f"{len(self.made):03}{TAIL}"
+        self.made[word] = what
+        return word
+
+    def filled(self, shape: Any, what: str) -> Any:
+        match shape:
+            case str():
+                return re.sub(r"\{\}", lambda _: self(what), shape)
+            case bytes():
+                return self.filled(shape.decode(), what).encode()
+            case list():
+                return [self.filled(one, what) for one in shape]
+            case dict():
+                return {self.filled(k, what): self.filled(v, what) for k, v in shape.items()}
+        return shape
+
+
+def columns() -> Iterator[tuple[str, str]]:
+    """All that the database has, tables of indexes too: each a column by its table, and a text."""
+    with connection.cursor() as cursor:
+        tables = connection.introspection.table_names(cursor)
+        for table in tables:
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                for name, value in zip(names, row, strict=True):
+                    column = f"{table}.{name}"
+                    yield column, _text(column, value)
+
+
+def _text(column: str, value: object) -> str:
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).decode("latin-1")
+    if column == "django_session.session_data":
+        return str(SessionStore().decode(str(value)))
+    return str(value)
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """What the app keeps beside the database."""
+    journal = Path(configured.DATA_DIR) / "journal"
+    kept = [one for one in journal.rglob("*") if one.is_file()] if journal.exists() else []
+    for file in [*kept, erasures.file()]:
+        if file.exists():
+            yield str(file), file.read_bytes().decode("latin-1")
+
+
+def model_columns() -> dict[str, str]:
+    """Each field that may hold text, as `Message content`, by its column."""
+    found: dict[str, str] = {}
+    for model, name in texts():
+        field: Any = model._meta.get_field(name)
+        found[f"{model._meta.db_table}.{field.column}"] = f"{model.__name__} {name}"
+    return found
+
+
+def found(words: Words) -> dict[str, set[str]]:
+    """Where each word stands; what has only a part of one, as an index may, is under ""."""
+    where: dict[str, set[str]] = {}
+    for place, text in (*columns(), *files()):
+        lower = text.lower()
+        for word in WORD.findall(lower) or ([""] if TAIL in lower else []):
+            where.setdefault(word, set()).add(place)
+        if ADDRESS in text:
+            where.setdefault(ADDRESS, set()).add(place)
+    return where
+
+
+class Company:
+    """Olive administers, Rita reviews, and Carol is the one who is erased."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        User.objects.filter(username="olive").update(is_superuser=True, is_staff=True)
+        olive = User.objects.get(username="olive")
+        olive.set_password(PASSWORD)
+        olive.save()
+        rita = User.objects.create_user("rita", password=PASSWORD, reviews=True, is_staff=True)
+        self.olives, self.ritas = confirmed(signed_in(olive)), signed_in(rita)
+
+    def join(self) -> None:
+        """By an invitation to an address that she has no more afterwards, and under a name that
+        she has no more afterwards."""
+        words = self.words
+        former = f"{words('the address of the invitation')}@example.org"
+        page = done_at(self.olives, "/people/invitations/", address=former, days=7, uses=1)
+        link = re.search(r"/invitation/[\w-]+/", page.text)
+        assert link
+        agent = words("the name of the browser")
+        self.carols = Client(
+            headers={"host": "localhost", "User-Agent": agent}, REMOTE_ADDR=ADDRESS
+        )
+        name = {"username": words("the first username"), "password1": PASSWORD}
+        done_at(self.carols, link[0], **name, password2=PASSWORD)
+        self.carol = User.objects.get(username=name["username"])
+
+    def rename(self) -> None:
+        words, path = self.words, f"/people/{self.carol.pk}/name/"
+        name = {"first_name": words("the first name"), "last_name": words("the last name")}
+        done_at(self.olives, path, **name, email=f"{words('an address between')}@example.org")
+        done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
+        admin = f"/admin/chatapp/user/{self.carol.pk}/change/"
+        done_at(self.olives, admin, username=words("the username"), is_active="on", **name)
+        self.carol.refresh_from_db()
+        done_at(self.olives, path, **name, email=f"{words('the address')}@example.org")
+        self.carol.refresh_from_db()
+
+    def fail_to_sign_in(self) -> None:
+        wrong = {"password": self.words("a wrong password")}
+        self.carols.post("/accounts/reauthenticate/", wrong)
+        for login in (self.carol.username, self.words("nobody's name")):
+            client = Client(headers={"host": "localhost"})
+            client.post("/accounts/login/", {"login": login, **wrong})
+
+    def organise(self, conversation: UUID) -> None:
+        """What she does with her chats."""
+        words, carols = self.words, self.carols
+        project = {"name": words("a project"), "instructions": words("the instructions")}
+        done_at(carols, "/projects/", **project)
+        mine = self.carol.projects.get()
+        done_at(carols, f"/projects/{mine.pk}/change/", name=words("a new name of it"), **{
+            "instructions": words("new instructions")
+        })  # fmt: skip
+        done_at(carols, f"/c/{conversation}/rename/", title=words("a title"))
+        reply = Message.objects.filter(conversation=conversation, role="assistant").latest("pk")
+        note = {"rating": "down", "note": words("what she thinks of a reply")}
+        done_at(carols, f"/replies/{reply.pk}/feedback/", **note)
+        carols.get("/search/", {"q": words("what she searches for")})
+        carols.get("/conversations/", {"q": words("what she searches for")})
+        done_at(carols, "/conversations/export/", ids=[str(conversation)])
+
+    def limit(self, bob: User) -> None:
+        """A limit that is hers and then Bob's, and one that stays hers."""
+        fields = {"amount": "1000", "measure": "tokens", "period": "day", "whose": "person"}
+        for _ in range(2):
+            done_at(self.olives, "/limits/new/", **fields, person=self.carol.username)
+        first, second = self.carol.limits.order_by("pk")
+        done_at(self.olives, f"/limits/{first.pk}/", **fields, person=bob.username)
+        asks = {"whom_to_ask": self.words("whom she may ask")}
+        done_at(self.olives, f"/limits/{second.pk}/", **fields, person=self.carol.username, **asks)
+        done_at(self.olives, f"/people/{self.carol.pk}/hold/", reason=self.words("why she is held"))
+        hold = self.carol.legal_holds.get()
+        done_at(self.olives, f"/people/{self.carol.pk}/end-hold/", hold=hold.pk)
+        team = Group.objects.create(name="team")
+        done_at(self.olives, f"/people/groups/{team.pk}/member/", login=self.carol.username)
+
+    def review(self, conversation: UUID) -> None:
+        words, ritas, path = self.words, self.ritas, f"/review/{conversation}"
+        done_at(ritas, f"{path}/open/", reason=words("why Rita opens it"))
+        done_at(ritas, f"{path}/notes/", version="0", text=words("Rita's note"), message="")
+        person = {"person": self.carol.username}
+        asked = {"tool": words("a tool that Rita looks for"), **person}
+        done_at(ritas, "/review/views/save/", name=words("the name of Rita's view"), **asked)
+        sample = {"name": words("the name of Rita's sample"), "share": "100"}
+        done_at(ritas, "/review/samples/draw/", **sample, **person)
+        looked_for = words("the words that Rita searched for")
+        done_at(ritas, "/review/search/", words=looked_for, reason=words("why Rita searched"))
+        ritas.get("/review/", person)
+
+    def fill_what_comes_from_elsewhere(self) -> None:
+        """What the gateway says, and a security key's name, which only a browser can add."""
+        for model in apps.get_models():
+            for name in SAID_BY_GATEWAY.get(model.__name__, ()):
+                whose = "conversation__user" if model is Message else "user"
+                for row in model._default_manager.filter(**{whose: self.carol}):
+                    what = f"{model.__name__} {name}"
+                    value = self.words.filled(SHAPES.get(what, "{}"), what)
+                    model._default_manager.filter(pk=row.pk).update(**{name: value})
+        reply = Message.objects.filter(conversation__user=self.carol, role="assistant").latest("pk")
+        image = self.words.filled(b"GIF89a{}", "an image")
+        ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=image)
+        data = {"name": self.words("the name of a key")}
+        Authenticator.objects.create(user=self.carol, type=Authenticator.Type.WEBAUTHN, data=data)
+        for _ in reindex():
+            pass
+
+
+def done_at(client: Client, path: str, **fields: Any) -> Any:
+    """The page that answers, or that is led to; what was sent must have been taken."""
+    answer = client.post(path, fields, follow=True)
+    assert answer.status_code in (200, 204), (path, answer.status_code)
+    assert "errorlist" not in answer.text if not answer.streaming else True, (path, answer.text)
+    return answer
+
+
+@pytest.fixture
+def words() -> Words:
+    return Words()
+
+
+async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UUID:
+    """Over the socket: a prompt, and the same one edited."""
+    async with Tab(company.carols) as tab:
+        for what in ("a prompt", "an edited prompt"):
+            answer = words(f"an answer to {what}")
+            upstream.script(role(), delta(answer), finish(), done())
+            prompts = Message.objects.filter(conversation__user=company.carol, role="user")
+            first = await prompts.afirst()
+            sent = {"action": "edit", "edited": str(first.pk)} if first else {"action": "prompt"}
+            await tab.send(**sent, message=words(what))
+            await tab.until_ended()
+    await worker().until_saved()
+    conversation: Conversation = await company.carol.conversations.aget()
+    return conversation.pk
+
+
+async def test_no_word_of_hers_is_left_anywhere(
+    provider: Provider,  # noqa: F811 - the fixture
+    upstream: FakeUpstream,
+    connected: object,
+    bob: User,
+    words: Words,
+    settings: Settings,
+    generations_end: None,
+) -> None:
+    company = await sync_to_async(Company)(words)
+    await sync_to_async(company.join)()
+    joined = await sync_to_async(found)(words)
+    await sync_to_async(company.rename)()
+    conversation = await converse(company, words, upstream)
+
+    def fill() -> dict[str, set[str]]:
+        company.organise(conversation)
+        company.limit(bob)
+        company.review(conversation)
+        company.fail_to_sign_in()
+        company.fill_what_comes_from_elsewhere()
+        settings.EMAIL_URL = "smtp://mail.example.org"
+        claims: dict[str, Any] = {"email": company.carol.email, "email_verified": True}
+        come(provider, sub=words("her number there"), name=words("her name there"), **claims)
+        assert SocialAccount.objects.filter(user=company.carol).exists()
+        return found(words)
+
+    before = await sync_to_async(fill)()
+    at_both = [*joined.items(), *before.items()]
+    named = {of for word, places in at_both for of in places if word in words.made}
+    not_theirs = {
+        f"{model} {name}" for of in NOT_THEIRS for model, *names in [of.split()] for name in names
+    }
+    unfilled = {of for column, of in model_columns().items() if column not in named}
+    assert unfilled == not_theirs, sorted(unfilled ^ not_theirs)
+    assert {words.made.get(word, word) for word in before} >= set(KEPT)
+
+    await sync_to_async(erase)(company)
+    after = await sync_to_async(found)(words)
+    left = {words.made.get(word, word): places for word, places in after.items()}
+    assert sorted((what, *places) for what, places in left.items() if what not in KEPT) == []
+
+
+def erase(company: Company) -> None:
+    """By herself, on the page for that, and then the housekeeping comes."""
+    carols = company.carols
+    answer = carols.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert answer.status_code == 302, answer.text
+    answer = carols.post("/privacy/erase/", {"name": company.carol.username})
+    assert "Your account is erased" in answer.text
+    clean_up()
+    assert audit.verify().erased

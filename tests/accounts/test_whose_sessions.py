@@ -40,7 +40,7 @@ def sessions_of(person: User, count: int) -> list[str]:
 def test_a_sign_in_is_known_by_its_person_before_any_page(
     alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "remember", lambda _: None)
+    monkeypatch.setattr(devices, "remember", lambda *_: None)
     client = Client(headers={"host": "localhost"})
     client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
     key = client.session.session_key

@@ -54,6 +54,7 @@ NOT_THEIRS = {
     "AuditHead link key mac": "hashes",
     "CacheEntry cache_key value": "counts of attempts, by hashes",
     "ContentType app_label model": "names of ours",
+    "UpstreamFailure kind": "a word of ours",
     "AccessRule model": "the house's",
     "DailyUsage upstream_name model": "what was used, counted as nobody's",
     "EmailAddress email": "allauth's, of which none is made",

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
@@ -27,6 +28,11 @@ from tests.support.live import Site
 from tests.support.tab import Tab
 
 PASSWORD = "correct horse battery"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    leaves_out = config.option.markexpr == "pure" and kinds.is_never_pure(collection_path)
+    return True if leaves_out else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers

@@ -62,7 +62,7 @@ def regions(page: Page) -> list[tuple[str, str]]:
     ]
 
 
-@settings(max_examples=scaled(50, 400))
+@settings(max_examples=scaled(20, 400))
 @given(st.sampled_from([think, text("answer", "Well")]), st.lists(FLUSHED, max_size=16))
 def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, bool]]) -> None:
     """Each step perhaps with a flush after it."""

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,15 @@ FIXTURES = {
     "browser": {"chromium"},
     "deployment": {"programs"},
 }
+
+
+def is_never_pure(module: Path) -> bool:
+    """Whether a module says of all its tests that they use a database.
+
+    `pytest -m pure` does not import these: collecting them would take a third of its time.
+    """
+    is_test = module.name.startswith("test_") and module.suffix == ".py"
+    return is_test and "\npytestmark = pytest.mark.django_db" in module.read_text()
 
 
 def mark(item: pytest.Item) -> None:

@@ -25,7 +25,7 @@ from chatapp.models.projects import LONGEST_INSTRUCTIONS
 from chatapp.models.review_rules import LONGEST_WORDS, MOST_WORDS
 from chatapp.models.reviews import LONGEST_NOTE
 from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
-from tests.review.test_rules import seal_of
+from tests.review.test_rules import REASON, seal_of
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +72,7 @@ def test_what_is_within_its_length_is_taken_as_it_was_typed(
     assert LegalHold.objects.get().reason == reason
 
     words = longest(LONGEST_WORDS, MOST_WORDS)
-    fields = {"name": "odd", "kind": "words", "applies_to": "both", "words": sent(words)}
+    fields = REASON | {"name": "odd", "kind": "words", "applies_to": "both", "words": sent(words)}
     tried = olives.post("/review/rules/add/", fields)
     olives.post("/review/rules/add/", fields | {"seen": seal_of(tried.text)})
     assert ReviewRule.objects.get().text == words

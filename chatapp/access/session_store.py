@@ -7,7 +7,8 @@ from allauth.account.internal.stagekit import LOGIN_SESSION_KEY
 from allauth.account.utils import url_str_to_user_pk
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
-from django.db import transaction
+from django.contrib.sessions.backends.base import UpdateError
+from django.db import DatabaseError, transaction
 
 from chatapp.access import sessions
 from chatapp.models import Device, User
@@ -27,9 +28,14 @@ class SessionStore(db.SessionStore):
         if self.session_key is None:
             self.create()  # which calls this again, with a key
             return
-        with transaction.atomic():
-            super().save(must_create)
-            self._store_whose_it_is(self.session_key)
+        try:
+            with transaction.atomic():
+                super().save(must_create)
+                self._store_whose_it_is(self.session_key)
+        except DatabaseError as error:  # as Django's own store says it, of a lock too
+            if must_create:
+                raise
+            raise UpdateError from error
 
     def _store_whose_it_is(self, key: str) -> None:
         """Nothing for an account that was deleted meanwhile. Who is asked for their second factor

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -148,3 +148,17 @@ def test_sessions_of_before_the_upgrade_are_found(alice: User, bob: User, olive:
     assert bob.devices.get().session_key == bobs
     erase([alice])
     assert not Session.objects.filter(pk__in=keys).exists()
+
+
+def test_a_page_is_shown_though_the_database_is_locked_when_its_session_is_renewed(
+    alices: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_store: SessionStore, _key: str) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(SessionStore, "_store_whose_it_is", locked)
+    assert alices.get("/help/").status_code == 200
+    assert idle_sessions.USED_AT not in alices.session
+    monkeypatch.undo()
+    assert alices.get("/help/").status_code == 200
+    assert idle_sessions.USED_AT in alices.session

@@ -109,6 +109,7 @@ UNFILLED = {
     "SocialAccount provider": "the one of ours",
     "SocialApp provider provider_id name client_id secret key settings": "of which none is made",
     "SocialToken token token_secret": "likewise",
+    "UpstreamFailure kind": "a word of ours",
     "Usage price": "numbers",
     "User password": "its hash signs her in",
 }

@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.contrib.auth.models import Group
 from django.test import Client
 from pytest_django import Settings
@@ -229,3 +229,11 @@ def test_without_one_there_is_none(olive: User) -> None:
     client = Client(headers={"host": "localhost"})
     assert "organisation" not in client.get("/accounts/login/").text
     assert client.get("/accounts/by/oidc/").status_code == 404
+
+
+def test_no_token_of_it_is_kept(provider: Provider) -> None:
+    come(provider, sub="7", email="ada@example.org")
+    kept = str(list(SocialAccount.objects.values()))
+    assert not SocialToken.objects.exists()
+    assert "ada@example.org" in kept
+    assert "access" not in kept

@@ -1,5 +1,6 @@
 """The installation's name, colour and logo: who sets them, what is taken, and where they stand."""
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,6 +11,7 @@ from django.contrib.auth.models import Permission
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
+from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django import Settings
 
@@ -236,3 +238,11 @@ def test_pages_go_on_with_what_they_know_while_the_database_is_away(
     monkeypatch.setattr(Installation, "of_new_chats", fail)
     assert "· Known</title>" in anyone.get("/nowhere/").text
     assert branding.is_fresh()
+
+
+@pytest.mark.parametrize("page", ["500.html", "503.html"])
+def test_the_page_of_a_failing_server_has_the_name_alone(page: str) -> None:
+    branding.remember(branding.Branding(name="Ask us", accent=PURPLE, logo="1"))
+    shown = render_to_string(page, {"retry_after": 10})
+    assert "Ask us" in shown
+    assert re.findall(r"/branding/|#7a1fa2|<img", shown) == []

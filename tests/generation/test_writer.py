@@ -137,6 +137,20 @@ async def test_the_clock_is_not_sent_where_it_is_not_wanted(
     assert "tools" not in upstream.chat_requests[0].body
 
 
+async def test_an_upstream_that_is_offered_no_tools_is_sent_none(
+    tab: Tab, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    connected.offers_clock, connected.offers_tools = True, True
+    await connected.asave()
+    await tab.ask()
+    await tab.until_ended()
+    connected.offers_tools = False
+    await connected.asave()
+    await tab.ask()
+    await tab.until_ended()
+    assert ["tools" in one.body for one in upstream.chat_requests] == [True, False]
+
+
 # What is told of the cost
 
 

@@ -1,11 +1,13 @@
 """Accounts against whoever guesses, hurries or only has a session."""
 
 import logging
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core.cache import cache
 from django.db import connections
@@ -85,6 +87,27 @@ def test_a_browser_that_was_signed_in_guesses_in_vain(alice: User, bob: User) ->
     ]
     assert said == [MISMATCH] * 5 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD, "203.0.113.200") == ""
+
+
+@pytest.mark.parametrize(("addresses", "minutes"), [(1, 5), (20, 15)])
+def test_an_account_opens_again_after_its_minutes(
+    alice: User, monkeypatch: pytest.MonkeyPatch, addresses: int, minutes: int
+) -> None:
+    began = time.time()
+    for n in range(max(5, addresses)):
+        attempt("alice", f"guess {n}", f"203.0.113.{n % addresses}")
+    monkeypatch.setattr(time, "time", lambda: began + 60 * minutes - 5)
+    assert attempt("alice", PASSWORD, "203.0.113.0") == PATIENCE
+    monkeypatch.setattr(time, "time", lambda: began + 60 * minutes + 60)
+    assert attempt("alice", PASSWORD, "203.0.113.0") == ""
+
+
+def test_a_forged_mark_of_a_browser_counts_for_nothing(alice: User) -> None:
+    client = Client()
+    client.cookies[settings.DEVICE_COOKIE_NAME] = f"{alice.pk}:made-up:signature"
+    for n in range(22):
+        attempt("alice", f"guess {n}", f"203.0.113.{n}")
+    assert sentence(client.post(LOGIN, {"login": "alice", "password": PASSWORD})) == PATIENCE
 
 
 def test_the_mark_of_a_browser_is_of_one_account(alice: User, bob: User) -> None:

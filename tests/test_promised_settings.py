@@ -1,0 +1,75 @@
+"""What README.md and SECURITY.md promise of settings is what the settings say."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import global_settings, settings
+
+from chatapp.access import devices
+from chatapp.worker import temporaries
+
+ROOT = Path(__file__).parent.parent
+ROW = re.compile(r"^\| (`[A-Z_`, ]+) \| ([^|]+) \|", re.MULTILINE)
+SOURCE = (ROOT / "chatapp/settings.py").read_text()
+
+
+def literal(node: ast.expr) -> str | float | None:
+    """The value of a constant, or of a product of numbers; None of anything else."""
+    match node:
+        case ast.Constant(value=str() | int() | float() as value):
+            return value
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            product = 1.0
+            for factor in (literal(left), literal(right)):
+                assert isinstance(factor, int | float)
+                product *= factor
+            return int(product)
+    return None
+
+
+def read() -> dict[str, str | float | None]:
+    """The variables that settings read, each with its default if that is a literal."""
+    found: dict[str, str | float | None] = {}
+    for node in ast.walk(ast.parse(SOURCE)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("environment")), args=[name, default]):
+                found.setdefault(str(literal(name)), literal(default))
+    return found
+
+
+READ = read()
+TABLE = {
+    name: default.strip()
+    for names, default in ROW.findall((ROOT / "README.md").read_text())
+    for name in re.findall(r"`([A-Z_]+)`", names)
+}
+
+
+def test_each_variable_of_the_readme_is_read() -> None:
+    assert len(TABLE) > 30
+    assert [name for name in TABLE if f'"{name}"' not in SOURCE] == []
+
+
+@pytest.mark.parametrize(
+    "name", [one for one in TABLE if READ.get(one) not in (None, "") and one != "PORT"]
+)
+def test_a_default_is_what_the_readme_says(name: str) -> None:
+    said = re.match(r"`([^`]*)`", TABLE[name])
+    assert said, TABLE[name]
+    assert said[1] == str(READ[name])
+
+
+def test_passwords_are_hashed_by_pbkdf2() -> None:
+    assert "PASSWORD_HASHERS" not in SOURCE
+    assert global_settings.PASSWORD_HASHERS[0].endswith(".PBKDF2PasswordHasher")
+
+
+def test_links_and_cookies_last_as_long_as_is_said() -> None:
+    assert settings.PASSWORD_RESET_TIMEOUT == 3 * 86400
+    assert devices.COOKIE_SECONDS == 400 * 86400
+
+
+def test_a_temporary_chat_goes_one_to_sixty_seconds_after_its_last_tab() -> None:
+    assert (temporaries.LEAST_SECONDS, temporaries.MOST_SECONDS) == (1, 60)

@@ -10,7 +10,8 @@ from tests.browser.conftest import SitDown
 from tests.browser.test_accessible import expect_accessible
 from tests.browser.test_long_names import expect_to_fit
 from tests.browser.test_people import signed_in
-from tests.security.test_access import REVIEWERS_ROOM, STAFFS_ROOM, TABLE, routes
+from tests.security.house import routes
+from tests.security.test_access import REVIEWERS_ROOM, STAFFS_ROOM, TABLE
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Site
 from tests.support.reviewer import open_in

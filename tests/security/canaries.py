@@ -13,7 +13,7 @@ from django.apps import apps
 from django.db import models, transaction
 
 from chatapp.models import AuditDetail, Conversation, User, audit, reindex
-from tests.security.test_access import CAST, FORMER
+from tests.security.house import CAST, FORMER
 
 WORD = re.compile(r"qzk\d{4}")
 TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)

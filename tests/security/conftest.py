@@ -1,9 +1,11 @@
-"""A server, and a client that writes to it whatever bytes a test wants."""
+"""A server with a client that writes to it whatever bytes a test wants, and a house of people."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from chatapp.models import User
+from tests.security import house as houses
 from tests.security.wire import Wire
 from tests.support.live import Server, Site
 
@@ -19,3 +21,8 @@ def server(site: Site) -> Iterator[Server]:
 def wire(server: Server) -> Iterator[Wire]:
     with Wire(server.url) as wire:
         yield wire
+
+
+@pytest.fixture
+def house(alice: User, bob: User, olive: User, generations_end: None) -> houses.House:
+    return houses.furnish(alice)

@@ -25,7 +25,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from tests.security.test_access import House
+from tests.security.house import House
 
 
 @transaction.atomic

@@ -4,70 +4,38 @@ An address that the table does not know fails the tests. So does a word of Alice
 anybody who is not her reader, a key in anybody's, and a row that looking and refused posts changed.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from io import StringIO
-from itertools import chain
-from uuid import uuid4
 
 import pytest
-from asgiref.sync import async_to_sync, sync_to_async
-from django.apps import apps
+from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.contrib.auth.models import Group, Permission
-from django.contrib.sessions.models import Session
-from django.core import serializers
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.http import HttpResponseBase
-from django.test import AsyncClient
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import get_resolver
 
 from chatapp.access.pace import allowances
-from chatapp.models import (
-    AuditDetail,
-    AuditEvent,
-    AuditHead,
-    CacheEntry,
-    Conversation,
-    Device,
-    Feedback,
-    Installation,
-    Limit,
-    Logo,
-    Message,
-    ReplyImage,
-    ReviewRule,
-    Suggestion,
-    ToolServer,
-    Upstream,
-    User,
+from chatapp.models import AuditEvent, AuditHead, User
+from tests.security.house import (
+    CAST,
+    FORMER,
+    KEYS,
+    PRIVATE,
+    House,
+    everything,
+    routes,
+    verdict,
 )
-from tests.conftest import PASSWORD
 from tests.support.profile import sampled
-from tests.support.stored import end, reply_of
 
 pytestmark = pytest.mark.django_db
 
-CAST = ("nobody", "alice", "bob", "stan", "rita", "olive", "adam")
-"""Alice owns what the addresses name; Bob is another person; Stan is staff without a right; Rita
-is a reviewer who may view everything; Olive is an administrator who reviews, and Adam one who does
-not."""
-FORMER = ("deactivated", "signed out", "deleted")
-"""Superusers whose sessions were opened before they lost them: they are nobody."""
-PRIVATE = (
-    *("alicetitlecanary", "alicepromptcanary", "aliceanswercanary", "alicethoughtcanary"),
-    "alicenotecanary",
-)
 READERS = {"alice", "rita", "olive"}
 READINGS = (
     *("conversation.opened", "conversations.listed", "conversations.exported"),
     *("conversations.searched", "image.opened", "reviewrule.tried"),
 )
 """Of the log: what somebody has read who is not the owner."""
-KEYS = ("sk-keycanary", "toolsecretcanary")
-
 # What each of the cast gets, in that order: a status, or "in" for the way to the sign-in.
 ANYBODY = "200 200 200 200 200 200 200"
 MEMBERS = "in  200 200 200 200 200 200"
@@ -261,134 +229,6 @@ HERS = (
 tests/chat have it."""
 
 
-def routes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
-    for pattern in patterns:
-        route = before + str(pattern.pattern)
-        if isinstance(pattern, URLPattern):
-            yield route
-        else:
-            yield from routes(pattern.url_patterns, route)
-
-
-@dataclass
-class House:
-    """Alice's things, what Olive set up, and everybody's browser."""
-
-    QUERIES = {
-        "c/<uuid:pk>/earlier/": "?before={reply}",
-        "c/<uuid:pk>/later/": "?after={reply}",
-        "review/export/": "?format=jsonl",
-    }
-
-    conversation: Conversation
-    reply: Message
-    objects: dict[str, object]  # their primary keys, by the model's name in an address
-    clients: dict[str, AsyncClient]
-
-    def path(self, route: str) -> str:
-        """An address of the route that names these things."""
-        query = self.QUERIES.get(route, "").format(reply=self.reply.pk)
-        for model, key in self.objects.items():
-            if f"/{model}/" in route:
-                route = route.replace("<path:object_id>", str(key)).replace("<id>", str(key))
-        for pattern, value in {
-            "c/<uuid:pk>": f"c/{self.conversation.pk}",
-            "review/<uuid:pk>": f"review/{self.conversation.pk}",
-            "replies/<uuid:pk>": f"replies/{self.reply.pk}",
-            "projects/<uuid:pk>": f"projects/{self.conversation.project_id}",
-            "prompts/<uuid:pk>": f"prompts/{self.reply.parent_id}",
-            "<uuid:message>": str(self.reply.pk),
-            "<int:position>": "0",
-            "<slug:kind>/<int:pk>": f"upstream/{self.objects['upstream']}",
-            "people/groups/<int:pk>": f"people/groups/{self.objects['group']}",
-            "upstreams/<int:pk>": f"upstreams/{self.objects['upstream']}",
-            "rules/<int:pk>": f"rules/{self.objects['reviewrule']}",
-            "limits/<int:pk>": f"limits/{self.objects['limit']}",
-            "<int:pk>": str(self.objects["user"]),
-            "<slug:what>": "roles",
-            "<str:named>": "MQ",
-            "<str:provider_id>": "oidc",
-            "<str:token>": "0" * 32,
-            "<path:content_type_id>": "1",
-            "<path:rest>": "1/1/",
-            "<path:object_id>": "1",
-            "^(?P<app_label>chatapp|auth)/$": "chatapp/",
-            "(?P<url>.*)$": "no/such/page/",
-        }.items():
-            route = route.replace(pattern, value)
-        return f"/{route}{query}"
-
-
-@pytest.fixture
-def house(alice: User, bob: User, olive: User, generations_end: None) -> House:
-    cache.clear()  # or the tests before this would have used up the sign-ins
-    upstream = Upstream.objects.create(
-        name="Fake", base_url="http://127.0.0.1:9/v1", api_key=KEYS[0], offered_models="one"
-    )
-    server = ToolServer.objects.create(
-        name="wiki", url="http://127.0.0.1:9/mcp", secrets=f"X-Key: {KEYS[1]}", enabled=False
-    )
-    project = alice.projects.create(name=PRIVATE[0], instructions=PRIVATE[1])
-    conversation = alice.conversations.create(title=PRIVATE[0], project=project)
-    _, reply = conversation.ask(uuid4(), PRIVATE[1], None, upstream, "one", uuid4())
-    end(reply, reply_of(PRIVATE[2], PRIVATE[3]))
-    ReplyImage.objects.create(
-        message=reply, position=0, media_type="image/gif", data=b"GIF89a" + PRIVATE[2].encode()
-    )
-    Feedback.give(reply, Feedback.Rating.UP, PRIVATE[4])
-    Installation.objects.create(pk=1, accent="#7a1fa2")
-    Logo.objects.create(media_type="image/webp", data=b"RIFF")
-    User.objects.create_user("stan", password=PASSWORD, is_staff=True)
-    User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
-    rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
-    rita.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
-    clients = {"nobody": AsyncClient()} | {name: signed_in(name) for name in CAST[1:]}
-    for name in FORMER:
-        User.objects.create_superuser(name, password=PASSWORD)
-        clients[name] = signed_in(name)
-    User.objects.filter(username="deactivated").update(is_active=False)
-    async_to_sync(clients["signed out"].post)(reverse("account_logout"))
-    User.objects.get(username="deleted").delete()
-    objects = {
-        "limit": Limit.objects.create(measure="tokens", cap=10**9).pk,
-        "user": alice.pk,
-        "conversation": conversation.pk,
-        "upstream": upstream.pk,
-        "toolserver": server.pk,
-        "suggestion": Suggestion.objects.create(text="Explain a word").pk,
-        "installation": 1,
-        "group": Group.objects.create(name="g").pk,
-        "reviewrule": ReviewRule.objects.create(
-            name="r", kind="words", applies_to="both", text="xyzzy"
-        ).pk,
-    }
-    for name in ("rita", "olive"):
-        reason = {"reason": "A matter"}
-        async_to_sync(clients[name].post)(
-            reverse("open-for-review", args=[conversation.pk]), reason
-        )
-    return House(conversation, reply, objects, clients)
-
-
-def signed_in(name: str) -> AsyncClient:
-    """By the sign-in page, so that the password was given just now."""
-    client = AsyncClient()
-    fields = {"login": name, "password": PASSWORD}
-    answer = async_to_sync(client.post)(reverse("account_login"), fields)
-    assert answer.status_code == 302, answer.content.decode()
-    return client
-
-
-def everything() -> str:
-    """All rows but those of sessions, which any request may renew, of counted attempts, and of the
-    log, where some looks leave an event."""
-    but = (Session, Device, CacheEntry, AuditEvent, AuditDetail, AuditHead)
-    models = [model for model in apps.get_models() if model not in but]
-    rows = chain.from_iterable(model._default_manager.order_by("pk") for model in models)
-    told: str = serializers.serialize("json", rows)
-    return told
-
-
 async def recorded() -> int:
     """The number of the log's last event."""
     return (await AuditHead.objects.aget()).sequence
@@ -411,15 +251,6 @@ async def said(answer: HttpResponseBase) -> str:
         return f"{answer.headers}{answer.content.decode(errors='replace')}"  # type: ignore[attr-defined]
     parts = [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
     return f"{answer.headers}{b''.join(parts).decode()}"
-
-
-def verdict(answer: HttpResponseBase) -> str:
-    goes_to = answer.headers.get("location", "")
-    return (
-        "in"
-        if goes_to.startswith(("/accounts/login/", "/admin/login/"))
-        else str(answer.status_code)
-    )
 
 
 def test_the_table_knows_every_address() -> None:

@@ -17,17 +17,8 @@ from django.http import HttpResponseBase
 from chatapp.models import Message, Opening
 from tests.security import canaries, furnished
 from tests.security.canaries import FILLED, NOBODY, UNFILLED, WORD, Text, fields_of, texts
-from tests.security.test_access import (
-    CAST,
-    FORMER,
-    HERS,
-    OWN,
-    TABLE,
-    House,
-    house,  # noqa: F401 - a fixture
-    is_recorded,
-    recorded,
-)
+from tests.security.house import CAST, FORMER, House
+from tests.security.test_access import HERS, OWN, TABLE, is_recorded, recorded
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +64,7 @@ class Canaries:
 
 
 @pytest.fixture
-def filled(house: House) -> Canaries:  # noqa: F811 - the fixture
+def filled(house: House) -> Canaries:
     furnished.furnish(house)
     return Canaries(house, canaries.fill(house.conversation.user_id))
 

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from chatapp.chat.actions import ACTIONS
 from chatapp.models import Message, Upstream
 from tests.security.canaries import WORD
-from tests.security.test_access import CAST, FORMER, house  # noqa: F401 - a fixture
+from tests.security.house import CAST, FORMER
 from tests.security.test_canaries import Canaries, filled  # noqa: F401 - a fixture
 from tests.security.test_socket_access import OUT_OF_DATE, Running
 from tests.support.tab import Tab

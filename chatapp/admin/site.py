@@ -12,6 +12,7 @@ from django.contrib.admin import AdminSite
 from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from chatapp.accounts.staff import to_second_factor
@@ -45,8 +46,9 @@ def with_second_factor(view: Any, cacheable: bool = False) -> Any:
 
 admin.site.admin_view = with_second_factor  # type: ignore[method-assign]
 admin.site.get_app_list = in_one_list  # type: ignore[method-assign]
-# The one sign-in and the one change of one's password, with their limits.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+# The one sign-in and the one change of one's password. Django's own form would take a password of
+# anybody's from whoever of the staff is signed in, without a limit and without the second factor.
+admin.site.login = require_safe(secure_admin_login(admin.site.login))  # type: ignore[method-assign]
 # With the event of it.
 admin.site.logout = transaction.atomic(admin.site.logout)  # type: ignore[method-assign]
 admin.site.password_change = RedirectView.as_view(  # type: ignore[method-assign,assignment]

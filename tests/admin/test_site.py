@@ -5,6 +5,7 @@ from django.contrib.auth.models import Permission
 from django.test import AsyncClient, Client
 
 from chatapp.models import User
+from tests.conftest import PASSWORD, signed_in
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db
@@ -16,6 +17,14 @@ def test_who_is_no_staff_is_refused(alices: Client, path: str) -> None:
     answer = alices.get(path)
     assert answer.status_code == 302
     assert "login" in answer.headers["location"]
+
+
+def test_whoever_of_the_staff_is_signed_in_signs_in_as_nobody_else_there(olive: User) -> None:
+    """Django's form would take the password without a limit, and without the second factor."""
+    client = signed_in(User.objects.create_user("stan", is_staff=True))
+    answer = client.post("/admin/login/", {"username": "olive", "password": PASSWORD})
+    assert answer.status_code == 405
+    assert client.get("/people/").status_code == 403
 
 
 def test_what_there_is_stands_in_one_list_without_the_names_of_djangos_apps(olives: Client) -> None:

@@ -31,7 +31,7 @@ def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
 
 @receiver(user_logged_out)
 def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
-    if user is not None and user.pk is not None:  # it is None once they erased themselves
+    if user and user.pk:  # an account that was just erased has none, and must not be named again
         with transaction.atomic():
             audit.record("person.signed_out", actor=user, about=user, detail=origin_of(request))
 

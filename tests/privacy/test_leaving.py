@@ -51,6 +51,13 @@ def test_who_signs_out_in_another_tab_meanwhile_leaves_no_word(
     assert "203.0.113.7" not in said
 
 
+def test_the_log_names_nobody_who_erased_their_account(alices: Client, olive: User) -> None:
+    alices.post(ERASE, {"name": "alice"})
+    last = AuditEvent.objects.latest("sequence")
+    assert last.action == "person.erased"
+    assert not [one for one in AuditDetail.objects.all() if "alice" in one.content]
+
+
 @pytest.mark.parametrize("name", ["", "bob", "alice\0", "<b>alice</b>", "a" * 10**6])
 def test_another_name_erases_nothing(alice: User, alices: Client, name: str) -> None:
     answer = alices.post(ERASE, {"name": name})

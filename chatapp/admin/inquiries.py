@@ -1,15 +1,22 @@
-"""Pages that ask what a saved upstream or tool server does. A button leads there, no link."""
+"""Pages that ask what a saved upstream or tool server does. A button leads there, no link.
+
+A stored key is sent or a command is started for it. So the password is asked for first, and the
+audit log says who asked.
+"""
 
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.accounts.staff import refuse_scripts
 from chatapp.admin.confirmed import ConfirmedAdmin
+from chatapp.models import User, audit
 
 
 class InquiringAdmin(ConfirmedAdmin):
@@ -38,8 +45,14 @@ class InquiringAdmin(ConfirmedAdmin):
             raise PermissionDenied
         if asked is None:
             raise Http404
+        if not is_confirmed(request):
+            name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+            return ask_to_confirm(reverse(name, args=[asked.pk]))
         if elsewhere := self.before_inquiry(request, asked):
             return elsewhere
+        assert isinstance(request.user, User)
+        with transaction.atomic():
+            audit.record(f"{self.opts.model_name}.checked", actor=request.user, about=asked)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

@@ -6,11 +6,9 @@ from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest
 
 from chatapp import tools
-from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
 from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.admin.people import is_superuser
 from chatapp.admin.secret_forms import SecretForm, state_of_secret
@@ -96,13 +94,6 @@ class ToolServerAdmin(InquiringAdmin):
     @admin.display(description="Headers or environment")
     def stored(self, server: ToolServer) -> str:
         return state_of_secret(server.secrets, server.secret_problem)
-
-    def before_inquiry(self, request: HttpRequest, asked: ToolServer) -> HttpResponse | None:
-        """A command is started for it, so nobody gets there by looking, and only a superuser gets
-        to a command's at all."""
-        if is_confirmed(request):
-            return None
-        return ask_to_confirm(reverse("admin:chatapp_toolserver_change", args=[asked.pk]))
 
     def inquire(self, asked: ToolServer) -> dict[str, Any]:
         """What the server offers now, or why it offers nothing."""

@@ -92,6 +92,8 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
     upstream = get_object_or_404(Upstream, pk=pk)
     if upstream.secret_problem:
         return _offer_page(request, upstream)
+    with transaction.atomic():
+        record(request, "upstream.checked", upstream)
     return _offer_page(request, upstream, report=report_of(upstream))
 
 

@@ -6,9 +6,11 @@ from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatapp.accounts.staff import administrators_only
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
 from chatapp.models import ReviewLabel, User, audit
 from chatapp.once_more import once_more
 from chatapp.seen import SeenField
@@ -24,6 +26,7 @@ class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @require_http_methods(["GET", "POST"])
 @administrators_only
+@confirmed_only
 @once_more
 def labels(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
@@ -43,6 +46,8 @@ def labels(request: HttpRequest) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Conversations that have it keep the rest of their review."""
     assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("review-labels"))
     label = get_object_or_404(ReviewLabel, pk=pk)
     with transaction.atomic():
         audit.record("reviewlabel.deleted", actor=request.user, about=label)

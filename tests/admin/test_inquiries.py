@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from chatapp.models import Upstream, User
-from tests.conftest import signed_in
+from chatapp.models import AuditEvent, Upstream, User
+from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.fake_upstream import FakeUpstream, Pause, answer, delta, done, finish, usage
 from tests.support.live import Server, Site
 from tests.support.program import WAIT_SECONDS
@@ -58,6 +58,19 @@ def test_only_who_may_change_an_upstream_may_check_it(
     assert upstream.requests == []
 
 
+def test_a_check_comes_after_the_password_and_says_who_asked(
+    olive: User, upstream: FakeUpstream, connected: Upstream
+) -> None:
+    client = signed_in(olive)
+    answer = client.post(path(connected))
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/")
+    assert upstream.requests == []
+    confirmed(client).post(path(connected))
+    assert upstream.requests
+    event = AuditEvent.objects.get(action="upstream.checked")
+    assert (event.actor, event.target) == (olive.pk, str(connected.pk))
+
+
 def test_a_check_is_asked_for_by_the_form_alone(
     olive: User, olives: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
@@ -83,6 +96,7 @@ async def a_check_that_waits(
         assert found
         password = await olive.get("/accounts/reauthenticate/")
         token = {"csrfmiddlewaretoken": password.cookies["csrftoken"]}
+        await olive.post("/accounts/reauthenticate/", data=token | {"password": PASSWORD})
         checking = asyncio.create_task(olive.post(f"{found[0]}check/", data=token))
         assert await asyncio.to_thread(pause.reached.wait, WAIT_SECONDS)
         yield olive, checking

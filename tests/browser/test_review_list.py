@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SitDown
+from tests.browser.conftest import SitDown, confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.live import Person, Server, Site
 
@@ -86,7 +86,7 @@ def test_an_hour_of_review_by_keys(
     assert all(",person-" in line for line in lines)
     assert alice.username not in text
 
-    page.goto(f"{server.url}/review/labels/")
+    confirmed(page, f"{server.url}/review/labels/")
     page.get_by_label("Name").fill("odd")
     page.get_by_role("button", name="Add the label").click()
     expect(page.get_by_role("status")).to_contain_text("odd was added.")

@@ -21,6 +21,7 @@ from chatapp.close_codes import CloseCode
 from chatapp.generation import generation
 from chatapp.models import Conversation, Message, Upstream, User
 from tests.conftest import signed_in
+from tests.security.house import everything
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, reasoning, role
 from tests.support.tab import Tab
 
@@ -128,7 +129,7 @@ def of_alice() -> str:
 async def test_no_action_reaches_what_is_somebody_elses(running: Running, stranger: Tab) -> None:
     attempts = running.attempts()
     assert set(attempts) == set(ACTIONS)
-    before = await of_alice()
+    before = await sync_to_async(everything)()
     for action, (fields, told) in attempts.items():
         await stranger.send(action=action, **fields)
         await stranger.send(action="no such action")
@@ -137,7 +138,7 @@ async def test_no_action_reaches_what_is_somebody_elses(running: Running, strang
             await stranger.until(OUT_OF_DATE)
     shown = "".join(stranger.frames)
     assert not [word for word in (PROMPT, ANSWER, THOUGHT, running.reply) if word in shown]
-    assert await of_alice() == before
+    assert await sync_to_async(everything)() == before
     assert (await Message.objects.aget(pk=running.reply)).is_streaming
 
 

@@ -1,0 +1,242 @@
+"""What somebody who may do it posts for each action of `test_actions`, and what it needs before.
+
+Values name what is in the house: `{conversation}`, `{upstream}`.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import (
+    TOTP,
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from django.contrib.auth.tokens import default_token_generator
+from django.core import signing
+from django.utils import timezone
+from django.utils.http import urlsafe_base64_encode
+
+from chatapp.accounts.links import ADDRESS_SALT
+from chatapp.models import (
+    Conversation,
+    Installation,
+    Invitation,
+    LegalHold,
+    Price,
+    Retention,
+    Review,
+    ReviewLabel,
+    ReviewPolicy,
+    ReviewSample,
+    ReviewView,
+    Upstream,
+    User,
+)
+from chatapp.retention.forms import seal
+from tests.conftest import PASSWORD
+from tests.security.house import House
+
+NEW = "four wild geese at dawn"
+NEW_TWICE = {"password1": NEW, "password2": NEW}
+DELETION = {"post": "yes"}
+LIMIT = {"amount": "5", "measure": "tokens", "period": "month", "whose": "all"}
+RULE = {"name": "All", "applies_to": "both", "kind": "words", "words": "alicepromptcanary"}
+UPSTREAM = {
+    "name": "Two",
+    "base_url": "http://127.0.0.1:9/v1",
+    "new_api_key": "sk-new",
+    "dialect": "auto",
+    "parameters": "{{}}",
+    "silence_seconds": "300",
+}
+TOOL_SERVER = {
+    "name": "maps",
+    "transport": "http",
+    "url": "http://127.0.0.1:9/mcp",
+    "new_secrets": "X-Key: new",
+    "timeout_seconds": "30",
+    "result_limit_kb": "100",
+}
+SECRET = "JBSWY3DPEHPK3PXP"  # of an app that shows codes
+
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "c/<uuid:pk>/rename/": {"title": "New"},
+    "conversations/change/": {"action": "pin", "ids": "{conversation}"},
+    "conversations/export/": {"ids": "{conversation}"},
+    "projects/": {"name": "New"},
+    "projects/<uuid:pk>/change/": {"name": "New"},
+    "replies/<uuid:pk>/feedback/": {"rating": "down"},
+    "accounts/login/": {"login": "alice", "password": PASSWORD},
+    "accounts/signup/": {"email": "eve@example.org"},
+    "accounts/password/change/": {"oldpassword": PASSWORD, **NEW_TWICE},
+    "accounts/password/reset/": {"email": "alice@example.org"},
+    "accounts/password/new/<str:named>/<str:token>/": {
+        "new_password1": NEW,
+        "new_password2": NEW,
+    },
+    "accounts/reauthenticate/": {"password": PASSWORD},
+    "accounts/reauthenticate/code/": {"code": "{code}"},
+    "accounts/second-factor/keys/<int:pk>/name/": {"name": "New"},
+    "invitation/<str:token>/": {"username": "eve", "email": "eve@example.org", **NEW_TWICE},
+    "privacy/erase/": {"name": "alice"},
+    "limits/new/": LIMIT,
+    "limits/<int:pk>/": LIMIT,
+    "limits/prices/new/": {
+        **{"upstream": "{upstream}", "model": "one", "holds_from": "2026-01-01"},
+        **{"input": "1", "output": "1"},
+    },
+    "people/invitations/": {"days": "7", "uses": "1"},
+    "people/access/": {"signup": "closed"},
+    "people/groups/": {"name": "new"},
+    "people/groups/<int:pk>/": {"name": "new"},
+    "people/groups/<int:pk>/member/": {"login": "bob"},
+    "people/given/<slug:kind>/<int:pk>/": {"to": "groups", "groups": "{group}"},
+    "people/<int:pk>/name/": {"first_name": "Alice"},
+    "people/<int:pk>/roles/": {"administers": "on"},
+    "people/<int:pk>/groups/": {"groups": "{group}"},
+    "people/<int:pk>/hold/": {"reason": "A matter"},
+    "people/<int:pk>/end-hold/": {"hold": "{hold}"},
+    "policy/": {"scope": "flagged"},
+    "settings/": {"name": "New"},
+    "retention/": {"conversation_days": "30", "seen": "{seal}"},
+    "upstreams/new/": UPSTREAM,
+    "upstreams/<int:pk>/address/": UPSTREAM,
+    "upstreams/<int:pk>/": {"names": "two", "to": "groups", "groups": "{group}"},
+    "review/search/": {"words": "rain", "reason": "A matter"},
+    "review/bulk/#claim": {"act": "claim", "rows": "{conversation} 0"},
+    "review/bulk/#release": {"act": "release", "rows": "{conversation} 1"},
+    "review/bulk/#verdict": {"act": "verdict fine", "rows": "{conversation} 0"},
+    "review/bulk/#label": {"act": "label", "label": "{label}", "rows": "{conversation} 0"},
+    "review/<uuid:pk>/open/": {"reason": "A matter"},
+    "review/<uuid:pk>/reveal/": {"reason": "A matter"},
+    "review/<uuid:pk>/claim/": {"version": "0"},
+    "review/<uuid:pk>/release/": {"version": "1"},
+    "review/<uuid:pk>/verdict/": {"version": "0", "verdict": "fine"},
+    "review/<uuid:pk>/labels/": {"version": "0", "labels": "{label}"},
+    "review/<uuid:pk>/notes/": {"version": "0", "text": "Look", "message": "{reply}"},
+    "review/views/save/": {"name": "new", "model": "one"},
+    "review/samples/draw/": {"name": "new", "share": "100"},
+    "review/rules/add/": RULE,
+    "review/rules/add/#try": {**RULE, "reason": "A matter"},
+    "review/rules/<int:pk>/": RULE,
+    "review/rules/<int:pk>/switch/": {"off": ""},
+    "review/labels/": {"name": "new"},
+    "admin/auth/group/add/": {"name": "new"},
+    "admin/auth/group/<path:object_id>/change/": {"name": "new"},
+    "admin/chatapp/user/add/": {"username": "eve", **NEW_TWICE},
+    "admin/chatapp/user/<path:object_id>/change/": {
+        **{"username": "alice", "first_name": "Alice", "is_active": "on"},
+    },
+    "admin/chatapp/user/<path:object_id>/change/#roles": {
+        **{"username": "alice", "is_staff": "on", "is_active": "on"},
+    },
+    "admin/chatapp/user/<id>/password/": NEW_TWICE,
+    "admin/chatapp/upstream/add/": UPSTREAM,
+    "admin/chatapp/upstream/<path:object_id>/change/": UPSTREAM,
+    "admin/chatapp/toolserver/add/": TOOL_SERVER,
+    "admin/chatapp/toolserver/<path:object_id>/change/": TOOL_SERVER,
+    "admin/chatapp/suggestion/add/": {"text": "New", "position": "1"},
+    "admin/chatapp/suggestion/<path:object_id>/change/": {"text": "New", "position": "1"},
+}
+
+
+def _her() -> User:
+    return User.objects.get(username="alice")
+
+
+def _link(house: House) -> None:
+    house.objects["named"] = urlsafe_base64_encode(str(_her().pk).encode())
+    house.objects["token"] = default_token_generator.make_token(_her())
+
+
+def _address(house: House) -> None:
+    wanted = [_her().pk, _her().email, "alice@example.net"]
+    house.objects["token"] = signing.dumps(wanted, salt=ADDRESS_SALT)
+
+
+def _invitation(house: House) -> None:
+    invitation = Invitation.objects.get()
+    house.objects["token"] = invitation.make_token()
+    invitation.save()
+
+
+def _app(house: House) -> None:
+    TOTP.activate(_her(), SECRET)
+    now = next(iter(yield_hotp_counters_from_time()))
+    house.objects["code"] = format_hotp_value(hotp_value(SECRET, now))
+
+
+def _passkey(house: House) -> None:
+    key = Authenticator.objects.create(user=_her(), type="webauthn", data={"name": "Hers"})
+    house.objects["key"] = key.pk
+
+
+def _claim(house: House) -> None:
+    Review.held(house.conversation.pk).claim(User.objects.get(username="rita"))
+
+
+def _hold(house: House) -> None:
+    olive = User.objects.get(username="olive")
+    house.objects["hold"] = LegalHold.begin(_her(), None, "A matter", olive).pk
+
+
+NEEDED: Mapping[str, Callable[[House], object]] = {
+    "c/<uuid:pk>/keep/": lambda house: Conversation.objects.update(is_temporary=True),
+    "accounts/signup/": lambda house: Installation.objects.update(
+        signup="domains", signup_domains="example.org"
+    ),
+    "accounts/password/new/<str:named>/<str:token>/": _link,
+    "accounts/address/<str:token>/": _address,
+    "accounts/reauthenticate/code/": _app,
+    "accounts/second-factor/app/end/": _app,
+    "accounts/second-factor/codes/new/": _app,
+    "accounts/second-factor/keys/<int:pk>/name/": _passkey,
+    "accounts/second-factor/keys/<int:pk>/end/": _passkey,
+    "invitation/<str:token>/": _invitation,
+    "people/<int:pk>/second-factor/": _app,
+    "people/<int:pk>/end-hold/": _hold,
+    "retention/": lambda house: house.objects.update(seal=seal(Retention(30, None, None))),
+    "review/bulk/#release": _claim,
+    "review/<uuid:pk>/release/": _claim,
+    "review/<uuid:pk>/reveal/": lambda house: hold_to(house, "all", hides_names=True),
+}
+
+
+def furnish(house: House) -> None:
+    """What is not in every house, and an action needs."""
+    adam, rita = (User.objects.get(username=name) for name in ("adam", "rita"))
+    User.objects.filter(username="alice").update(email="alice@example.org")
+    tomorrow = timezone.now() + timedelta(days=1)
+    made = {
+        "invitation": Invitation.objects.create(made_by=adam, expires_at=tomorrow),
+        "label": ReviewLabel.objects.create(name="l"),
+        "price": Price.objects.create(
+            upstream=Upstream.objects.get(), model="two", input=1, output=1
+        ),
+        "sample": ReviewSample.objects.create(maker=rita, name="s", asked={}, share=1, size=1),
+        "view": ReviewView.objects.create(maker=rita, name="v", asked={}),
+    }
+    house.objects |= {name: row.pk for name, row in made.items()}
+
+
+def hold_to(house: House, scope: str, *, hides_names: bool = False) -> None:
+    """The policy that the conversation was begun under."""
+    begins_at = house.conversation.created_at - timedelta(days=1)
+    ReviewPolicy.objects.create(scope=scope, hides_names=hides_names, begins_at=begins_at)
+
+
+def fields_of(action: str, house: House) -> dict[str, str]:
+    """Makes what the action needs, and returns what its form sends."""
+    if needed := NEEDED.get(action):
+        needed(house)
+    known = {**house.objects, "conversation": house.conversation.pk, "reply": house.reply.pk}
+    sent: Mapping[str, str] = FIELDS.get(action, {})
+    if action.endswith("/#delete"):  # of what is selected in a list of the Django admin
+        [model] = [name for name in house.objects if f"/{name}/" in action]
+        selected = str(house.objects[model])
+        sent = {**DELETION, "action": "delete_selected", "_selected_action": selected}
+    elif action.endswith("delete/"):
+        sent = DELETION
+    return {name: value.format(**known) for name, value in sent.items()}

@@ -1,0 +1,407 @@
+"""Who may change what, and by which gates: every action with its right, the password that is asked
+for again, and the event in the audit log, by one table.
+
+An action that the table does not know fails the tests. Who may look at what is in `test_access`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+import pytest
+from django.contrib.auth import SESSION_KEY
+from django.db import transaction
+from django.http import HttpResponseBase
+from django.test import AsyncClient, Client
+from django.urls import get_resolver
+from pytest_django import Settings
+
+from chatapp.access.pace import allowances
+from chatapp.admin.confirmed import LATE
+from chatapp.chat import actions as chat
+from chatapp.chat.consumer import TOO_MUCH
+from chatapp.fairness.allowance import Allowance
+from chatapp.models import AuditEvent, AuditHead, User
+from chatapp.people.changes import CHANGES
+from tests.conftest import signed_in
+from tests.security import posted
+from tests.security.house import CAST, House, Rows, everything, routes
+from tests.support.tab import Tab
+
+pytestmark = pytest.mark.django_db
+
+# Who may.
+ANYBODY = "anybody"
+MEMBER = "everybody with an account, of what is their own"
+OWNER = "whose it is"
+STAFF = "all staff"
+REVIEWER = "reviewers"
+ADMINISTRATOR = "administrators"
+REVIEWING = "administrators who review"
+ADMIN = "superusers, and staff whom the Django admin's own permissions let"
+
+# Why no event tells of it.
+HERS = "concerns nobody but its owner"
+NOTHING = "changes nothing that is stored"
+MAIL = "sends a mail; what its link does is recorded"
+CONFIRMED = "is recorded if the password is wrong; else what it was asked for is"
+UNRECORDED = (HERS, NOTHING, MAIL, CONFIRMED)
+
+PASSWORD = "is asked for again"
+POLICY = "lets reviewers read the conversation, or the action finds none"
+
+
+class Gates(NamedTuple):
+    who: str
+    event: str  # of the audit log, or several; or why there is none
+    asks: str = ""
+
+    @property
+    def events(self) -> list[str]:
+        return [] if self.event in UNRECORDED else self.event.split()
+
+
+ACTIONS = {
+    # The chat
+    "c/<uuid:pk>/rename/": Gates(OWNER, HERS),
+    "c/<uuid:pk>/keep/": Gates(OWNER, HERS),
+    "conversations/change/": Gates(OWNER, HERS),
+    "conversations/export/": Gates(OWNER, "conversations.exported"),
+    "projects/": Gates(MEMBER, HERS),
+    "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
+    "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
+    "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
+    # Coming in and going
+    "setup/<str:token>/": Gates(ANYBODY, "person.added person.signed_in"),
+    "invitation/<str:token>/": Gates(ANYBODY, "person.joined person.signed_in"),
+    "accounts/signup/": Gates(ANYBODY, "person.invited"),
+    "accounts/login/": Gates(ANYBODY, "person.signed_in"),
+    "accounts/login/code/": Gates(ANYBODY, "person.signed_in"),
+    "accounts/login/passkey/": Gates(ANYBODY, "person.signed_in"),
+    "accounts/logout/": Gates(MEMBER, "person.signed_out"),
+    "admin/logout/": Gates(STAFF, "person.signed_out"),
+    # One's own account
+    "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
+    "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only takes away
+    "accounts/password/change/": Gates(MEMBER, "password.changed"),  # its form asks for the old one
+    "accounts/password/new/<str:named>/<str:token>/": Gates(ANYBODY, "password.changed"),
+    "accounts/password/reset/": Gates(ANYBODY, MAIL),
+    "accounts/password/set/": Gates(MEMBER, "password.changed", PASSWORD),
+    "accounts/reauthenticate/": Gates(MEMBER, CONFIRMED),
+    "accounts/reauthenticate/code/": Gates(MEMBER, CONFIRMED),
+    "accounts/reauthenticate/key/": Gates(MEMBER, CONFIRMED),
+    "accounts/reauthenticate/organisation/": Gates(MEMBER, CONFIRMED),
+    "accounts/second-factor/app/": Gates(MEMBER, "factor.added factor.added", PASSWORD),
+    "accounts/second-factor/app/end/": Gates(MEMBER, "factor.removed", PASSWORD),
+    "accounts/second-factor/codes/new/": Gates(MEMBER, "factor.added", PASSWORD),
+    "accounts/second-factor/keys/add/": Gates(MEMBER, "factor.added factor.added", PASSWORD),
+    "accounts/second-factor/keys/<int:pk>/name/": Gates(OWNER, HERS, PASSWORD),
+    "accounts/second-factor/keys/<int:pk>/end/": Gates(OWNER, "factor.removed", PASSWORD),
+    "privacy/archive/": Gates(MEMBER, "archive.made", PASSWORD),
+    "privacy/erase/": Gates(MEMBER, "person.deleted person.erased", PASSWORD),
+    # People
+    "people/invitations/": Gates(ADMINISTRATOR, "person.invited", PASSWORD),
+    "people/invitations/<int:pk>/revoke/": Gates(ADMINISTRATOR, "invitation.revoked"),  # takes away
+    "people/access/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),
+    "people/groups/": Gates(ADMINISTRATOR, "group.added", PASSWORD),
+    "people/groups/<int:pk>/": Gates(ADMINISTRATOR, "group.changed", PASSWORD),
+    "people/groups/<int:pk>/member/": Gates(ADMINISTRATOR, "group.changed", PASSWORD),
+    "people/groups/<int:pk>/delete/": Gates(ADMINISTRATOR, "group.deleted", PASSWORD),
+    "people/given/<slug:kind>/<int:pk>/": Gates(ADMINISTRATOR, "access.changed", PASSWORD),
+    "people/<int:pk>/delete/": Gates(ADMINISTRATOR, "person.deleted person.erased", PASSWORD),
+    "people/<int:pk>/name/": Gates(ADMINISTRATOR, "person.changed", PASSWORD),
+    "people/<int:pk>/roles/": Gates(ADMINISTRATOR, "role.changed", PASSWORD),
+    "people/<int:pk>/groups/": Gates(ADMINISTRATOR, "person.changed", PASSWORD),
+    "people/<int:pk>/sign-out/": Gates(ADMINISTRATOR, "sessions.ended", PASSWORD),
+    "people/<int:pk>/reset-link/": Gates(ADMINISTRATOR, "password.link_made", PASSWORD),
+    "people/<int:pk>/second-factor/": Gates(ADMINISTRATOR, "factor.removed", PASSWORD),
+    "people/<int:pk>/active/": Gates(ADMINISTRATOR, "person.deactivated", PASSWORD),
+    "people/<int:pk>/hold/": Gates(ADMINISTRATOR, "hold.set", PASSWORD),
+    "people/<int:pk>/end-hold/": Gates(ADMINISTRATOR, "hold.ended", PASSWORD),
+    # What is set
+    "limits/new/": Gates(ADMINISTRATOR, "limit.added", PASSWORD),
+    "limits/<int:pk>/": Gates(ADMINISTRATOR, "limit.changed", PASSWORD),
+    "limits/<int:pk>/remove/": Gates(ADMINISTRATOR, "limit.deleted", PASSWORD),
+    "limits/prices/new/": Gates(ADMINISTRATOR, "price.changed", PASSWORD),
+    "limits/prices/<int:pk>/remove/": Gates(ADMINISTRATOR, "price.changed", PASSWORD),
+    "policy/": Gates(ADMINISTRATOR, "policy.changed", PASSWORD),
+    "retention/": Gates(ADMINISTRATOR, "retention.changed", PASSWORD),
+    "settings/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),
+    "upstreams/new/": Gates(ADMINISTRATOR, "upstream.added", PASSWORD),
+    "upstreams/<int:pk>/address/": Gates(ADMINISTRATOR, "upstream.changed", PASSWORD),
+    "upstreams/<int:pk>/": Gates(ADMINISTRATOR, "access.changed upstream.changed", PASSWORD),
+    "upstreams/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
+    "audit/check/": Gates(ADMINISTRATOR, NOTHING),
+    "audit/export/": Gates(ADMINISTRATOR, "log.exported", PASSWORD),
+    # The review. What a reviewer does all day asks for no password.
+    "review/search/": Gates(REVIEWER, "conversations.searched"),
+    "review/bulk/#claim": Gates(REVIEWER, "review.claimed", POLICY),
+    "review/bulk/#release": Gates(REVIEWER, "review.released", POLICY),
+    "review/bulk/#verdict": Gates(REVIEWER, "review.decided", POLICY),
+    "review/bulk/#label": Gates(REVIEWER, "review.labelled", POLICY),
+    "review/<uuid:pk>/open/": Gates(REVIEWER, "conversation.opened", POLICY),
+    "review/<uuid:pk>/reveal/": Gates(REVIEWER, "name.revealed", POLICY),
+    "review/<uuid:pk>/claim/": Gates(REVIEWER, "review.claimed", POLICY),
+    "review/<uuid:pk>/release/": Gates(REVIEWER, "review.released", POLICY),
+    "review/<uuid:pk>/verdict/": Gates(REVIEWER, "review.decided", POLICY),
+    "review/<uuid:pk>/labels/": Gates(REVIEWER, "review.labelled", POLICY),
+    "review/<uuid:pk>/notes/": Gates(REVIEWER, "review.noted", POLICY),
+    "review/views/save/": Gates(REVIEWER, "reviewview.saved"),
+    "review/views/<int:pk>/delete/": Gates(REVIEWER, "reviewview.deleted"),
+    "review/samples/draw/": Gates(REVIEWER, "reviewsample.drawn"),
+    "review/samples/<int:pk>/delete/": Gates(REVIEWER, "reviewsample.deleted"),
+    "review/rules/add/": Gates(ADMINISTRATOR, "reviewrule.added", PASSWORD),
+    "review/rules/add/#try": Gates(REVIEWING, "reviewrule.tried reviewrule.matched", PASSWORD),
+    "review/rules/<int:pk>/": Gates(ADMINISTRATOR, "reviewrule.changed", PASSWORD),
+    "review/rules/<int:pk>/switch/": Gates(ADMINISTRATOR, "reviewrule.changed", PASSWORD),
+    "review/rules/<int:pk>/delete/": Gates(ADMINISTRATOR, "reviewrule.deleted", PASSWORD),
+    "review/labels/": Gates(ADMINISTRATOR, "reviewlabel.added", PASSWORD),
+    "review/labels/<int:pk>/delete/": Gates(ADMINISTRATOR, "reviewlabel.deleted", PASSWORD),
+    # The Django admin
+    "admin/chatapp/user/<path:object_id>/change/#roles": Gates(ADMIN, "role.changed", PASSWORD),
+    "admin/chatapp/user/<id>/password/": Gates(ADMIN, "password.changed", PASSWORD),
+    "admin/chatapp/upstream/<path:object_id>/check/": Gates(ADMIN, "upstream.checked", PASSWORD),
+    "admin/chatapp/toolserver/<path:object_id>/tools/": Gates(
+        ADMIN, "toolserver.checked", PASSWORD
+    ),
+}
+for model, noun in (
+    ("auth/group", "group"),
+    ("chatapp/user", "person"),
+    ("chatapp/upstream", "upstream"),
+    ("chatapp/toolserver", "toolserver"),
+    ("chatapp/suggestion", "suggestion"),
+):
+    deleted = "person.deleted person.erased" if noun == "person" else f"{noun}.deleted"
+    ACTIONS |= {
+        f"admin/{model}/#delete": Gates(ADMIN, deleted, PASSWORD),
+        f"admin/{model}/add/": Gates(ADMIN, f"{noun}.added", PASSWORD),
+        f"admin/{model}/<path:object_id>/change/": Gates(ADMIN, f"{noun}.changed", PASSWORD),
+        f"admin/{model}/<path:object_id>/delete/": Gates(ADMIN, deleted, PASSWORD),
+    }
+
+ON_A_SOCKET = {
+    # `test_socket_access` tries each with somebody else's conversation.
+    **dict.fromkeys(("prompt", "continue", "retry", "edit"), Gates(OWNER, HERS)),
+    **dict.fromkeys(("delete", "restore", "fork"), Gates(OWNER, HERS)),
+    **dict.fromkeys(("stop", "allow", "deny"), Gates(OWNER, HERS)),
+    **dict.fromkeys(("step", "watch"), Gates(OWNER, HERS)),
+}
+
+TRIED_ELSEWHERE = {
+    # What it takes is in another session, in a browser or in another house.
+    "setup/<str:token>/",  # tests/accounts/test_accounts.py
+    "accounts/login/code/",  # tests/accounts/test_second_factor.py
+    "accounts/login/passkey/",  # tests/browser/test_people.py
+    "accounts/password/set/",  # tests/accounts/test_organisation.py
+    "accounts/reauthenticate/key/",  # tests/browser/test_people.py
+    "accounts/reauthenticate/organisation/",  # tests/accounts/test_confirming_there.py
+    "accounts/second-factor/app/",  # tests/accounts/test_second_factor.py
+    "accounts/second-factor/keys/add/",  # tests/browser/test_people.py
+}
+
+NO_ACTIONS = {
+    # Pages of Django and allauth that answer to what is posted as if they were only looked at
+    "accounts/second-factor/codes/file/",
+    "admin/",
+    "admin/^(?P<app_label>chatapp|auth)/$",
+    "admin/password_change/",
+    *(f"admin/auth/group/{page}" for page in ("<path:object_id>/", "<path:object_id>/history/")),
+    # There is nothing
+    "admin/(?P<url>.*)$",
+    "admin/r/<path:rest>",
+    "admin/r/<path:content_type_id>/<path:object_id>/",
+    "probe/body",  # for nobody but the doctor
+}
+for model in ("user", "upstream", "toolserver", "suggestion"):
+    NO_ACTIONS |= {
+        f"admin/chatapp/{model}/<path:object_id>/",
+        f"admin/chatapp/{model}/<path:object_id>/history/",
+    }
+
+WHO = {  # one who may, and others who may not
+    ANYBODY: ("nobody", []),
+    MEMBER: ("alice", ["nobody"]),
+    OWNER: ("alice", ["bob", "rita", "adam"]),
+    STAFF: ("stan", ["bob"]),
+    REVIEWER: ("rita", ["bob", "adam"]),
+    ADMINISTRATOR: ("adam", ["bob", "rita"]),
+    REVIEWING: ("olive", ["bob", "rita"]),
+    ADMIN: ("adam", ["bob", "rita"]),
+}
+OF_STAFF = (REVIEWER, ADMINISTRATOR, REVIEWING, ADMIN)
+
+
+@dataclass
+class Attempt:
+    """What is posted for an action in a house that is as it was before the others."""
+
+    action: str
+    house: House
+    fields: dict[str, str]
+    rows: Rows  # before
+    recorded: int
+
+    @property
+    def gates(self) -> Gates:
+        return ACTIONS[self.action]
+
+    @property
+    def events(self) -> list[str]:
+        """Those since then."""
+        since = AuditEvent.objects.filter(sequence__gt=self.recorded).order_by("sequence")
+        return list(since.values_list("action", flat=True))
+
+    @property
+    def left_no_trace(self) -> bool:
+        return not self.events and everything() == self.rows
+
+    def by(self, client: Client, **more: Any) -> Any:
+        return client.post(self.house.path(self.action), self.fields, **more)
+
+
+@pytest.fixture
+def home(house: House, settings: Settings) -> House:
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    posted.furnish(house)
+    return house
+
+
+@contextmanager
+def undone(home: House) -> Iterator[House]:
+    allowances.clear()
+    with transaction.atomic():
+        yield replace(home, objects=dict(home.objects))
+        transaction.set_rollback(True)
+
+
+def attempts(home: House) -> Iterator[Attempt]:
+    untouched = everything()
+    for action in ACTIONS:
+        with undone(home) as house:
+            fields = posted.fields_of(action, house)
+            rows = everything() if action in posted.NEEDED else untouched
+            yield Attempt(action, house, fields, rows, AuditHead.objects.get().sequence)
+
+
+def browser(clients: Mapping[str, Client | AsyncClient], name: str) -> Client:
+    """One with the cookies that somebody's has now, which keeps them if this one signs out."""
+    client = Client(headers={"host": "localhost"})
+    client.cookies.update(clients[name].cookies)
+    return client
+
+
+def is_asked_for_password(answer: HttpResponseBase) -> bool:
+    """The forms of the Django admin ask for it in their own page."""
+    if answer.status_code == HTTPStatus.OK and not answer.streaming:
+        return LATE in answer.content.decode()  # type: ignore[attr-defined]
+    return answer.headers.get("location", "").startswith("/accounts/reauthenticate/?next=")
+
+
+def route_of(action: str) -> str:
+    """An address with several acts has a row for each."""
+    is_change = action.startswith("people/<int:pk>/") and action.split("/")[2] in CHANGES
+    return "people/<int:pk>/<slug:what>/" if is_change else action.partition("#")[0]
+
+
+def test_the_table_knows_every_action(home: House) -> None:
+    before, takes = everything(), set()
+    for route in routes(get_resolver().url_patterns):
+        with undone(home):
+            answer = browser(home.clients, "olive").post(home.path(route))
+            if answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+                takes.add(route)
+            assert route not in NO_ACTIONS or everything() == before, route
+    assert takes == {route_of(action) for action in ACTIONS} | NO_ACTIONS
+    assert {f"people/<int:pk>/{what}/" for what in CHANGES} <= set(ACTIONS)
+    assert set(chat.ACTIONS) == set(ON_A_SOCKET)
+
+
+def test_who_may_does_each_and_leaves_its_events(
+    home: House, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[Any]]
+) -> None:
+    wrong = {}
+    for attempt in attempts(home):
+        if attempt.action in TRIED_ELSEWHERE:
+            continue
+        name, _ = WHO[attempt.gates.who]
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = attempt.by(browser(home.clients, name))
+        is_done = attempt.gates.event != HERS or everything() != attempt.rows
+        if not is_done or attempt.events != attempt.gates.events:
+            wrong[attempt.action] = answer.status_code, attempt.events
+    assert not wrong
+
+
+def test_nobody_else_does_any(home: House) -> None:
+    wrong = {}
+    for attempt in attempts(home):
+        _, others = WHO[attempt.gates.who]
+        answers = [attempt.by(browser(home.clients, name)).status_code for name in others]
+        if others and not attempt.left_no_trace:
+            wrong[attempt.action] = answers, attempt.events
+    assert not wrong
+
+
+def test_what_is_dangerous_asks_for_the_password_and_nothing_else_does(home: House) -> None:
+    late = {name: signed_in(User.objects.get(username=name)) for name in CAST[1:]}
+    for client in late.values():
+        client.get("/help/")  # when a session is first used is stored
+    wrong = {}
+    for attempt in attempts(home):
+        name, _ = WHO[attempt.gates.who]
+        if name == "nobody":
+            continue
+        answer = attempt.by(browser(late, name))
+        is_asked, must_be = is_asked_for_password(answer), attempt.gates.asks == PASSWORD
+        if is_asked != must_be or (is_asked and not attempt.left_no_trace):
+            wrong[attempt.action] = answer.status_code, attempt.events
+    assert not wrong
+
+
+def test_no_action_of_staff_is_taken_from_a_script(home: House) -> None:
+    wrong = {}
+    for attempt in attempts(home):
+        name, _ = WHO[attempt.gates.who]
+        if attempt.gates.who in OF_STAFF:
+            answer = attempt.by(browser(home.clients, name), headers={"HX-Request": "true"})
+            if answer.status_code != HTTPStatus.FORBIDDEN or attempt.events:
+                wrong[attempt.action] = answer.status_code, attempt.events
+    assert not wrong
+
+
+def test_reviewers_do_nothing_about_what_the_policy_of_its_time_closes(home: House) -> None:
+    wrong = {}
+    for attempt in attempts(home):
+        if attempt.gates.asks != POLICY:
+            continue
+        posted.hold_to(home, "nothing")
+        attempt.rows = everything()
+        answer = attempt.by(browser(home.clients, "rita"))
+        is_found = "<uuid:pk>" in attempt.action and answer.status_code != HTTPStatus.NOT_FOUND
+        if is_found or not attempt.left_no_trace:
+            wrong[attempt.action] = answer.status_code, attempt.events
+    assert not wrong
+
+
+def test_each_counts_against_the_allowance_of_who_does_it(home: House) -> None:
+    wrong = {}
+    for attempt in attempts(home):
+        name, _ = WHO[attempt.gates.who]
+        client = browser(home.clients, "alice" if name == "nobody" else name)
+        allowances[int(client.session[SESSION_KEY])] = Allowance(0, 0)
+        answer = attempt.by(client)
+        if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+            wrong[attempt.action] = answer.status_code
+    assert not wrong
+
+
+async def test_so_does_each_action_of_a_socket_but_stop(alice: User, tab: Tab) -> None:
+    allowances[alice.pk] = Allowance(0, 0)
+    for action in sorted(ON_A_SOCKET, key="stop".__ne__):
+        await tab.send(action=action)
+        if action != "stop":
+            await tab.until(TOO_MUCH)
+    assert sum(TOO_MUCH in frame for frame in tab.frames) == len(ON_A_SOCKET) - 1

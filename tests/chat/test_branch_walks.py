@@ -11,8 +11,10 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
+from django.db import transaction
 from django.db.models import QuerySet
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -316,15 +318,21 @@ class Walk(RuleBasedStateMachine):
         return Loaded(shown, html, pages[0].parent)
 
     async def _look_at(self, message: str) -> "Loaded":
-        """What its link shows, though whoever opens that would read its branch from then on."""
-        mine = Conversation.objects.filter(pk=self.pk)
-        leaf = await mine.values_list("active_leaf", flat=True).aget()
-        loaded = await self._load(f"?at={message}")
-        await mine.aupdate(active_leaf=leaf)
-        return loaded
+        """What its link shows. Anyone who opens that reads its branch from then on, so it is opened
+        in a transaction that is rolled back."""
 
-    async def _load(self, query: str = "") -> "Loaded":
-        return Loaded.of(await self._page(f"/c/{self.pk}/{query}"))
+        def look() -> str:
+            browser = Client(headers={"host": "localhost"})
+            browser.cookies = self.client.cookies
+            with transaction.atomic():
+                page = browser.get(f"/c/{self.pk}/?at={message}").text
+                transaction.set_rollback(True)
+            return page
+
+        return Loaded.of(Page(await database_sync_to_async(look)()))
+
+    async def _load(self) -> "Loaded":
+        return Loaded.of(await self._page(f"/c/{self.pk}/"))
 
     async def _page(self, path: str) -> Page:
         response = await self.client.get(path)

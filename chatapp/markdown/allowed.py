@@ -53,29 +53,20 @@ _EMPTY = _form("")
 _FOCUSABLE = _one_of("0")
 
 # Short, since a formula may not be laid over what stands beside it.
-_TENTHS = r"(?:\.[0-9]{1,4})?"
-_SHIFT = rf"[+-]?(?:[0-9]?{_TENTHS}(?:em|ex)|[0-9]{{0,2}}{_TENTHS}(?:pt|px|mu))|0"
-_LENGTH = rf"{_SHIFT}|\+?(?:[0-9]{{0,2}}{_TENTHS}(?:em|ex|mm|pc)|[0-9]?{_TENTHS}(?:cm|in))"
-_NAMED_SPACE = r"(?:negative)?(?:very){0,2}(?:thin|medium|thick)mathspace"
-_SPACE = _form(f"{_LENGTH}|{_NAMED_SPACE}")
-_LINES = _list_of("none|solid|dashed")
-_VARIANT = _one_of(
-    "normal",
-    "bold",
-    "italic",
-    "bold-italic",
-    "double-struck",
-    "script",
-    "bold-script",
-    "fraktur",
-    "bold-fraktur",
-    "sans-serif",
-    "bold-sans-serif",
-    "sans-serif-italic",
-    "sans-serif-bold-italic",
-    "monospace",
+_TENTHS = r"(?:\.[0-9]{1,9})?"
+_SHIFT = rf"-?[0-9]?{_TENTHS}(?:em|ex)|0"
+_LENGTH = rf"[0-9]{{0,2}}{_TENTHS}(?:em|ex|rem|pt)|0"
+# static/css/formulas.css knows them.
+_CLASSES = _list_of(
+    "tex-(?:left|right|flush-left|flush-right|condition|between-lines|tight|continued|wide|margin"
+    "|cramped|back-thin|back-medium|back-thick|(?:solid|dashed)-(?:top|right|left)"
+    "|bold|italic|code|sans)"
 )
-_LETTERS: Attributes = {"mathvariant": _VARIANT}
+_STYLED: Attributes = {
+    "class": _CLASSES,
+    "displaystyle": _BOOLEAN,
+    "scriptlevel": _one_of("0", "1", "2", "3"),
+}
 
 PROSE: dict[str, Attributes] = {
     **_bare("br hr ul label blockquote em strong del table thead tbody tr"),
@@ -99,52 +90,37 @@ PROSE: dict[str, Attributes] = {
     "th": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
 }
 
-# What latex2mathml writes, less what colours, links and classes.
+# What `tex` makes of math-core's MathML, less what colours and links.
 MATHML: dict[str, Attributes] = {
-    **_bare("mrow msqrt mroot mphantom msub msup msubsup munder munderover mtr"),
+    **_bare("mn mroot msqrt mphantom msub msup msubsup munderover mtr mmultiscripts mprescripts"),
+    "mrow": _STYLED,
     "math": {"display": _one_of("block", "inline")},
-    "menclose": {"notation": _list_of("box|downdiagonalstrike|updiagonalstrike|horizontalstrike")},
-    "mfrac": {"linethickness": _form(_LENGTH)},
-    "mi": _LETTERS,
-    "mn": _LETTERS,
+    "menclose": {"notation": _list_of("box|actuarial|downdiagonalstrike|updiagonalstrike")},
+    "mfrac": {"linethickness": _form(_LENGTH), **_STYLED},
+    "mi": {"mathvariant": _one_of("normal")},
     "mo": {
-        "accent": _TRUE,
-        "fence": _BOOLEAN,
         "form": _one_of("prefix", "infix", "postfix"),
-        "lspace": _SPACE,
-        "rspace": _SPACE,
-        "largeop": _BOOLEAN,
-        "mathvariant": _VARIANT,
+        "lspace": _form(_LENGTH),
+        "rspace": _form(_LENGTH),
+        "largeop": _TRUE,
         "maxsize": _form(_LENGTH),
         "minsize": _form(_LENGTH),
         "movablelimits": _BOOLEAN,
-        "separator": _TRUE,
         "stretchy": _BOOLEAN,
+        "symmetric": _TRUE,
     },
     "mover": {"accent": _TRUE},
+    "munder": {"accentunder": _TRUE},
     "mpadded": {
-        "depth": _form(_LENGTH),
-        "height": _form(_LENGTH),
-        "lspace": _form(_SHIFT),
+        "class": _CLASSES,
+        "height": _one_of("0"),
         "voffset": _form(_SHIFT),
-        "width": _form(_LENGTH),
+        "width": _one_of("0"),
     },
-    "mspace": {
-        "depth": _form(_LENGTH),
-        "height": _form(_LENGTH),
-        "linebreak": _one_of("newline"),
-        "width": _SPACE,
-    },
-    "mstyle": {"displaystyle": _BOOLEAN, "scriptlevel": _one_of("0", "1", "2")},
-    "mtable": {
-        "columnlines": _LINES,
-        "columnspacing": _list_of(_LENGTH),
-        "displaystyle": _BOOLEAN,
-        "rowlines": _LINES,
-        "rowspacing": _list_of(_LENGTH),
-    },
-    "mtd": {"columnalign": _ALIGN},
-    "mtext": _LETTERS,
+    "mspace": {"class": _CLASSES, "width": _form(_LENGTH)},
+    "mtable": _STYLED,
+    "mtd": {"class": _CLASSES, "columnspan": _one_of(str(_MOST_COLUMNS))},
+    "mtext": {"class": _CLASSES},
 }
 
 ALLOWED = PROSE | MATHML

@@ -35,10 +35,14 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
 _QUOTE = re.compile(r" {0,3}>")
 _ITEM = re.compile(r"( {0,3})([-*+]|(\d{1,9})([.)]))([ \t]+(?=[^ \t])|[ \t]*\Z)")
-_FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
+# LaTeX's own displays, which stand by themselves.
+ENVIRONMENT = r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline)\*?\}"
+_FORMULA = re.compile(rf" {{0,3}}(?:\$\$|\\\[|{ENVIRONMENT})")
+_ENVIRONMENT = re.compile(rf" *({ENVIRONMENT})")
 _INDENTED = re.compile(r" {0,3}\t| {4}")
 _UNDECIDED = re.compile(
     r"[ \t]*(?:[-*_=+#~`$|:>.()\\\[\] \t]*|\d{1,9}[.)]?[ \t]*)\Z| {0,3}`{3,}[^`]*\Z"
+    r"| {0,3}\\b[a-z]{0,4}(?:\{[a-z]{0,8}\*?)?\Z"
 )
 
 
@@ -256,6 +260,8 @@ def _ends_with(block: Block, line: str, head: str, first: bool) -> bool:
         case "paragraph":
             return not first and _UNDERLINE.match(head) is not None
         case "formula":
+            if environment := _ENVIRONMENT.match(block.lines[0]):
+                return line.rstrip().endswith(environment[1].replace("begin", "end"))
             opening = 2 if first else 0
             return line.strip()[opening:].endswith(("$$", "\\]"))
         case _:

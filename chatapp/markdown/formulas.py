@@ -1,35 +1,32 @@
 r"""Formulas: found in Markdown, taken out before cmark sees them, put back as MathML.
 
-`$…$` and `\(…\)` stand in a line, `$$…$$` and `\[…\]` on their own. Dollars follow Pandoc's rule,
-so that `$5 and $10` stays prose, but for two things: Chinese, Japanese and Korean put no spaces
-around a formula, and from one price to the next it is prose (`$20 to 15$`). What is inside code
-comes back as it was written.
+`$…$` and `\(…\)` stand in a line, `$$…$$`, `\[…\]` and `\begin{align}…\end{align}` on their own.
+Dollars follow Pandoc's rule, so that `$5 and $10` stays prose, but for two things: Chinese,
+Japanese and Korean put no spaces around a formula, and from one price to the next it is prose
+(`$20 to 15$`). What is inside code comes back as it was written.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote
 
-from latex2mathml import converter, exceptions
-
 from . import budgets
-from .allowed import MATHML, cleaner
-from .characters import CJK, FORMULA_END, FORMULA_START, NOT_A_TAG, UNKNOWN, escape
+from .blocks import ENVIRONMENT
+from .characters import CJK, FORMULA_END, FORMULA_START, UNKNOWN, escape
+from .tex import to_mathml
+from .unsupported import Unsupported
 
 _LONGEST = 2000  # characters of one formula
 _LONGEST_HELD = 100  # characters after a dollar that may be no formula
 _MOST_OPENINGS = 2000  # of formulas and code in one block
-_MOST_NESTED = 40  # braces and the like
-_LESS_THAN = f"<mi>{NOT_A_TAG}</mi>"
 
 _WORD = rf"[^\W{CJK}]"  # a letter or a digit of a script that has spaces between words
 _OPENING = re.compile(
     r"`+|\]\([^\s()<>]*\)|https?://[^\s<>$`]+|\$\$"
-    rf"|(?<!{_WORD})(?<!\$)\$(?!\$)|\\\[|\\\(|\\[\s\S]"
+    rf"|(?<!{_WORD})(?<!\$)\$(?!\$)|\\\[|\\\(|{ENVIRONMENT}|\\[\s\S]"
 )
 _WORDS = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
 _OF_TEX = re.compile(r"[\\^_{}=<>+*|]")
@@ -41,7 +38,6 @@ _CLOSING = {
 }
 _MASK = re.compile(rf"{FORMULA_START}([0-9]{{1,4}}){FORMULA_END}")
 _QUOTED_MASK = re.compile(rf"{quote(FORMULA_START)}([0-9]{{1,4}}){quote(FORMULA_END)}")
-_ONE_SIGN = re.compile(r"<(m[io])>(.)</\1>")
 _ADDRESS_OR_CODE = re.compile(
     r'(?P<before><a href="|<code\b[^>]*>)(?P<text>(?<=<a href=")[^"]*|.*?(?=</code>))', re.DOTALL
 )
@@ -84,7 +80,7 @@ class _Masking:
                 at, unfinished = self._after_code(opening, at)
                 if unfinished and open_at is None:
                     open_at = -1  # the rest may be code, in which nothing is a formula
-            elif opening in _CLOSING:
+            elif opening in _CLOSING or opening.startswith("\\begin"):
                 end = self._end_of_formula(opening, at)
                 if end is not None:
                     self._take_out(found.start(), end)
@@ -120,7 +116,7 @@ class _Masking:
         seen, known = self._seen.get(opening, (at, None))
         if known is None or known.start() < at:
             end = at + _LONGEST
-            known = _CLOSING[opening].search(self._source, max(at, seen - 1), end)
+            known = _closing_of(opening).search(self._source, max(at, seen - 1), end)
             self._seen[opening] = (known.start() if known else end, known)
         return known if known and known.end() <= at + _LONGEST else None
 
@@ -178,6 +174,12 @@ class Formulas:
         return self._as_html(formula) if formula else UNKNOWN
 
 
+def _closing_of(opening: str) -> re.Pattern[str]:
+    if opening in _CLOSING:
+        return _CLOSING[opening]
+    return re.compile(re.escape(opening.replace("begin", "end")))
+
+
 def _is_prose(inside: str) -> bool:
     """Whether what stands between two dollars begins with an amount and goes on in words."""
     if not inside[0].isdigit() or _OF_TEX.search(inside):
@@ -198,63 +200,16 @@ def cheap_ones(formulas: list[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def mathml(formula: str) -> str:
-    width = 1 if formula[0] == "$" != formula[1] else 2
-    tex = formula[width:-width].strip()
-    display = "block" if formula.startswith(("$$", "\\[")) else "inline"
-    if _depth(tex) > _MOST_NESTED:
-        return as_source(formula)
+    """The formula as MathML, or as it was written if it can't be."""
+    display = formula.startswith(("$$", "\\[", "\\begin"))
     try:
-        converted = converter.convert(tex.replace("<", NOT_A_TAG), display=display)
-    except _CONVERTER_ERRORS:
+        return to_mathml(_inside(formula).strip(), display=display)
+    except Unsupported:
         return as_source(formula)
-    # It writes a "<" as it is, so that one in \\text{} would begin a tag.
-    clean = _CLEANER.clean(
-        converted.replace(_LESS_THAN, "<mo>&lt;</mo>").replace(NOT_A_TAG, "&lt;")
-    )
-    return _ONE_SIGN.sub(_as_what_it_is, clean)
 
 
-def _as_what_it_is(element: re.Match[str]) -> str:
-    """The converter takes ± and hundreds of relations for names, which have no space around them,
-    and infinity for an operator, which has."""
-    tag, sign = element.groups()
-    if tag == "mo" and sign in "∞∅":
-        return f"<mi>{sign}</mi>"
-    # The letter forms of ∂ and ∇ are mathematical signs, too.
-    is_operator = unicodedata.category(sign) == "Sm" and sign < "\U0001d400" and sign not in "℘"
-    return f"<mo>{sign}</mo>" if tag == "mi" and is_operator else element[0]
-
-
-def _depth(tex: str) -> int:
-    depth = deepest = 0
-    for brace in re.findall(r"[{}]|\\(?:begin|left|sqrt|end|right)\b", tex):
-        depth += -1 if brace in ("}", "\\end", "\\right") else 1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-_CONVERTER_ERRORS: tuple[type[Exception], ...] = (
-    exceptions.DenominatorNotFoundError,
-    exceptions.DoubleSubscriptsError,
-    exceptions.DoubleSuperscriptsError,
-    exceptions.ExtraLeftOrMissingRightError,
-    exceptions.InvalidAlignmentError,
-    exceptions.InvalidStyleForGenfracError,
-    exceptions.InvalidWidthError,
-    exceptions.LimitsMustFollowMathOperatorError,
-    exceptions.MissingEndError,
-    exceptions.MissingSuperScriptOrSubscriptError,
-    exceptions.NoAvailableTokensError,
-    exceptions.NumeratorNotFoundError,
-    # What it raises on input that its authors did not think of.
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    StopIteration,
-    TypeError,
-    ValueError,
-)
-
-_CLEANER = cleaner(MATHML)
+def _inside(formula: str) -> str:
+    if formula.startswith("\\begin"):
+        return formula
+    width = 1 if formula[0] == "$" != formula[1] else 2
+    return formula[width:-width]

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.thorough
 
 ROOT = r"$$x = \frac{-b \pm \sqrt{b^2-4ac}}{2a}$$"
 MATRIX = r"$$A = \begin{pmatrix}a&b\\c&d\\e&f\end{pmatrix}$$"
+NUMBERED = "$$" + " + ".join(f"x_{{{number}}}" for number in range(40)) + r" \tag{7}$$"
 HEIGHT = "element => element.getBoundingClientRect().height"
 
 
@@ -45,3 +46,21 @@ def test_brackets_are_as_tall_as_their_matrix(tab: Tab, upstream: FakeUpstream) 
         tab.answer.locator("mo", has_text="(").or_(tab.answer.locator("mo", has_text=")")).all()
     ):
         assert bracket.evaluate(HEIGHT) > 0.9 * matrix
+
+
+def test_a_wide_formula_scrolls_in_its_own_box_and_its_number_stands_after_it(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
+    show(tab, upstream, NUMBERED)
+    expect(tab.answer.locator("mtext")).to_have_text("(7)")
+    assert tab.answer.locator("math").evaluate("math => math.scrollWidth > math.clientWidth")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    term, number = tab.answer.locator("msub").last, tab.answer.locator("mtext")
+    edges = "element => element.getBoundingClientRect()"
+    assert term.evaluate(edges)["right"] <= number.evaluate(edges)["left"]
+
+
+def test_a_box_is_drawn_around_what_is_boxed(tab: Tab, upstream: FakeUpstream) -> None:
+    show(tab, upstream, r"$$\boxed{x}$$")
+    border = "box => parseFloat(getComputedStyle(box).borderTopWidth)"
+    assert tab.answer.locator("menclose").evaluate(border) > 0

@@ -26,6 +26,9 @@ from chatapp.markdown.blocks import is_undecided, split
         ("> a\nb\n\n> c", "quote quote"),
         ("    a\n\n    b\nc", "indented paragraph"),
         ("$$\n- a\n# b\n$$\nc", "formula paragraph"),
+        ("a\n\\begin{align}\n- a\n# b\n\\end{align}\nc", "paragraph formula paragraph"),
+        ("$$\n\\begin{align}\n\\end{align}\n# b\n$$", "formula"),
+        ("\\begin{itemize}\n- a", "paragraph list"),
         ("$$ never closed\n\n- a", "formula list"),
         ("\n\n", ""),
     ],
@@ -40,7 +43,10 @@ def test_a_very_long_list_is_cut_between_items() -> None:
     assert all(source.startswith("- some") and len(source) < 9000 for source in sources)
 
 
-@pytest.mark.parametrize("line", ["", "  ", "-", "- ", "1", "12.", "***", "```py", "=", "# ", "$$"])
+@pytest.mark.parametrize(
+    "line",
+    ["", "  ", "-", "- ", "1", "12.", "***", "```py", "=", "# ", "$$", "\\beg", "\\begin{al"],
+)
 def test_an_undecided_line_may_become_something_else(line: str) -> None:
     assert is_undecided(line)
 

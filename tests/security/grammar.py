@@ -34,7 +34,10 @@ TEX = [
     "x^2", "\\frac{a}{b}", "\\text{", "}", "\\href{javascript:x}{y}", "\\style{", "\\class{",
     "\\color{", "\\begin{array}{c|c}", "\\end{array}", "a&b\\\\", "\\hspace{2em}", "\\left(",
     "\\right)", "\\unicode{60}", "\\mathbf{x}", "\\operatorname{x}", "\\rule{1em}{1em}",
-    "\\raise{1em}{x}", "\\bbox[red]{x}", "\\tag{1}",
+    "\\raise{1em}{x}", "\\bbox[red]{x}", "\\tag{1}", "\\tag{", "\\ce{", "\\ce{2H2 ->[x] O2}",
+    "\\SI{1}{", "\\begin{align}", "\\end{align}", "\\begin{cases}", "\\end{cases}", "\\hline",
+    "\\boxed{", "\\xcancel{", "\\textbf{", "\\raisebox{1em}{x}", "\\eqref{", "\\label{",
+    "\\substack{", "\\cfrac12",
 ]
 MARKS = [
     "*", "**", "_", "~~", "`", "``", "[", "]", "(", ")", "](", "![", "![a](", "[a]: ", "[a]",

@@ -1,0 +1,135 @@
+r"""mhchem's `\ce` as plain TeX: `2H2 + O2 -> 2H2O`, charges, isotopes, states, arrows, bonds.
+
+It is a subset of mhchem's syntax. What it does not know raises `Unsupported`.
+"""
+
+import re
+from collections.abc import Callable
+
+from .unsupported import Unsupported
+
+_STATES = "s|l|g|aq|cr"
+_CHARGE = rf"[+-]+(?=[\s)\]}},]|\Z|\((?:{_STATES})\))"
+_SCRIPT = r"\{[^{}]*\}|[+-]?\d*[+-]?(?<=[\d+-])|[A-Za-z.*]|\\[A-Za-z]+"
+_ARROWS = {  # plain, and with text
+    "<=>>": (r"\rightleftharpoons", r"\xrightleftharpoons"),
+    "<<=>": (r"\rightleftharpoons", r"\xrightleftharpoons"),
+    "<=>": (r"\rightleftharpoons", r"\xrightleftharpoons"),
+    "⇌": (r"\rightleftharpoons", r"\xrightleftharpoons"),
+    "<-->": (r"\rightleftarrows", r"\xrightleftarrows"),
+    "<->": (r"\longleftrightarrow", r"\xleftrightarrow"),
+    "->": (r"\longrightarrow", r"\xrightarrow"),
+    "→": (r"\longrightarrow", r"\xrightarrow"),
+    "<-": (r"\longleftarrow", r"\xleftarrow"),
+}
+_BONDS = {
+    **{"-": "-", "1": "-", "=": "=", "2": "=", "#": r"\equiv", "3": r"\equiv", "~": r"\sim"},
+    **{"...": r"\cdots", "....": r"\cdots", "->": r"\rightarrow", "<-": r"\leftarrow"},
+}
+_GAS_OR_SOLID = {"^": r"\,{\uparrow}", "v": r"\,{\downarrow}"}
+_RADICALS = {".": r"\bullet", "*": "*"}
+_PLAIN_SCRIPT = re.compile(r"[\d+\-.,/ ]*|[A-Za-z]|\\[A-Za-z]+")
+_WORD_SCRIPT = re.compile(r"[A-Za-z0-9+\-.,() ]+")
+
+
+def chemistry(source: str) -> str:
+    """The TeX of what stands in `\\ce{…}`."""
+    shown, at = [], 0
+    while at < len(source):
+        found, write = _next(source, at)
+        shown.append(write(found))
+        at = found.end()
+    return "".join(shown)
+
+
+def _next(source: str, at: int) -> tuple[re.Match[str], Callable[[re.Match[str]], str]]:
+    for pattern, write in _RULES:
+        found = pattern.match(source, at)
+        if found and found.end() > at:
+            return found, write
+    raise Unsupported(source[at:])
+
+
+def _arrow(found: re.Match[str]) -> str:
+    plain, with_text = _ARROWS[found["arrow"]]
+    above, below = found["above"] or "", found["below"] or ""
+    if not above and not below:
+        return plain + " "
+    option = f"[{chemistry(below)}]" if below else ""
+    return f"{with_text}{option}{{{chemistry(above)}}}"
+
+
+def _amount(found: re.Match[str]) -> str:
+    if found["over"]:
+        return rf"\tfrac{{{found['amount']}}}{{{found['over']}}}\,"
+    return (found["amount"] or found["bracketed"] or found["letter"]) + r"\,"
+
+
+def _scripts(found: re.Match[str]) -> str:
+    # At the beginning of a word they belong to what follows, as an isotope's numbers do.
+    base = "{}" if found["leading"] is not None else ""
+    scripts = re.findall(rf"([_^])({_SCRIPT})", found[0])
+    if len({mark for mark, _ in scripts}) < len(scripts):
+        raise Unsupported(found[0])
+    return base + "".join(f"{mark}{{{_script(text)}}}" for mark, text in scripts)
+
+
+def _script(text: str) -> str:
+    text = text[1:-1] if text.startswith("{") else text
+    if text in _RADICALS:
+        return _RADICALS[text]
+    if _PLAIN_SCRIPT.fullmatch(text):
+        return text
+    if _WORD_SCRIPT.fullmatch(text):
+        return rf"\mathrm{{{text}}}"
+    return chemistry(text)
+
+
+def _counted(found: re.Match[str]) -> str:
+    """An element, a word or a closing bracket with its number and its charge."""
+    name, number, charge = found["name"], found["number"], found["charge"]
+    is_variable = len(name) == 1 and name.islower() and not charge
+    base = rf"\mathrm{{{name}}}" if name.isalpha() and not is_variable else name
+    return base + (f"_{{{number}}}" if number else "") + (f"^{{{charge}}}" if charge else "")
+
+
+def _bond(found: re.Match[str]) -> str:
+    if found[1] not in _BONDS:
+        raise Unsupported(found[0])
+    return f"{{{_BONDS[found[1]]}}}"
+
+
+_RULES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
+    (re.compile(pattern), write)
+    for pattern, write in (
+        (
+            rf"\s*(?P<arrow>{'|'.join(map(re.escape, _ARROWS))})"
+            r"(?:\[(?P<above>[^\[\]]*)\](?:\[(?P<below>[^\[\]]*)\])?)?\s*",
+            _arrow,
+        ),
+        (r"(?:\s+|\A)([+=-])(?:\s+|\Z)", lambda found: f" {found[1]} "),
+        (r"\s*\(([\^v])\)|\s+([\^v])(?=\s|\Z)", lambda found: _GAS_OR_SOLID[found[1] or found[2]]),
+        (r"\s*\Z|\A\s+", lambda _: ""),
+        (rf"\s*\(({_STATES})\)", lambda found: rf"\,\mathrm{{({found[1]})}}"),
+        (r"\s+", lambda _: r"\,"),
+        (
+            r"(?:(?<=[\s(\[.*>\]])|\A)(?:(?P<amount>\d+(?:\.\d+)?)(?:/(?P<over>\d+))?"
+            r"|(?P<bracketed>\(\d+/\d+\))|(?P<letter>\d*[a-z](?=\s*[A-Z(\[])))\s*(?=\S)",
+            _amount,
+        ),
+        (rf"(?P<leading>(?:(?<=[\s(\[.*>\]])|\A)(?=[_^]))?(?:[_^](?:{_SCRIPT}))+", _scripts),
+        (
+            r"(?P<name>[A-Z][a-z]*|[a-z]+|\)|\]|\\\})"
+            rf"(?P<number>\d*)(?P<charge>{_CHARGE})?",
+            _counted,
+        ),
+        (r"\\bond\{([^{}]*)\}", _bond),
+        (r"\\text\{[^{}\\$]*\}|\\\{|\\[A-Za-z]+(?:\{\}|(?![A-Za-z{]))\s*", lambda found: found[0]),
+        (r"\{([^{}\\$]*)\}", lambda found: rf"\text{{{found[1]}}}"),
+        (r"\$([^$]+)\$", lambda found: f"{{{found[1]}}}"),
+        (r"[.*·]", lambda _: r"\cdot "),
+        (r"#", lambda _: r"{\equiv}"),
+        (r"[=-]|\+", lambda found: f"{{{found[0]}}}"),
+        (r"\d+(?:\.\d+)?|[(\[,/'…]", lambda found: found[0]),
+    )
+]

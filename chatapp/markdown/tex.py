@@ -1,0 +1,125 @@
+r"""One formula from TeX to MathML, by math-core, which is native code.
+
+What goes in is bounded before it gets there: its length, its depth and its commands. What comes
+out is bounded in its length, has classes in place of inline styles, which the pages' policy
+forbids, and passes the list of `allowed`.
+"""
+
+import re
+
+from math_core import LatexError, LatexToMathML
+
+from .allowed import MATHML, cleaner
+from .tex_rewrites import MACROS, rewritten
+from .unsupported import Unsupported
+
+# math-core goes down a level for each brace and for each command in another's argument, and ends
+# the process where its stack does. A level takes up to 1.8 KiB for a brace, \begin or \left and
+# 1.5 KiB for a command (measured; `\sqrt{` is both), so that these take 372 KiB at most: less than
+# the 512 KiB of a small thread, and nothing of a main thread's 8 MiB.
+_MOST_NESTED = 40
+_MOST_COMMANDS = 200
+_LONGEST_REWRITTEN = 8_000  # characters
+_LONGEST_MATHML = 40_000  # characters
+_MOST_EXPANSIONS = 100  # of our macros, each of which expands once
+
+_CONVERTER = LatexToMathML(
+    macros=MACROS,
+    allow_unreliable_rendering=True,
+    fancy_error=False,
+    max_expansions=_MOST_EXPANSIONS,
+)
+_NESTING = re.compile(r"[{}]|\\(?:begin|left|end|right)(?![A-Za-z])|\\[\s\S]")
+_COMMAND = re.compile(r"\\[A-Za-z]+|[\^_]\s*(?=\\)")  # a script of a command is a level besides
+
+CLASSES = {
+    "text-align:left": "tex-left",
+    "text-align:right": "tex-right",
+    "padding-left:0": "tex-flush-left",
+    "padding-right:0": "tex-flush-right",
+    "padding-left:1em": "tex-condition",
+    "padding-left:0.1em": "tex-between-lines",
+    "padding-top:0": "tex-tight",
+    "padding-top:0.1667em": "tex-continued",
+    "width:100%": "tex-wide",
+    "width:50%": "tex-margin",
+    "math-shift:compact": "tex-cramped",
+    "margin-left:-0.16666667em": "tex-back-thin",
+    "margin-left:-0.22222222em": "tex-back-medium",
+    "margin-left:-0.2777778em": "tex-back-thick",
+    **{
+        f"border-{side}:0.05em {kind} currentcolor": f"tex-{kind}-{side}"
+        for side in ("top", "right", "left")
+        for kind in ("solid", "dashed")
+    },
+}
+_STYLE = re.compile(r' style="([^"]*)"')
+_TEXT_STYLE = re.compile(r"<mtext>((?:<[a-z]+>|<span class=\"math-core-sans-serif-font\">)+)")
+TEXT_CLASSES = {
+    "<b>": "tex-bold",
+    "<i>": "tex-italic",
+    "<em>": "tex-italic",
+    "<b><i>": "tex-bold tex-italic",
+    "<code>": "tex-code",
+    '<span class="math-core-sans-serif-font">': "tex-sans",
+}
+_LINE, _COMBINING_LINE = "\u203e", "\u0332"  # Chromium draws the latter beside what is below it
+_LAST_LINE = re.compile(r'<mtr><mtd (class="tex-(?:solid|dashed)-top)[^"]*"></mtd></mtr></mtable>')
+
+
+def to_mathml(tex: str, *, display: bool) -> str:
+    """The formula as an element; raises `Unsupported`."""
+    _check_depth(tex)
+    tex = rewritten(tex, display=display)
+    _check_depth(tex)
+    if len(tex) > _LONGEST_REWRITTEN:
+        raise Unsupported("too long")
+    try:
+        mathml = _CONVERTER.convert_with_local_state(tex, displaystyle=display)
+    except LatexError as error:
+        raise Unsupported(str(error)) from error
+    except BaseException as error:
+        # A panic of the native code is no Exception, and its class can't be imported.
+        if type(error).__name__ == "PanicException":
+            raise Unsupported("math-core failed") from error
+        raise
+    if len(mathml) > _LONGEST_MATHML:
+        raise Unsupported("too long")
+    return _CLEANER.clean(_dressed(mathml))
+
+
+def _check_depth(tex: str) -> None:
+    if len(_COMMAND.findall(tex)) > _MOST_COMMANDS:
+        raise Unsupported("too many commands")
+    depth = 0
+    for mark in _NESTING.findall(tex):
+        if mark in ("{", r"\begin", r"\left"):
+            depth += 1
+        elif mark in ("}", r"\end", r"\right"):
+            depth -= 1
+        if depth > _MOST_NESTED:
+            raise Unsupported("too deep")
+
+
+def _dressed(mathml: str) -> str:
+    """math-core's MathML with our classes. A `<` or a quote in its text is an entity."""
+    if "style=" in mathml:
+        mathml = _STYLE.sub(_class, mathml)
+        mathml = _LAST_LINE.sub(r'<mtr><mtd \1" columnspan="50"></mtd></mtr></mtable>', mathml)
+    mathml = _TEXT_STYLE.sub(_text_class, mathml)
+    mathml = mathml.replace(f">{_COMBINING_LINE}<", f">{_LINE}<")
+    return mathml.replace("<math>", '<math display="inline">', 1)
+
+
+def _class(found: re.Match[str]) -> str:
+    declarations = [one.replace(": ", ":").strip() for one in found[1].split(";")]
+    classes = [CLASSES[one] for one in declarations if one in CLASSES]
+    return f' class="{" ".join(classes)}"' if classes else ""
+
+
+def _text_class(found: re.Match[str]) -> str:
+    name = TEXT_CLASSES.get(found[1])
+    return f'<mtext class="{name}">' if name else "<mtext>"
+
+
+_CLEANER = cleaner(MATHML)

@@ -1,0 +1,119 @@
+r"""Numbers and units as siunitx's and mhchem's commands write them, as plain TeX.
+
+`\SI{3e8}{\meter\per\second}` becomes `3\times 10^{8}\,\mathrm{m}\,\mathrm{s}^{-1}`. A unit that is
+not known raises `Unsupported`.
+"""
+
+import re
+
+from .unsupported import Unsupported
+
+# fmt: off
+_UNITS = {
+    "meter": "m", "metre": "m", "second": "s", "gram": "g", "kilogram": "kg", "ampere": "A",
+    "kelvin": "K", "mole": "mol", "candela": "cd", "newton": "N", "joule": "J", "watt": "W",
+    "volt": "V", "ohm": "Ω", "hertz": "Hz", "pascal": "Pa", "coulomb": "C", "farad": "F",
+    "henry": "H", "tesla": "T", "weber": "Wb", "siemens": "S", "liter": "L", "litre": "L",
+    "hour": "h", "minute": "min", "day": "d", "electronvolt": "eV", "bar": "bar", "percent": r"\%",
+    "degree": r"{}^{\circ}", "celsius": r"{}^{\circ}C", "degreeCelsius": r"{}^{\circ}C",
+    "bit": "bit", "byte": "B", "radian": "rad", "becquerel": "Bq", "gray": "Gy", "sievert": "Sv",
+    "angstrom": "Å", "dalton": "Da", "tonne": "t", "lumen": "lm", "lux": "lx",
+}
+_PREFIXES = {
+    "kilo": "k", "mega": "M", "giga": "G", "tera": "T", "centi": "c", "milli": "m", "micro": "µ",
+    "nano": "n", "pico": "p", "femto": "f", "deci": "d", "hecto": "h",
+}
+_POWERS = {"squared": 2, "cubed": 3}
+_POWERS_BEFORE = {"square": 2, "cubic": 3}
+# fmt: on
+_NUMBER = re.compile(r"([+-]?[\d.,]*)(?:[eE]([+-]?\d+))?(?:(?:\+-|\\pm)([\d.]+))?")
+_COMMAND = re.compile(r"\\([A-Za-z]+)\s*(?:\{(-?\d+)\})?|([.~\s])")
+_PLAIN = re.compile(r"[A-Za-zµΩÅ°%/*.·^{}()\d\s-]*")
+_EXPONENT = re.compile(r"(?<=[A-Za-zΩÅ)])\^?\{?(-?\d+)\}?")
+_BETWEEN_SYMBOLS = re.compile(r"[*.·~\s]+")
+_THIN_SPACE = r"\,"
+_AMOUNT = re.compile(r"\s*([+-]?[\d.,]+(?:[eE][+-]?\d+)?)?\s*(.*)", re.DOTALL)
+
+
+def number(text: str) -> str:
+    """What `\\num` shows."""
+    found = _NUMBER.fullmatch(text.replace(" ", "").replace("−", "-"))
+    if found is None:
+        raise Unsupported(text)
+    digits, exponent, spread = found.groups()
+    shown = digits.replace(",", "{,}")
+    if spread:
+        shown += rf"\pm {spread}"
+    if exponent:
+        shown += (r"\times " if digits else "") + f"10^{{{int(exponent)}}}"
+    return shown
+
+
+def unit(text: str) -> str:
+    """What `\\unit` shows, of names or of plain symbols."""
+    return _of_names(text) if "\\" in text else _of_symbols(text)
+
+
+def quantity(amount: str, units: str) -> str:
+    """What `\\qty` shows."""
+    return f"{{{number(amount)}\\,{unit(units)}}}"
+
+
+def physical_unit(text: str) -> str:
+    """What mhchem's `\\pu` shows: an amount, a unit, or both."""
+    found = _AMOUNT.fullmatch(text)
+    assert found
+    amount, units = found.groups()
+    if not amount:
+        return _of_symbols(units)
+    return quantity(amount, units) if units else number(amount)
+
+
+def angle(degrees: str) -> str:
+    """What `\\ang` shows of whole degrees."""
+    return number(degrees) + r"^{\circ}"
+
+
+def _of_symbols(text: str) -> str:
+    if not _PLAIN.fullmatch(text):
+        raise Unsupported(text)
+    shown = _EXPONENT.sub(r"^{\1}", text.strip()).replace("%", r"\%").replace("°", r"{}^{\circ}")
+    return rf"\mathrm{{{_BETWEEN_SYMBOLS.sub(lambda _: _THIN_SPACE, shown)}}}"
+
+
+def _of_names(text: str) -> str:
+    shown: list[str] = []
+    prefix, power, at = "", 1, 0
+    for found in _COMMAND.finditer(text):
+        if found.start() != at:
+            raise Unsupported(text)
+        name, exponent, at = found[1], found[2], found.end()
+        if name is None:
+            continue
+        if name == "per":
+            power = -abs(power)
+        elif name in _PREFIXES:
+            prefix = _PREFIXES[name]
+        elif name in _POWERS_BEFORE:
+            power *= _POWERS_BEFORE[name]
+        elif name in _POWERS or (name == "tothe" and exponent):
+            _raise_last(shown, _POWERS.get(name) or int(exponent))
+        elif name in _UNITS:
+            shown.append(rf"\mathrm{{{prefix}{_UNITS[name]}}}" + _power(power))
+            prefix, power = "", 1
+        else:
+            raise Unsupported(name)
+    if at != len(text):
+        raise Unsupported(text)
+    return _THIN_SPACE.join(shown)
+
+
+def _raise_last(shown: list[str], power: int) -> None:
+    if not shown:
+        raise Unsupported("a power of no unit")
+    base = shown[-1].removesuffix(_power(-1))
+    shown[-1] = base + _power(power if base == shown[-1] else -power)
+
+
+def _power(power: int) -> str:
+    return "" if power == 1 else f"^{{{power}}}"

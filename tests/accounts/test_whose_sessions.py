@@ -153,10 +153,10 @@ def test_sessions_of_before_the_upgrade_are_found(alice: User, bob: User, olive:
 def test_a_page_is_shown_though_the_database_is_locked_when_its_session_is_renewed(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def locked(_store: SessionStore, _key: str) -> None:
+    def locked(*_: object, **_named: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(SessionStore, "_store_whose_it_is", locked)
+    monkeypatch.setattr(Device.objects, "bulk_create", locked)
     assert alices.get("/help/").status_code == 200
     assert idle_sessions.USED_AT not in alices.session
     monkeypatch.undo()

@@ -23,10 +23,12 @@ _REFUSED = _names(
     "newcommand renewcommand providecommand def gdef edef xdef let DeclareMathOperator"
     " newenvironment definecolor phase"
 )
+# Sizes of text, hints for breaking lines, and what concerns the numbers of a document's equations.
 _LEFT_OUT = _names(
     "tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge displaylimits"
     " allowbreak nobreak centering relax notag nonumber noindent"
 )
+# Unknown to math-core, which has the same under another name.
 _EQUALS = {
     "cr": r"\\",  # not among the macros, since a line may end by it
     "newline": r"\\",
@@ -53,6 +55,8 @@ MACROS = {
     "thickapprox": r"\approx",
     "thicksim": r"\sim",
 }
+# Environments that math-core lacks, by those that arrange the same; all without the numbers that it
+# would give them by itself.
 _ENVIRONMENTS = {
     "alignat": "align*",
     "alignat*": "align*",
@@ -83,8 +87,8 @@ _TOKEN = re.compile(r"\\(?:[A-Za-z]+|[\s\S])|[^\\]")
 _BRACES = re.compile(r"\\[\s\S]|[{}]")
 _OPTION = re.compile(r"\s*\[[^\]]*\]")
 _ENVIRONMENT = re.compile(
-    r"\\(begin|end)\{([A-Za-z]+\*?)\}((?<=at\})\s*\{\d+\}|(?<=at\*\})\s*\{\d+\}"
-    r"|(?<=edat\})\s*\{\d+\}|(?<=matrix\*\})\s*\[[lrc]\])?"
+    r"\\(begin|end)\{([A-Za-z]+\*?)\}"
+    r"(?:(?:(?<=at\})|(?<=at\*\}))\s*\{\d+\}|(?<=matrix\*\})\s*\[[lrc]\])?"
 )
 _WIDE = re.compile(r"\s*\\begin\{(align|gather)\*\}[\s\S]*\\end\{\1\*\}\s*")
 _TAG = re.compile(r"\\tag(\*?)\s*\{((?:[^{}\\]|\\[\s\S])*)\}")
@@ -204,6 +208,7 @@ def _derivative(sign: str) -> Callable[[str, str], str]:
     return lambda above, below: rf"\frac{{{sign} {_commands(above)}}}{{{sign} {_commands(below)}}}"
 
 
+# Commands with arguments: how many, and how they are written.
 _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "SI": (2, units.quantity),
     "qty": (2, units.quantity),
@@ -212,7 +217,9 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "num": (1, units.number),
     "ang": (1, units.angle),
     "pu": (1, units.physical_unit),
+    # Again through the rules, since chemistry may hold formulas between dollars.
     "ce": (1, lambda formula: _group(chemistry(formula))),
+    # math-core's text holds no formula, and no sign that has a meaning in one.
     "text": (1, _text),
     "textrm": (1, _text),
     "textnormal": (1, _text),
@@ -221,21 +228,25 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "textbf": (1, lambda text: _text(text, "textbf")),
     "textit": (1, lambda text: _text(text, "textit")),
     "textcircled": (1, _circled),
+    # No link leads out of a formula, and none to another.
     "href": (2, lambda _address, text: _group(text)),
     "label": (1, lambda _name: ""),
     "require": (1, lambda _name: ""),
     "ref": (1, lambda name: _text(name)),
     "eqref": (1, lambda name: _text(f"({name})")),
+    # The pages' policy has no inline colours.
     "color": (1, lambda _colour: ""),
     "textcolor": (2, lambda _colour, content: _group(content)),
     "colorbox": (2, lambda _colour, text: _text(text)),
     "fcolorbox": (3, lambda _line, _colour, text: _text(text)),
+    # Sizes that only move what stands beside.
     "smash": (1, _group),
     "vcenter": (1, _group),
     "ensuremath": (1, _group),
     "mathllap": (1, _group),
     "mathrlap": (1, _group),
     "mathclap": (1, _group),
+    # Unknown to math-core.
     "substack": (1, lambda rows: _environment_of("subarray}{c", rows)),
     "matrix": (1, lambda rows: _environment_of("matrix", rows)),
     "cancelto": (2, lambda to, content: rf"\cancel{_group(content)}^{_group(to)}"),

@@ -132,10 +132,10 @@ def test_who_has_no_password_gives_one_only_once_it_is_sure_to_be_them(provider:
 def test_a_look_alike_is_somebody_else(provider: Provider, alice: User, settings: Settings) -> None:
     settings.EMAIL_URL = "smtp://mail.example.org"
     User.objects.filter(pk=alice.pk).update(email="mike@example.org")
-    client = come(provider, **CAROL, email="mıke@example.org", email_verified=True)
+    client = come(provider, **CAROL, email="mıke@example.org", email_verified=True)  # noqa: RUF001
     assert client.session["_auth_user_id"] != str(alice.pk)
     assert User.by_address("MIKE@example.org") == alice
-    assert User.by_address("mıke@example.org") in (None, User.objects.get(username="carol"))
+    assert User.by_address("mıke@example.org") in (None, User.objects.get(username="carol"))  # noqa: RUF001
 
 
 def test_nobody_is_named_as_somebodys_address(provider: Provider, alice: User) -> None:

@@ -68,8 +68,7 @@ class Watched(Server):
 
 @pytest.fixture(scope="module")
 def server(site: Site) -> Iterator[Watched]:
-    many = {"CHATAPP_ACTIONS_PER_SECOND": "1000", "CHATAPP_TABS_PER_PERSON": "1000"}
-    with Watched(site.copy() | many) as server:
+    with Watched(site.copy()) as server:
         server.run(ROWS)
         yield server
 

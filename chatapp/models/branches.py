@@ -3,8 +3,9 @@
 A branch leads through the message that is named; where none is, through the one that was read last,
 and else through the newest. Where the one read last stands below the one named, it is the end;
 otherwise each message is followed by the newest that follows it, and of several choices of one
-response by the first. What was deleted is in no branch. Of a window of it no more is read than that
-holds, however long the branch is.
+response by the first. Of several replies that were asked for at once, it leads through the one that
+the person went on with. What was deleted is in no branch. Of a window of it no more is read than
+that holds, however long the branch is.
 """
 
 from typing import TypeVar
@@ -94,6 +95,13 @@ def together(reply: Message) -> list[Message]:
     """Those that were asked for at once with a reply, itself among them, in that order."""
     found = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(*Message.KNOWN_BY)
     return [one for one in found.order_by("slot") if one.is_beside(reply)]
+
+
+def newest_followed(replies: list[Message]) -> UUID | None:
+    """The one of these replies that has the newest message after it, if any has one."""
+    after = Message.objects.filter(parent__in=replies, deleted_at=None)
+    newest = models.F("sequence").desc(nulls_last=True), "-created_at"
+    return after.order_by(*newest).values_list("parent", flat=True).first()
 
 
 def upwards(message: UUID, most: int) -> list[UUID]:

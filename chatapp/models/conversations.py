@@ -348,12 +348,14 @@ class Conversation(models.Model):
         Conversation.objects.filter(pk=self.pk).update(active_leaf=self.active_leaf)
 
     def _branch(self, through: "uuid.UUID | None", streaming: Sequence["Message"] = ()) -> View:
-        """Where none of several replies to its last prompt was chosen, they all are its end."""
+        """If none of several replies to its last prompt was chosen or followed, all are its end."""
         end = branches.end(self.pk, through, self.active_leaf)
         # Of several the last one was stored last, and so is found.
         if end is None or not end.slot or end.pk in (through, self.active_leaf):
             return View(self, [], end, streaming)
         together = branches.together(end)
+        if followed := branches.newest_followed(together):
+            return View(self, [], branches.end(self.pk, followed, None), streaming)
         return View(self, [], together[0], streaming, together if len(together) > 1 else ())
 
     def _branch_of(self, message: uuid.UUID, streaming: Sequence["Message"] = ()) -> View:

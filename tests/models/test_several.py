@@ -129,6 +129,21 @@ def test_what_follows_the_first_leads_through_it_alone(carol: User, turn: Turn) 
     assert not view.beside
 
 
+def test_a_step_back_to_their_prompt_leads_to_what_followed_one_of_them(
+    carol: User, prompt: Prompt, turn: Turn
+) -> None:
+    end_all(turn)
+    following = follow_up(turn, turn.replies[1]).store(carol, HERE)
+    end(following.reply, reply_of("Dark."))
+    edit = Edit("Why is it red?", prompt.model, id=uuid4(), edited=turn.prompt.pk)
+    end(edit.store(carol, HERE).reply, reply_of("So."))
+    conversation = conversation_of(turn)
+    conversation.read(turn.prompt.pk)
+    view = conversation.view()
+    assert view.thread == [turn.prompt, turn.replies[1], following.prompt, following.reply]
+    assert not view.beside
+
+
 def test_a_retry_stands_alone_beside_them(carol: User, turn: Turn, prompt: Prompt) -> None:
     end_all(turn)
     once_more = Retry(turn.replies[1].pk, prompt.model).store(carol, HERE)

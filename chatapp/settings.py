@@ -50,9 +50,9 @@ CHATAPP_MAX_PROMPT_CHARACTERS = environment.number("CHATAPP_MAX_PROMPT_CHARACTER
 # What one person may have and do at once; in each process, but for the replies.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
 CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
-# Of the copies that a person's forks hold, which no limit on replies bounds.
-CHATAPP_FORKED_BYTES_PER_PERSON = environment.size(
-    "CHATAPP_FORKED_BYTES_PER_PERSON", 512 * 1024 * 1024
+# Of a person's forks, projects and notes, which no limit on replies bounds.
+CHATAPP_STORED_BYTES_PER_PERSON = environment.size(
+    "CHATAPP_STORED_BYTES_PER_PERSON", 512 * 1024 * 1024
 )
 CHATAPP_TIME_ZONE = environment.zone("CHATAPP_TIME_ZONE", "UTC")
 # Of one tab, on average; for a moment it may be five times as many.

@@ -33,7 +33,7 @@ async def fork(viewer: Viewer, fork: Fork) -> None:
     Between its steps others write, and of several forks one is made at a time, so that nobody's
     prompt waits for more than a step.
     """
-    hourly = worker().forked_bytes[viewer.user_id]
+    hourly = worker().stored_bytes[viewer.user_id]
     async with worker().one_fork_at_a_time:
         copying = await written(viewer, lambda user: fork.begin(user, hourly))
         while not await written(viewer, copying.step):

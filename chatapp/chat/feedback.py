@@ -11,6 +11,9 @@ from django.views.decorators.http import require_POST
 from chatapp.chat.keeping import refused, told
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
+from chatapp.models.held import held
+from chatapp.models.storage import take_room
+from chatapp.worker import worker
 
 
 @require_POST
@@ -20,15 +23,18 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Answers with the thumbs as they stand now, where one is new with the note unfolded; or with a
     sentence (422) where nothing was done."""
     assert isinstance(request.user, User)
-    # Held, so that it is not deleted meanwhile.
-    own = Message.objects.of(request.user).select_for_update(of=("self",), no_key=True)
-    own = own.select_related("conversation", "feedback").defer("logprobs")
-    reply = get_object_or_404(own, pk=pk)
+    get_object_or_404(Message.objects.of(request.user).only("pk"), pk=pk)
     form = FeedbackForm(request.POST)
     if not form.is_valid():
         return refused(form)
-    before, (rating, note) = reply.known_feedback, form.asked
+    rating, note = form.asked
     try:
+        reply = held(request.user, pk)
+        before = Feedback.objects.filter(message=reply).first()
+        if note:
+            hourly = worker().stored_bytes[request.user.pk]
+            old = before.note_bytes if before else 0
+            take_room(request.user, len(note.encode()), hourly, in_place_of=old)
         given = Feedback.give(reply, rating, note)
     except Refused as why:
         return told(str(why), 422)

@@ -104,13 +104,13 @@ class ProjectForm(forms.Form):
         super().__init__(data)
         self.project = project
 
-    def save(self) -> None:
+    def fill(self) -> None:
+        """Give the project, which is not saved yet, what was typed."""
         project, clean = self.project, self.cleaned_data
         preset: ModelChoice | None = clean["preset"]
         project.name, project.instructions = clean["name"], clean["instructions"]
         project.upstream_id = preset.upstream if preset else None
         project.model = preset.name if preset else ""
-        project.save()
 
     def clean_preset(self) -> ModelChoice | None:
         """One that can be asked, or the one that it has, though that can't be asked just now."""

@@ -12,8 +12,9 @@ from django.views.decorators.http import require_GET, require_POST
 from chatapp.chat.keeping import refused, told
 from chatapp.chat.page_forms import ProjectForm
 from chatapp.chat.views import chat_page
-from chatapp.models import Project, User
+from chatapp.models import Project, Refused, User
 from chatapp.models.projects import MOST_PROJECTS
+from chatapp.models.storage import take_room
 from chatapp.worker import worker
 
 
@@ -55,7 +56,13 @@ def _saved(request: HttpRequest, project: Project) -> HttpResponse:
     form = ProjectForm(request.POST, project)
     if not form.is_valid():
         return refused(form)
-    form.save()
+    before, hourly = project.stored_bytes, worker().stored_bytes[project.user_id]
+    form.fill()
+    try:
+        take_room(project.user, project.stored_bytes, hourly, in_place_of=before)
+    except Refused as why:
+        return told(str(why), 422)
+    project.save()
     worker().list_changed(project.user_id)
     return _to(request, reverse("project", args=[project.pk]))
 

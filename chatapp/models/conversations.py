@@ -59,8 +59,8 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     trashed_at = models.DateTimeField(null=True, blank=True)
     is_temporary = models.BooleanField(default=False, db_default=False)
-    # How much was copied into it from another conversation; see `forks`.
-    forked_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    # Of what was copied into it, and of the notes on its replies; see `storage`.
+    stored_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     # A reply ended in it while no tab of its owner showed it; cleared when one does.
     is_unread = models.BooleanField(default=False, db_default=False, editable=False)
 

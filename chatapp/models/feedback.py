@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING, Self
 
 from django.db import models
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from chatapp.models.conversations import Conversation
 from chatapp.models.refusals import Refused
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ class Feedback(models.Model):
     def __str__(self) -> str:
         return f"{self.rating} for {self.message_id}"
 
+    @property
+    def note_bytes(self) -> int:
+        return len(self.note.encode())
+
     @classmethod
     def give(cls, reply: "Message", rating: Rating | None, note: str | None) -> Self | None:
         """In place of what was given before: no rating takes that back with its note, and without
@@ -41,10 +47,17 @@ class Feedback(models.Model):
             raise Refused("This is a prompt. Only replies are rated.")
         if reply.is_streaming:
             raise Refused("This reply is being written. Rate it once it has ended.")
+        before = cls.objects.filter(message=reply).first()
         if rating is None:
+            after = None
             cls.objects.filter(message=reply).delete()
-            return None
-        given: dict[str, object] = {"rating": rating, "given_at": timezone.now()}
-        if note is not None:
-            given["note"] = note
-        return cls.objects.update_or_create(message=reply, defaults=given)[0]
+        else:
+            given: dict[str, object] = {"rating": rating, "given_at": timezone.now()}
+            if note is not None:
+                given["note"] = note
+            after = cls.objects.update_or_create(message=reply, defaults=given)[0]
+        grown = (after.note_bytes if after else 0) - (before.note_bytes if before else 0)
+        if grown:
+            in_all = Greatest(models.F("stored_bytes") + grown, 0)
+            Conversation.objects.filter(pk=reply.conversation_id).update(stored_bytes=in_all)
+        return after

@@ -11,13 +11,11 @@ it, and if the copying breaks off, the sweep of temporary conversations removes 
 import uuid
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db import connection, models, transaction
 from django.db.models.functions import Cast, Coalesce, Length
-from django.template.defaultfilters import filesizeformat
 
 from chatapp.fairness.allowance import Allowance
-from chatapp.models import branches
+from chatapp.models import branches, storage
 from chatapp.models.conversations import LONGEST_TITLE, Conversation
 from chatapp.models.held import GONE, held
 from chatapp.models.images import ReplyImage
@@ -30,14 +28,6 @@ BYTES_AT_ONCE = 512 * 1024
 ROW_BYTES = 1024  # of a message, besides its text
 OF_A_FORK = " (fork)"
 STREAMS = "This reply is being written. Stop it first, or wait for its end."
-FULL = (
-    "Your forks take up {used} of the {allowed} that you may use, and this one needs {needed}. "
-    "Delete forks that you no longer need for good, or ask an administrator for more."
-)
-TOO_FAST = (
-    "You have forked as much as is possible within an hour. Try again later, or fork from an "
-    "earlier message."
-)
 LONG_FIELDS = (
     "content",
     "reasoning",
@@ -63,7 +53,7 @@ class Fork:
     def begin(self, user: User, hourly: Allowance) -> "Copying":
         """Store the new conversation, empty and hidden.
 
-        `hourly` counts the bytes that this person may still copy. Raises `Refused`.
+        `hourly` counts the bytes that this person may still store now. Raises `Refused`.
         """
         last = held(user, self.message)
         if last.is_streaming:
@@ -71,10 +61,7 @@ class Fork:
         ids = branches.upwards(last.pk, branches.ANY)[::-1]
         sizes = _sizes(ids)
         size = sum(sizes)
-        _check_room(user, size)
-        if not hourly.has(size):
-            raise Refused(TOO_FAST)
-        hourly.take(size)
+        storage.take_room(user, size, hourly)
         fork = _beside(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
@@ -105,19 +92,10 @@ class Copying:
         return True
 
 
-def _check_room(user: User, size: int) -> None:
-    """Raise `Refused` if the person's forks would take up more than one person may use."""
-    allowed = settings.CHATAPP_FORKED_BYTES_PER_PERSON
-    used = user.conversations.aggregate(used=Coalesce(models.Sum("forked_bytes"), 0))["used"]
-    if used + size > allowed:
-        shown = {"used": used, "allowed": allowed, "needed": size}
-        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
-
-
 def _sizes(ids: list[uuid.UUID]) -> list[int]:
-    """The characters and the bytes of images of each message, and a few for its row."""
+    """The bytes of the texts and images of each message, and a few for its row."""
     text = models.Value(ROW_BYTES) + sum(
-        Coalesce(Length(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
+        Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
     )
     rows = Message.objects.filter(pk__in=ids).order_by()
     of_text = dict(rows.annotate(text=text).values_list("pk", "text"))
@@ -149,7 +127,7 @@ def _beside(conversation: Conversation, size: int) -> Conversation:
         titled_by=conversation.titled_by,
         project_id=conversation.project_id,
         is_temporary=True,
-        forked_bytes=size,
+        stored_bytes=size,
     )
 
 

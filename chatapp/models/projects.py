@@ -28,6 +28,10 @@ class Project(models.Model):
         return self.name
 
     @property
+    def stored_bytes(self) -> int:
+        return len(self.name.encode()) + len(self.instructions.encode())
+
+    @property
     def preset(self) -> ModelChoice | None:
         """The model that its new chats start with, where it has one of its own."""
         if self.upstream_id is None or not self.model:

@@ -45,7 +45,7 @@ from chatapp.worker.upkeep import complete_ledger, keep_prices, keep_up, release
 
 logger = logging.getLogger(__name__)
 
-FORKED_HOURS = 8  # in which one person may fork as much as they may have
+STORED_HOURS = 8  # in which one person may store as much as they may have
 # From a prompt that came to its request upstream. With all of a storm's at once, the first would
 # wait until the last is checked; with fewer, the thread that stores them would wait for the next.
 TURNS_AT_ONCE = 8
@@ -72,8 +72,8 @@ class Worker:
         self.housekeeping = Housekeeping(self.conversation_changed)
         self.draining = Draining(self.viewers, self.replies, bus)
         self.indexing = Indexing()
-        an_hour = settings.CHATAPP_FORKED_BYTES_PER_PERSON / FORKED_HOURS
-        self.forked_bytes = Allowances(partial(Allowance, an_hour / 3600, an_hour))
+        an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
+        self.stored_bytes = Allowances(partial(Allowance, an_hour / 3600, an_hour))
         self.one_fork_at_a_time = OneAtATime()
         self.one_prompt_at_a_time = OneAtATime()
         self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)

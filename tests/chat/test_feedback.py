@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from chatapp.chat.reading import html_of
 from chatapp.models import Conversation, Feedback, Message, Upstream, User
@@ -120,6 +121,19 @@ def test_the_longest_note_is_kept_and_a_longer_one_refused(alices: Client, reply
     assert (answer.status_code, answer.text) == (422, "A note has at most 1,000 characters.")
     assert answer.headers["content-type"].startswith("text/plain")
     assert Feedback.objects.get().note == longest
+
+
+def test_a_note_that_takes_up_too_much_is_refused_and_the_old_one_stays(
+    alices: Client, reply: Message, settings: Settings
+) -> None:
+    give(alices, reply, "up", note="Short.")
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 10
+    answer = alices.post(address(reply), {"rating": "up", "note": "x" * 11}, headers=HTMX)
+    assert answer.status_code == 422
+    assert "Delete some that you no longer need" in answer.text
+    assert Feedback.objects.get().note == "Short."
+    give(alices, reply, "up", note="x" * 10)
+    give(alices, reply, "down")
 
 
 @pytest.mark.parametrize("fields", [{}, {"rating": ""}, {"rating": "sideways"}, {"note": "x"}])

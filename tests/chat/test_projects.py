@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
+from pytest_django import Settings
 
 from chatapp.chat import projects as views
 from chatapp.models import Conversation, ModelChoice, Project, Prompt, Retry, Upstream, User
@@ -51,6 +52,19 @@ def test_its_model_is_one_that_can_be_asked(
     assert post(alices, path, name="Poems")[0] == 200
     poems.refresh_from_db()
     assert poems.preset is None
+
+
+def test_one_that_takes_up_too_much_is_refused_with_what_to_do(
+    alices: Client, poems: Project, settings: Settings
+) -> None:
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
+    path = f"/projects/{poems.pk}/change/"
+    for address in ("/projects/", path):
+        status, why = post(alices, address, name="Long", instructions="x" * 200)
+        assert status == 422
+        assert "Delete some that you no longer need" in why
+    assert list(Project.objects.values_list("name", "instructions")) == [("Poems", "Rhyme.")]
+    assert post(alices, path, name="Odes", instructions="x" * 80)[0] == 200
 
 
 @pytest.mark.usefixtures("generations_end")

@@ -176,8 +176,8 @@ def test_a_fork_that_breaks_off_is_swept_away(
 def test_forks_take_up_no_more_than_one_person_may_use(
     carol: User, reply: Message, settings: Settings
 ) -> None:
-    settings.CHATAPP_FORKED_BYTES_PER_PERSON = 10_000
-    size = forked(carol, reply.pk).forked_bytes
+    settings.CHATAPP_STORED_BYTES_PER_PERSON = 10_000
+    size = forked(carol, reply.pk).stored_bytes
     assert 4 * 1024 < size < 5_000
     fork = forked(carol, reply.pk)
     with pytest.raises(Refused, match=r"take up 8\.\d\xa0KB of the 9\.8\xa0KB"):

@@ -30,7 +30,7 @@ SAID: dict[str, dict[str, set[str]]] = {
             "is_pinned", "is_temporary",
         },
         "": {  # whose all of it is, what the page remembers, who made the title, the copies
-            "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "forked_bytes",
+            "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "stored_bytes",
         },
     },
     "chatapp.Message": {

@@ -1,0 +1,60 @@
+"""What a person stores without asking a model: forks, projects and notes on replies.
+
+No limit on replies bounds these, so each person may store so many bytes of them in all, and within
+an hour a part of that.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Coalesce
+from django.db.models.sql.compiler import SQLCompiler
+from django.template.defaultfilters import filesizeformat
+
+from chatapp.fairness.allowance import Allowance
+from chatapp.models.refusals import Refused
+from chatapp.models.users import User
+
+FULL = (
+    "Your forks, projects and notes take up {used} of the {allowed} that you may use, and this "
+    "needs {needed}. Delete some that you no longer need for good, or ask an administrator for "
+    "more."
+)
+TOO_FAST = "You have stored as much as is possible within an hour. Try again later."
+
+
+class Octets(models.Func):
+    """The bytes of a text in UTF-8."""
+
+    function = "octet_length"
+    output_field = models.BigIntegerField()
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, tuple[Any, ...]]:
+        template = "length(cast(%(expressions)s AS blob))"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def take_room(user: User, size: int, hourly: Allowance, *, in_place_of: int = 0) -> None:
+    """Count `size` bytes that are about to be stored, `in_place_of` so many that were.
+
+    `hourly` counts the bytes that this person may still store now. Raises `Refused`.
+    """
+    used, allowed = _used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
+    if size > in_place_of and used - in_place_of + size > allowed:
+        shown = {"used": used, "allowed": allowed, "needed": size}
+        raise Refused(FULL.format(**{name: filesizeformat(n) for name, n in shown.items()}))
+    if not hourly.has(size):
+        raise Refused(TOO_FAST)
+    hourly.take(size)
+
+
+def _used_by(user: User) -> int:
+    in_chats = user.conversations.order_by().aggregate(n=Coalesce(models.Sum("stored_bytes"), 0))
+    in_projects = user.projects.order_by().aggregate(
+        n=Coalesce(models.Sum(Octets("name") + Octets("instructions")), 0)
+    )
+    return int(in_chats["n"] + in_projects["n"])

@@ -8,6 +8,8 @@ import pytest
 from django.conf import global_settings, settings
 
 from chatapp.access import devices
+from chatapp.models import purses, reviews
+from chatapp.server import http_protocol
 from chatapp.worker import temporaries
 
 ROOT = Path(__file__).parent.parent
@@ -69,6 +71,20 @@ def test_passwords_are_hashed_by_pbkdf2() -> None:
 def test_links_and_cookies_last_as_long_as_is_said() -> None:
     assert settings.PASSWORD_RESET_TIMEOUT == 3 * 86400
     assert devices.COOKIE_SECONDS == 400 * 86400
+
+
+def test_an_opened_chat_stays_open_to_its_reviewer_for_half_an_hour() -> None:
+    assert reviews.OPEN_FOR.total_seconds() == 30 * 60
+
+
+def test_a_small_budget_goes_upstream_as_max_tokens() -> None:
+    assert purses.MOST_ASKED_FOR == 4096
+
+
+def test_a_request_has_as_long_as_is_said() -> None:
+    assert (http_protocol.HEAD_SECONDS, http_protocol.BODY_SECONDS) == (15, 15)
+    assert http_protocol.SLOWEST_BYTES_A_SECOND == 16 * 1024
+    assert http_protocol.IDLE_SECONDS == 60
 
 
 def test_a_temporary_chat_goes_one_to_sixty_seconds_after_its_last_tab() -> None:

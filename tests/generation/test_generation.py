@@ -1,12 +1,15 @@
 """One reply, without a process around it, and then as its tab sees it."""
 
 import asyncio
+import time
 from html import unescape
 
 import pytest
 from django.db import DatabaseError, OperationalError, transaction
+from pytest_django import Settings
 
 from chatapp.generation import Generation, asking, generation
+from chatapp.journal import Segment
 from chatapp.models import Conversation, Message, Upstream, Usage
 from chatapp.upstream.wire.reply import Ending
 from tests.generation.conftest import Desk
@@ -126,6 +129,21 @@ async def test_it_is_due_for_a_checkpoint_a_while_after_something_came(
     await task
 
 
+async def test_with_a_journal_it_is_due_after_five_seconds(
+    desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, _, task = await running(desk, upstream)
+    now = time.monotonic()
+    with monkeypatch.context() as patched:
+        patched.setattr(Segment, "is_on", True)
+        reply.saved_at = now - 4.0
+        assert not reply.is_due
+        reply.saved_at = now - 5.0
+        assert reply.is_due
+    reply.stop(Ending.STOPPED)
+    await task
+
+
 async def test_while_the_database_is_away_the_end_waits_and_is_told_once(
     desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +224,22 @@ async def test_deltas_reach_the_tab_before_the_reply_ends(tab: Tab, upstream: Fa
     await tab.until("Half of")
     pause.release()
     await tab.until_ended()
+
+
+@pytest.fixture
+def impatient(settings: Settings) -> None:
+    settings.CHATAPP_USAGE_SECONDS = 0.05
+
+
+async def test_usage_that_does_not_come_is_waited_for_as_long_as_is_set(
+    impatient: None, tab: Tab, upstream: FakeUpstream
+) -> None:
+    upstream.script(role(), delta("All of it"), finish(), Stall())
+    await tab.ask("Hello")
+    async with asyncio.timeout(10):  # less than the default
+        await tab.until_ended()
+    kept = await Message.objects.select_related("usage").aget(role="assistant")
+    assert (kept.ending, kept.usage.provenance) == ("complete", "estimated")
 
 
 async def test_reasoning_and_answer_come_in_regions_of_their_own(

@@ -33,7 +33,6 @@ def test_processes_that_start_together_migrate_once(site: Site) -> None:
     run(environment, "manage.py", "migrate", "--check")
 
 
-@pytest.mark.thorough
 def test_who_waits_for_the_lock_gets_it_when_its_owner_dies(site: Site) -> None:
     environment = site.nothing()
     with locked(environment) as owner:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from chatapp.models import Upstream
 from chatapp.upstream.recordings import Recording
 from chatapp.upstream.wire.reply import Ending
 from tests.management import Printed
@@ -66,6 +67,19 @@ def test_reads_keep_their_order_in_time(upstream: FakeUpstream, file: Path) -> N
     times = [read.at for read in Recording.parse(file.read_text(encoding="utf-8")).reads]
     assert times == sorted(times)
     assert times[0] > 0
+
+
+@pytest.mark.django_db
+def test_a_configured_upstream_is_asked_by_its_name_with_its_stored_key(
+    upstream: FakeUpstream, file: Path
+) -> None:
+    stored = "sk-of-the-database"
+    Upstream.objects.create(name="Ours", base_url=upstream.base_url, api_key=stored)
+    upstream.script(delta(f"Your key is {stored}."), finish(), done())
+    printed = Printed("record_stream", "Ours", "--model", MODEL, "--output", str(file))
+    assert printed.problem == ""
+    assert upstream.wait_for_request().headers["authorization"] == f"Bearer {stored}"
+    assert stored not in file.read_text(encoding="utf-8") + printed.out + printed.err
 
 
 def test_neither_key_nor_prompt_is_in_it(upstream: FakeUpstream, file: Path) -> None:

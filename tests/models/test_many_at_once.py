@@ -4,16 +4,12 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from chatapp.models.purses import OUTPUT
 from tests.support.allowed import (
     TEXT,
     WHOLE,
 )
 from tests.support.live import ROOT, Site, child_environment
-
-pytestmark = pytest.mark.thorough
 
 SET_UP = """
 import django; django.setup()

@@ -1,5 +1,7 @@
 """Stored secrets under another SECRET_KEY: told, kept, and never sent as they are stored."""
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from html import unescape
 from typing import Any
 
@@ -8,12 +10,14 @@ from asgiref.sync import async_to_sync
 from cryptography.fernet import Fernet
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from chatapp.doctor.upstreams import tool_servers
 from chatapp.findings import Verdict
 from chatapp.models import Message, ToolServer, Upstream
 from chatapp.tools import offered_by, shared_toolbox
 from tests.doctor import only
+from tests.management import Printed
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import PASSWORD, Server, Site, run
 from tests.support.tab import Tab
@@ -108,6 +112,40 @@ def test_a_tool_server_is_not_asked_without_its_headers(
     found = only(tool_servers())
     assert found.verdict is Verdict.FAILED
     assert ciphertext not in found.found + found.cure
+
+
+def test_rotated_secrets_need_the_old_key_no_more(
+    connected: Upstream, settings: Settings, forget_keys: Callable[[], None]
+) -> None:
+    ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
+    before = stored_key()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = NEW
+    forget_keys()
+    rotated = Printed("rotate_secrets")
+    assert rotated.problem == ""
+    assert rotated.out == "2 stored secrets are encrypted by SECRET_KEY now.\n"
+    assert stored_key() != before
+    settings.SECRET_KEY_FALLBACKS = []
+    forget_keys()
+    assert (Upstream.objects.get().api_key, ToolServer.objects.get().secrets) == (KEY, "A: b")
+    settings.SECRET_KEY = OLD
+    forget_keys()
+    assert Printed("rotate_secrets").problem.startswith(GONE)
+
+
+@pytest.fixture
+def forget_keys() -> Iterator[Callable[[], None]]:
+    """Fields keep what they made of the secret keys: makes them read the settings again."""
+
+    def forget() -> None:
+        for field in (Upstream._meta.get_field("api_key"), ToolServer._meta.get_field("secrets")):
+            for name in ("keys", "f"):
+                with suppress(AttributeError):
+                    delattr(field, name)
+
+    yield forget
+    forget()
 
 
 @pytest.mark.thorough

@@ -71,6 +71,27 @@ def test_where_the_audit_log_ends_is_told(olive: User, caplog: pytest.LogCapture
     assert caplog.messages == [f"The audit log ends with 1:{event.link}"]
 
 
+async def test_it_does_so_again_and_again(
+    alice: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = asyncio.Queue[None]()
+    loop = asyncio.get_running_loop()
+
+    def step() -> bool:
+        loop.call_soon_threadsafe(times.put_nowait, None)
+        return False
+
+    assert housekeeping.EVERY_SECONDS == 3600
+    monkeypatch.setattr(housekeeping, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(housekeeping, "STEPS", (step,))
+    running = asyncio.create_task(Housekeeping(lambda *_: None).run())
+    async with asyncio.timeout(WAIT):
+        for _ in range(3):
+            await times.get()
+    running.cancel()
+    await asyncio.wait([running])
+
+
 async def test_it_does_so_when_asked(
     alice: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

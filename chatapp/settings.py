@@ -1,4 +1,4 @@
-"""Settings, read once from the environment; README.md has the table of variables."""
+"""Settings, read once from the environment; docs/configuration.md documents each variable."""
 
 import hmac
 import sys

@@ -1,0 +1,94 @@
+"""The documentation covers all settings and commands, and its links work."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+CODE_BLOCK = re.compile(r"^(?:```.*?^```|(?: {4}|\t)[^\n]*)$", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"`[^`]*`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?)[ #]*$", re.MULTILINE)
+SCHEME = re.compile(r"[a-z]+:")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def prose_of(page: Path) -> str:
+    return CODE_BLOCK.sub("", page.read_text())
+
+
+def links_of(page: Path) -> list[str]:
+    """The link targets that name a file of the repository or a heading."""
+    found = LINK.findall(CODE_SPAN.sub("", prose_of(page)))
+    return [target for target in found if not SCHEME.match(target)]
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor that GitHub makes for a heading."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+
+
+def anchors_of(page: Path) -> set[str]:
+    """All anchors of a page; a heading that occurs again gets a number."""
+    anchors: set[str] = set()
+    seen: Counter[str] = Counter()
+    for heading in HEADING.findall(prose_of(page)):
+        anchor = anchor_of(heading)
+        anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return anchors
+
+
+def is_broken(page: Path, target: str) -> bool:
+    path, _, anchor = unquote(target).partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if not file.is_relative_to(ROOT) or not file.exists():
+        return True
+    return bool(anchor) and anchor not in anchors_of(file)
+
+
+def test_each_variable_that_settings_read_is_documented() -> None:
+    source = (ROOT / "chatapp/settings.py").read_text()
+    read = set(re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', source))
+    page = (ROOT / "docs/configuration.md").read_text()
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
+    assert len(read) > 30
+    assert sorted(read - documented) == []
+
+
+def test_each_command_is_documented() -> None:
+    pages = [page for page in PAGES if page.name not in ("SECURITY.md", "CHANGELOG.md")]
+    text = " ".join(" ".join(page.read_text() for page in pages).split())
+    files = (ROOT / "chatapp/management/commands").glob("*.py")
+    commands = sorted(file.stem for file in files if file.stem != "__init__")
+    assert len(commands) > 10
+    assert [name for name in commands if not re.search(rf"manage\.py {name}\b", text)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    assert [target for target in links_of(page) if is_broken(page, target)] == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("Single sign-on", "single-sign-on"),
+        ("Events of version 0.4 and earlier", "events-of-version-04-and-earlier"),
+        ("The `serve` command: [workers](scaling.md)", "the-serve-command-workers"),
+        ("CHATAPP_TIME_ZONE", "chatapp_time_zone"),
+    ],
+)
+def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
+    assert anchor_of(heading) == anchor

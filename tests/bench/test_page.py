@@ -32,7 +32,7 @@ def test_each_figure_stands_in_the_page(tmp_path: Path) -> None:
     page.write("a machine of 4 cores", taken(list(FIGURES)), tmp_path)
     text = (tmp_path / "performance.md").read_text()
     assert "a machine of 4 cores" in text
-    assert f"Of its {2 * len(FIGURES)} bars {len(FIGURES)} were missed" in text
+    assert f"Of {2 * len(FIGURES)} bars, {len(FIGURES)} were missed" in text
     for name in FIGURES:
         assert f"### {name}\n" in text
         assert f"| {name} one | 1.5 ms | 0.5 | 3.0 × | ≤ 3 × | ok |" in text

@@ -24,7 +24,8 @@ FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
+    """The variable's value without spaces around it; the default if it is unset or blank."""
+    return os.environ.get(name, "").strip() or default
 
 
 def words(name: str) -> list[str]:
@@ -147,15 +148,19 @@ def networks(name: str, default: str) -> list[str]:
     return found
 
 
-def database(name: str) -> dict[str, object]:
-    """Django's settings of the PostgreSQL database that the URL names."""
+def database(name: str, **defaults: Any) -> dict[str, Any]:
+    """Django's settings of the PostgreSQL database that the URL names, on top of `defaults`.
+
+    The query of the URL adds options, such as `sslmode`, to the default ones.
+    """
     value = url(name, ("postgres", "postgresql"))
-    config: dict[str, object] = environ.Env.db_url_config(value)
+    config: dict[str, Any] = environ.Env.db_url_config(value)
     if not config.get("NAME"):
         raise ImproperlyConfigured(
             f"{name} names no database, for example postgres://user:password@host:5432/chatapp"
         )
-    return config
+    options = defaults.get("OPTIONS", {}) | config.get("OPTIONS", {})
+    return config | defaults | {"OPTIONS": options}
 
 
 def mail(name: str) -> dict[str, Any]:

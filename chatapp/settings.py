@@ -163,7 +163,7 @@ POSTGRESQL = {
     },
 }
 DATABASES = {
-    "default": environment.database("DATABASE_URL") | POSTGRESQL if DATABASE_URL else SQLITE
+    "default": environment.database("DATABASE_URL", **POSTGRESQL) if DATABASE_URL else SQLITE
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Parts the installations that share a Redis, and a copy of one from its original.

@@ -1,6 +1,7 @@
 """The documentation covers all settings and commands, and its links work."""
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
@@ -65,6 +66,12 @@ def test_each_variable_that_settings_read_is_documented() -> None:
     documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     assert len(read) > 30
     assert sorted(read - documented) == []
+
+
+def test_the_version_is_the_changelogs_newest_release() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    releases = re.findall(r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert project["version"] == releases[0]
 
 
 def test_each_command_is_documented() -> None:

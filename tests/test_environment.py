@@ -156,6 +156,23 @@ def test_a_database_url_becomes_djangos_settings(monkeypatch: pytest.MonkeyPatch
     ]
 
 
+def test_options_in_a_database_url_join_the_default_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAME", "postgres://ann@db/chatapp?sslmode=verify-full&connect_timeout=9")
+    defaults = {"ENGINE": "ours", "OPTIONS": {"connect_timeout": 3, "keepalives_idle": 5}}
+    config = environment.database("NAME", **defaults)
+    assert (config["ENGINE"], config["NAME"]) == ("ours", "chatapp")
+    assert config["OPTIONS"] == {
+        "connect_timeout": 9,
+        "keepalives_idle": 5,
+        "sslmode": "verify-full",
+    }
+
+
+def test_a_blank_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAME", " ")
+    assert environment.text("NAME", "127.0.0.1") == "127.0.0.1"
+
+
 def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "secret_key"
     first = environment.generated_secret(path)

@@ -1,4 +1,4 @@
-"""An upstream's stream, read without I/O: bytes to SSE, chunks, events and a reply.
+"""Decode an upstream's stream without I/O: bytes to SSE events, chunks, typed events and a reply.
 
-Knows the standard library and msgspec.
+Depends only on the standard library and msgspec.
 """

@@ -1,7 +1,7 @@
-"""One choice of a stream: what its chunks say in, events out.
+"""Decode one choice of a stream: its part of each chunk in, events out.
 
-Raises `UpstreamFailed` for what is over a limit; what came before it is in the caller's list. What
-can't be read is left out and named in `left_out`.
+Raises `UpstreamFailed` if a limit is exceeded; the events before are in the caller's list by then.
+Unreadable pieces are left out and named in `left_out`.
 """
 
 from dataclasses import dataclass, field
@@ -37,20 +37,20 @@ from chatapp.upstream.wire.surrogates import SurrogateJoiner
 from chatapp.upstream.wire.think_tags import Splitter
 from chatapp.upstream.wire.tool_calls import FragmentReader
 
-MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # of all texts of one choice, its logprobs' tokens too
+MAX_REPLY_CHARACTERS = 8 * 1024 * 1024  # in all texts of one choice, including logprobs' tokens
 
 
 @dataclass(slots=True)
 class ChoiceDecoder:
-    """Decodes one choice. `secret` is taken out of its error's message."""
+    """Decodes one choice. `secret` is removed from its error messages."""
 
     index: int
     secret: str = field(default="", repr=False)
     has_finished: bool = False
-    left_out: list[str] = field(default_factory=list)  # to be taken by the caller
+    left_out: list[str] = field(default_factory=list)  # the caller clears it
     _last_finish: Finished | None = None
-    _holds_finish: bool = False  # until the stream's end, since more was said after one
-    _has_said: bool = False
+    _holds_finish: bool = False  # until the stream's end, because more came after a finish
+    _has_content: bool = False
     _reasoning_field: str = ""
     _has_sound: bool = False
     _size: int = 0
@@ -69,24 +69,24 @@ class ChoiceDecoder:
         self._tool_calls = FragmentReader(self.index)
 
     def decode(self, choice: chunks.Choice, events: list[Event]) -> None:
-        """Add the events of one chunk's part in this choice."""
+        """Append the events of this choice's part of a chunk to `events`."""
         if choice.delta:
             self._read_delta(choice.delta, events)
-        elif choice.message and not self._has_said:  # or it repeats what came as deltas
+        elif choice.message and not self._has_content:  # otherwise it repeats the deltas
             self._read_delta(choice.message, events)
         if choice.logprobs and (logprobs := logprobs_of(choice.logprobs, self.index)):
-            self._weigh(size_of(logprobs))
+            self._count_size(size_of(logprobs))
             events.append(logprobs)
         if choice.error and says_something(choice.error):
             self.has_finished = True
             error = error_of_frame(choice.error, self.secret)
-            events += [*self._rest(), ChoiceFailed(error, choice=self.index)]
+            events += [*self._held_texts(), ChoiceFailed(error, choice=self.index)]
         if choice.finish_reason and finish_reasons.plain(choice.finish_reason) not in NONE:
             self._finish(choice, events)
 
     def close(self, was_cut: bool = False) -> list[Event]:
-        """Return what was held back; where the stream `was_cut` that is no finish."""
-        held: list[Event] = [*self._rest(), *self._opaque_events()]
+        """Return what was held back, including a finish unless the stream `was_cut`."""
+        held: list[Event] = [*self._held_texts(), *self._opaque_events()]
         if self._holds_finish and self._last_finish and not was_cut:
             held.append(self._last_finish)
             self.has_finished = True
@@ -104,25 +104,25 @@ class ChoiceDecoder:
         if self._holds_finish:
             return
         self.has_finished = True
-        events += [*self._rest(), *self._opaque_events(), finished]
+        events += [*self._held_texts(), *self._opaque_events(), finished]
 
     def _read_delta(self, delta: chunks.Delta, events: list[Event]) -> None:
         before = len(events)
         if reasoning := delta.all_reasoning():
-            self._name_field(delta.reasoning_field, events)
-            self._reason(reasoning, events)
+            self._note_reasoning_field(delta.reasoning_field, events)
+            self._add_reasoning(reasoning, events)
         if content := delta.content:
             if isinstance(content, str):
-                self._answer(content, events)
+                self._add_answer(content, events)
             else:
                 self._read_parts(content, events)
         if refusal := delta.refusal:
-            self._weigh(len(refusal))
+            self._count_size(len(refusal))
             if refusal := self._refusal_text.receive_text(refusal):
                 events.append(RefusalDelta(_without_nul(refusal), choice=self.index))
         if delta.tool_calls or delta.function_call:
             for fragment in self._tool_calls.read(delta, self.left_out):
-                self._weigh(len(fragment.arguments))
+                self._count_size(len(fragment.arguments))
                 events.append(fragment)
         if delta.has_opaque:
             self._opaque.read(delta.opaque_fields(), self.left_out)
@@ -131,14 +131,14 @@ class ChoiceDecoder:
         if delta.audio:
             self._read_audio(delta.audio, events)
         if len(events) > before:
-            self._has_said = True
+            self._has_content = True
             if self.has_finished:
-                self._take_finish_back(events, before)
+                self._revoke_finish(events, before)
         if delta.annotations:
-            self._cite(delta.annotations, events)
+            self._add_sources(delta.annotations, events)
 
-    def _rest(self) -> list[Event]:
-        """What was held back of the texts."""
+    def _held_texts(self) -> list[Event]:
+        """Return the text that was held back."""
         events: list[Event] = []
         if text := self._reasoning_text.close():
             events.append(ReasoningDelta(text, choice=self.index))
@@ -149,42 +149,45 @@ class ChoiceDecoder:
         return [*events, *self._content.close()]
 
     def _opaque_events(self) -> list[Event]:
-        """What goes back with the calls, once there are any: nobody else wants it."""
+        """Return new opaque fields if there are tool calls; they are needed only with those."""
         if not (self._tool_calls.has_any and self._opaque.has_more):
             return []
         return [OpaqueCame(self._opaque.joined(), choice=self.index)]
 
-    def _take_finish_back(self, events: list[Event], place: int) -> None:
-        """More is said after a finish, as where every chunk has one: it counts at the end."""
+    def _revoke_finish(self, events: list[Event], position: int) -> None:
+        """Revoke a finish that more content follows, and hold the last one until the end.
+
+        Some upstreams send a finish_reason in every chunk.
+        """
         self.has_finished = False
         self._holds_finish = True
-        events.insert(place, Finished("", choice=self.index))
+        events.insert(position, Finished("", choice=self.index))
 
-    def _name_field(self, name: str, events: list[Event]) -> None:
+    def _note_reasoning_field(self, name: str, events: list[Event]) -> None:
         if name and not self._reasoning_field:
             self._reasoning_field = name
             events.append(ReasoningFieldSeen(name, choice=self.index))
 
-    def _reason(self, text: str, events: list[Event]) -> None:
-        self._weigh(len(text))
+    def _add_reasoning(self, text: str, events: list[Event]) -> None:
+        self._count_size(len(text))
         events += self._content.reasoning_came()
         if text := self._reasoning_text.receive_text(text):
             events.append(ReasoningDelta(_without_nul(text), choice=self.index))
 
-    def _answer(self, text: str, events: list[Event]) -> None:
-        self._weigh(len(text))
+    def _add_answer(self, text: str, events: list[Event]) -> None:
+        self._count_size(len(text))
         if text := self._answer_text.receive_text(text):
             events += self._content.receive_text(_without_nul(text))
 
     def _read_parts(self, parts: list[Any], events: list[Event]) -> None:
-        """Read a content that is a list of typed parts, as Mistral's is, strings among them."""
+        """Read content that is a list of typed parts and strings, as Mistral sends it."""
         for part in parts:
             match part:
                 case str(text) | {"text": str(text)}:
                     if text:
-                        self._answer(text, events)
+                        self._add_answer(text, events)
                 case {"thinking": thinking} | {"reasoning": thinking}:
-                    self._reason(chunks.text_of(thinking) or "", events)
+                    self._add_reasoning(chunks.text_of(thinking) or "", events)
                 case {"image_url": _}:
                     self._read_images([part], events)
                 case {"type": str(kind)}:
@@ -208,16 +211,16 @@ class ChoiceDecoder:
             return
         transcript = audio.get("transcript")
         if isinstance(transcript, str) and transcript:
-            self._answer(transcript, events)
+            self._add_answer(transcript, events)
         if audio.get("data") and not self._has_sound:
             self._has_sound = True
             events.append(SoundCame(choice=self.index))
 
-    def _cite(self, annotations: object, events: list[Event]) -> None:
+    def _add_sources(self, annotations: object, events: list[Event]) -> None:
         if sources := self._sources.read(annotations, self.left_out):
             events.append(SourcesCited(tuple(sources), self.index))
 
-    def _weigh(self, size: int) -> None:
+    def _count_size(self, size: int) -> None:
         self._size += size
         if self._size > MAX_REPLY_CHARACTERS:
             message = f"the reply is longer than {MAX_REPLY_CHARACTERS} characters"

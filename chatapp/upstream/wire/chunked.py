@@ -1,33 +1,33 @@
-"""The chunked transfer coding (RFC 9112, section 7.1): bytes of a connection in, a body's out.
+"""Decode the chunked transfer coding (RFC 9112, section 7.1): a connection's bytes in, body out.
 
-Takes what servers write for each piece of a stream. The body's end, what is rare and what is no
-chunk at all is left, for whoever knows the rest of the protocol.
+Handles only the plain chunks that servers write while streaming. Anything else (the last chunk,
+chunk extensions, invalid data) is left for a full HTTP parser.
 """
 
 import re
 from dataclasses import dataclass
 
 _HEAD = re.compile(rb"([1-9a-fA-F][0-9a-fA-F]{0,14})\r\n")
-_PART_OF_HEAD = re.compile(rb"[1-9a-fA-F][0-9a-fA-F]{0,14}\r?\Z")
+_INCOMPLETE_HEAD = re.compile(rb"[1-9a-fA-F][0-9a-fA-F]{0,14}\r?\Z")
 _LINE_END = b"\r\n"
 
 
 class BrokenCoding(Exception):
-    """A chunk does not end where it says."""
+    """A chunk's data is not followed by CRLF."""
 
 
 @dataclass(slots=True)
 class Decoder:
-    """Of one body. Once it `is_over`, nothing more is to be given to it."""
+    """Decodes one body. Pass no more data once it `is_over`."""
 
     is_over: bool = False
-    rest: bytes = b""  # what is left then, from behind the last chunk on
-    _left: int = 0  # bytes of the present chunk
-    _is_at_line_end: bool = False  # behind it
-    _held: bytes = b""  # part of a line end or of a chunk's head
+    rest: bytes = b""  # once it is over: the bytes after the last plain chunk
+    _left: int = 0  # bytes left of the current chunk
+    _is_at_line_end: bool = False  # the CRLF after the chunk's data comes next
+    _held: bytes = b""  # an incomplete CRLF or chunk head
 
     def receive_data(self, data: bytes) -> bytes:
-        """Return the part of the body that is in `data`. Raises `BrokenCoding`."""
+        """Return the body bytes in `data`. Raises `BrokenCoding`."""
         if self._held:
             data, self._held = self._held + data, b""
         if (whole := self._whole_chunk(data)) is not None:
@@ -50,12 +50,12 @@ class Decoder:
             elif head := _HEAD.match(data, at):
                 at, self._left = head.end(), int(head[1], 16)
             else:
-                self._hold_or_leave(data[at:])
+                self._hold_or_stop(data[at:])
                 break
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _whole_chunk(self, data: bytes) -> bytes | None:
-        """What nearly every read of a stream is: one chunk and nothing else."""
+        """Return the data of exactly one chunk, which is what almost every read of a stream is."""
         if self._left or self._is_at_line_end or not (head := _HEAD.match(data)):
             return None
         start = head.end()
@@ -67,8 +67,8 @@ class Decoder:
             raise BrokenCoding("a chunk does not end where it says")
         self._held = data
 
-    def _hold_or_leave(self, data: bytes) -> None:
-        if _PART_OF_HEAD.match(data):
+    def _hold_or_stop(self, data: bytes) -> None:
+        if _INCOMPLETE_HEAD.match(data):
             self._held = data
         else:
             self.is_over, self.rest = True, data

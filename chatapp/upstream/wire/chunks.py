@@ -1,10 +1,10 @@
-"""`chat.completion.chunk`: one event's data in, one typed `Chunk` out.
+"""Decode a `chat.completion.chunk`: one event's data in, one typed `Chunk` out.
 
-Everything may be missing or null, and what is unknown is read over. A field of a wrong type is read
-as what it must have meant, or left out and named; only what is no JSON raises, as `MalformedChunk`,
-which names the place. The shapes are those of OpenAI's API reference ("The chat completion chunk
-object") and of what gateways make of it. A `chat.completion`, the answer that is no stream, is a
-chunk whose choices have a `message` in place of a `delta`.
+Any field may be missing or null, and unknown fields are ignored. A field of the wrong type is
+converted to its likely meaning, or left out and named. Only invalid JSON raises: `MalformedChunk`,
+with the position. The shapes are those of OpenAI's API reference ("The chat completion chunk
+object") and of the variants that gateways send. A `chat.completion`, a reply that is not streamed,
+is a chunk whose choices have a `message` instead of a `delta`.
 """
 
 import json
@@ -16,12 +16,12 @@ from chatapp.upstream.wire.usage import CompletionDetails, PromptDetails, Usage
 
 
 class MalformedChunk(Exception):
-    """The data of an event is no JSON; the message says where it went wrong."""
+    """The data of an event is not valid JSON; the message says where."""
 
 
 class FunctionPart(msgspec.Struct, gc=False):
     name: str | None = None
-    arguments: Any = None  # text, but some send the object itself
+    arguments: Any = None  # text, but some upstreams send the object itself
     provider_specific_fields: Any = None
     thought_signature: Any = None
 
@@ -38,7 +38,7 @@ class ToolCallPart(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: FunctionPart | None = None
-    # What must come back with the call: Gemini's, LiteLLM's.
+    # Sent back with the call: for Gemini, LiteLLM.
     extra_content: Any = None
     provider_specific_fields: Any = None
     thought_signature: Any = None
@@ -62,7 +62,7 @@ class Delta(msgspec.Struct, gc=False):
     annotations: Any = None
 
     def all_reasoning(self) -> str:
-        """The reasoning once, however many of its fields repeat it."""
+        """Return the reasoning once, even if several fields repeat it."""
         if text := (
             self.reasoning_content or self.reasoning or self.reasoning_text or self.thinking
         ):
@@ -73,7 +73,7 @@ class Delta(msgspec.Struct, gc=False):
 
     @property
     def has_opaque(self) -> bool:
-        """Whether something came that must come back with the calls of the same reply."""
+        """Whether the delta has fields that must be sent back with the reply's tool calls."""
         return bool(
             self.reasoning_details
             or self.thinking_blocks
@@ -91,7 +91,7 @@ class Delta(msgspec.Struct, gc=False):
 
     @property
     def reasoning_field(self) -> str:
-        """The field of text that has the reasoning; empty where none has."""
+        """The text field that carries the reasoning, or ""."""
         for name in ("reasoning_content", "reasoning", "reasoning_text", "thinking"):
             if getattr(self, name):
                 return name
@@ -127,28 +127,28 @@ _decode_strictly = msgspec.json.Decoder(Chunk).decode
 
 
 def decode(data: str | bytes, left_out: list[str] | None = None) -> Chunk:
-    """Decode one event's data; the places of what is left out are added to `left_out`.
+    """Decode one event's data; add the names of fields that are left out to `left_out`.
 
     Raises `MalformedChunk`.
     """
     try:
         return _decode_strictly(data)
-    except msgspec.ValidationError:  # sound JSON of the wrong shape
+    except msgspec.ValidationError:  # valid JSON of the wrong shape
         pass
     except (ValueError, RecursionError):
-        return _read_generously(_repaired(data), [] if left_out is None else left_out)
-    return _decode_generously(data, [] if left_out is None else left_out)
+        return _convert_leniently(_repaired(data), [] if left_out is None else left_out)
+    return _decode_leniently(data, [] if left_out is None else left_out)
 
 
 def usage_of_groq(content: object) -> Usage | None:
-    """Groq's own field has the usage inside."""
+    """Return the usage inside Groq's `x_groq` field."""
     return _struct(Usage, content.get("usage"), "x_groq", []) if isinstance(content, dict) else None
 
 
 def _repaired(data: str | bytes) -> object:
-    """Read what the standard library can: raw control characters, lone surrogates, NaN.
+    """Decode with the standard library: it accepts control characters, lone surrogates and NaN.
 
-    A delta may end with half a character, whose other half begins the next one.
+    A delta may end with half a surrogate pair; the next one begins with the other half.
     """
     try:
         content = json.loads(data, strict=False, parse_constant=lambda _: None)
@@ -157,8 +157,8 @@ def _repaired(data: str | bytes) -> object:
         raise MalformedChunk(str(error)) from error
 
 
-# The texts of deltas, which `SurrogateJoiner` goes on with.
-_TORN = frozenset(
+# Texts of deltas; `SurrogateJoiner` joins their split surrogate pairs.
+_MAY_SPLIT_PAIRS = frozenset(
     {
         *("content", "refusal", "arguments", "text"),
         *("reasoning_content", "reasoning", "reasoning_text", "thinking"),
@@ -168,26 +168,28 @@ _TORN = frozenset(
 
 def _without_lone_surrogates(value: Any, name: str = "") -> Any:
     if isinstance(value, str):
-        return _torn(value) if name in _TORN else _replaced(value)
+        return _with_outer_halves(value) if name in _MAY_SPLIT_PAIRS else _without_halves(value)
     if isinstance(value, dict):
-        return {_replaced(key): _without_lone_surrogates(one, key) for key, one in value.items()}
+        return {
+            _without_halves(key): _without_lone_surrogates(one, key) for key, one in value.items()
+        }
     if isinstance(value, list):
         return [_without_lone_surrogates(one, name) for one in value]
     return value
 
 
-def _torn(text: str) -> str:
-    """Keep half a character at the beginning or at the end, whose other half may be elsewhere."""
+def _with_outer_halves(text: str) -> str:
+    """Keep half a pair at either end (the other half may be in another delta); replace others."""
     first = text[:1] if "\udc00" <= text[:1] <= "\udfff" else ""
     last = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-    return first + _replaced(text[len(first) : len(text) - len(last)]) + last
+    return first + _without_halves(text[len(first) : len(text) - len(last)]) + last
 
 
-def _replaced(text: str) -> str:
+def _without_halves(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-# What stands in a chunk by the field it stands in; of the first kind there are several.
+# The type of the objects in a chunk, by field name: fields that hold a list, and a single object.
 _LISTS: dict[str, type[msgspec.Struct]] = {"choices": Choice, "tool_calls": ToolCallPart}
 _OBJECTS: dict[str, type[msgspec.Struct]] = {
     "delta": Delta,
@@ -203,16 +205,16 @@ _OBJECTS: dict[str, type[msgspec.Struct]] = {
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
 
-def _decode_generously(data: str | bytes, left_out: list[str]) -> Chunk:
-    """Read a chunk field by field, since one of them has a type that it should not have."""
+def _decode_leniently(data: str | bytes, left_out: list[str]) -> Chunk:
+    """Decode a chunk field by field, because one of them has the wrong type."""
     try:
         content = msgspec.json.decode(data)
     except (ValueError, RecursionError) as error:
         raise MalformedChunk(str(error)) from error
-    return _read_generously(content, left_out)
+    return _convert_leniently(content, left_out)
 
 
-def _read_generously(content: object, left_out: list[str]) -> Chunk:
+def _convert_leniently(content: object, left_out: list[str]) -> Chunk:
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
     return _struct(Chunk, content, "event", left_out) or Chunk()
@@ -241,22 +243,22 @@ def _value(field: msgspec.structs.FieldInfo, value: object, left_out: list[str])
     try:
         return msgspec.convert(value, field.type, strict=False)
     except (ValueError, RecursionError):
-        meant = None if name == "index" else text_of(value)
-    if meant is None and value not in (False, [], {}):
+        text = None if name == "index" else text_of(value)
+    if text is None and value not in (False, [], {}):
         left_out.append(name)
-    return meant
+    return text
 
 
 def _listed(value: object) -> list[object]:
-    """The items of a list, also where PHP has made an object of it, or it is one item alone."""
+    """Return the items of a list, a list that PHP encoded as an object, or a single item."""
     if isinstance(value, dict):
-        are_numbered = all(key.isdecimal() for key in value)  # of an empty one too
+        are_numbered = all(key.isdecimal() for key in value)  # true if empty
         return list(value.values()) if are_numbered else [value]
     return value if isinstance(value, list) else [value]
 
 
 def text_of(value: object, depth: int = 4) -> str | None:
-    """What a field of text must mean that holds something else, such as a list of parts."""
+    """Return the text in a value that should be a string, such as a list of parts, or None."""
     match value:
         case str():
             return value
@@ -273,7 +275,7 @@ def text_of(value: object, depth: int = 4) -> str | None:
 
 
 def _reasoning_of_detail(detail: object) -> str:
-    """OpenRouter's `reasoning.text` has `text`, `reasoning.summary` has `summary`."""
+    """Return the text of OpenRouter's `reasoning.text` (`text`) or `reasoning.summary`."""
     if not isinstance(detail, dict):
         return ""
     text = detail.get("text") or detail.get("summary")

@@ -1,9 +1,9 @@
-"""The whole pure path of a stream: bytes of a response body in, typed events out.
+"""Decode one streamed response: bytes of the body in, typed events out. No I/O.
 
-Whatever the bytes are, nothing is raised: what is wrong becomes a `Failed` event, what can't be
-read but says nothing of the reply a `PieceLeftOut`. An event that was JSON and is broken may have
-held a part of the answer: the rest is read, but at its end the stream has failed. After `Failed`
-or `StreamDone` everything is ignored. How the bytes are split changes nothing but the delay.
+Never raises, whatever the bytes are: errors become a `Failed` event, and unreadable pieces that
+can't be part of the reply become `PieceLeftOut`. Broken JSON may have held a part of the answer:
+decoding continues, but the stream ends with `Failed`. Everything after `Failed` or `StreamDone` is
+ignored. How the bytes are split affects only when events come, not which.
 """
 
 import json
@@ -41,37 +41,37 @@ from chatapp.upstream.wire.sources import SourceReader
 from chatapp.upstream.wire.usage import Usage, merged
 
 MAX_CHOICES = 16
-MAX_BODY_BYTES = 512 * 1024 * 1024  # of a stream that may say nothing, but goes on for ever
+MAX_BODY_BYTES = 512 * 1024 * 1024  # stops a stream that sends filler forever
 
 _MAX_ID_LENGTH = 200
-_MAX_BROKEN = 100  # events; a stream that breaks so many is not worth more
+_MAX_BROKEN = 100  # events; give up after that many
 _JSON_BEGINS = ("{", "[")
-_MAX_OBJECTS = 1000  # in one event, which should hold one
+_MAX_OBJECTS = 1000  # JSON objects in one event, which should hold one
 
 
 @dataclass(slots=True)
 class EventDecoder:
-    """Decodes one response. `secret` (the API key) is taken out of every error message."""
+    """Decodes one response. `secret` (the API key) is removed from every error message."""
 
     secret: str = field(default="", repr=False)
     asked_choices: int = 1  # the request's `n`
     has_finished: bool = field(default=False, init=False)  # all choices have a finish_reason
-    is_over: bool = field(default=False, init=False)  # [DONE] or a failure has come
-    has_usage: bool = field(default=False, init=False)  # that was reported
+    is_over: bool = field(default=False, init=False)  # after [DONE] or a failure
+    has_usage: bool = field(default=False, init=False)  # reported by the upstream
     _sse: sse.Decoder = field(default_factory=sse.Decoder, init=False)
     _choices: dict[int, ChoiceDecoder] = field(default_factory=dict, init=False)
     _has_started: bool = field(default=False, init=False)
     _service: ServiceNamed = field(default=ServiceNamed("", ""), init=False)
     _received: int = field(default=0, init=False)
-    _counted: TokenUsage | None = field(default=None, init=False)
+    _usage: TokenUsage | None = field(default=None, init=False)
     _source_lists: dict[str, SourceReader] = field(default_factory=dict, init=False)
-    _left_out: list[str] = field(default_factory=list, init=False)  # not told yet
+    _pending_left_out: list[str] = field(default_factory=list, init=False)  # not reported yet
     _broken: int = field(default=0, init=False)
-    _damage: UpstreamError | None = field(default=None, init=False)  # of the first broken event
-    _words: str = field(default="", init=False)  # in plain text, with no chunk after them
+    _first_damage: UpstreamError | None = field(default=None, init=False)
+    _plain_text: str = field(default="", init=False)  # an error, unless a chunk follows it
 
     def receive_data(self, data: bytes) -> list[Event]:
-        """Return the events which `data` completes."""
+        """Return the events that `data` completes."""
         if self.is_over:
             return []
         self._received += len(data)
@@ -85,10 +85,7 @@ class EventDecoder:
             return events + self.fail(UpstreamError(ErrorKind.TOO_LARGE, str(error)))
 
     def receive_completion(self, body: bytes) -> list[Event] | None:
-        """Return the events of a `chat.completion`, the whole reply at once.
-
-        None where the body is something else.
-        """
+        """Return the events of a `chat.completion` (a whole reply in one body), or None."""
         try:
             choices = chunks.decode(body).choices
         except chunks.MalformedChunk:
@@ -100,24 +97,27 @@ class EventDecoder:
         return events if self.is_over else [*events, *self._finish(), StreamDone()]
 
     def fail(self, error: UpstreamError) -> list[Event]:
-        """End the stream here, unless it is over; return what is left, and the failure."""
+        """End the stream with an error; return what was held back and the failure.
+
+        Returns nothing if the stream is already over.
+        """
         return [] if self.is_over else [*self._close_choices(), Failed(error)]
 
     def close(self, was_cut: bool = False) -> list[Event]:
-        """Return what is left when the body has ended; `was_cut` where its connection broke."""
+        """Return the remaining events after the body ended; `was_cut` if the connection broke."""
         if self.is_over:
             return []
         events = self._decode([event for event in self._sse.close() if _is_whole(event)])
         return events if self.is_over else events + self._finish(was_cut)
 
     def _finish(self, was_cut: bool = False) -> list[Event]:
-        """Return what is left, and why it is not whole where that is known."""
+        """Return what was held back, and the failure if the reply is known to be incomplete."""
         events = self._close_choices(was_cut)
         has_finished = any(choice.has_finished for choice in self._choices.values())
-        if self._damage:
-            events.append(Failed(self._damage))
-        elif self._words and not has_finished:
-            events.append(Failed(error_of_text(self._words, self.secret)))
+        if self._first_damage:
+            events.append(Failed(self._first_damage))
+        elif self._plain_text and not has_finished:
+            events.append(Failed(error_of_text(self._plain_text, self.secret)))
         return events
 
     def _close_choices(self, was_cut: bool = True) -> list[Event]:
@@ -140,7 +140,7 @@ class EventDecoder:
         return events
 
     def _decode_named(self, sse_event: sse.ServerSentEvent, events: list[Event]) -> None:
-        """Read an event by its name: an error, a line outside of all fields, or one to skip."""
+        """Read an event whose type is not `message`: an error, stray text, or one to skip."""
         data = sse_event.data
         if sse_event.event == "error":
             events += self.fail(error_of_text(data, self.secret))
@@ -149,7 +149,7 @@ class EventDecoder:
         else:
             try:
                 chunk = chunks.decode(data)
-            except chunks.MalformedChunk:  # as of `heartbeat` or `progress`
+            except chunks.MalformedChunk:  # for example `heartbeat` or `progress`
                 return
             if chunk.choices or chunk.usage or chunk.error:
                 self._read(chunk, events)
@@ -157,47 +157,47 @@ class EventDecoder:
     def _decode_stray(self, text: str, events: list[Event]) -> None:
         if text.lstrip().startswith(_JSON_BEGINS):
             self._decode_chunk(text, events)
-        elif "{" in text:  # JSON may have been a part of the reply, whatever stands before it
+        elif "{" in text:  # the JSON may be part of the reply, whatever comes before it
             before, brace, rest = text.partition("{")
             self._decode_chunk(brace + rest, events)
             events.append(PieceLeftOut(f"{clean(before)} before an event"))
-        elif " " in text.strip():  # or it is no sentence
-            self._words = text
+        elif " " in text.strip():  # a single word is not worth reporting
+            self._plain_text = text
 
     def _decode_chunk(self, data: str | bytes, events: list[Event]) -> None:
         try:
-            chunk = chunks.decode(data, self._left_out)
+            chunk = chunks.decode(data, self._pending_left_out)
         except chunks.MalformedChunk as error:
             text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-            several = objects_in(text, _MAX_OBJECTS)
-            for _, one in several:
+            objects = objects_in(text, _MAX_OBJECTS)
+            for _, one in objects:
                 self._decode_chunk(one, events)
-            if not several:
-                self._skip(text, error, events)
+            if not objects:
+                self._leave_out(text, error, events)
             return
         self._read(chunk, events)
         if not (chunk.choices or chunk.usage or chunk.error):
             self._look_for_error(data, events)
 
-    def _skip(self, text: str, error: Exception, events: list[Event]) -> None:
-        """Leave an event out that is no JSON; what began as JSON has been a part of the reply."""
+    def _leave_out(self, text: str, error: Exception, events: list[Event]) -> None:
+        """Leave out an unreadable event. If it began as JSON, part of the reply may be lost."""
         if not text.lstrip().startswith(_JSON_BEGINS):
-            self._words = text
+            self._plain_text = text
             events.append(PieceLeftOut("an event that is no JSON"))
             return
         message = clean(str(error), secret=self.secret)
-        self._damage = self._damage or UpstreamError(ErrorKind.MALFORMED, message)
+        self._first_damage = self._first_damage or UpstreamError(ErrorKind.MALFORMED, message)
         events.append(PieceLeftOut("an event of broken JSON"))
         self._broken += 1
         if self._broken >= _MAX_BROKEN:
-            events += self.fail(self._damage)
+            events += self.fail(self._first_damage)
 
     def _read(self, chunk: chunks.Chunk, events: list[Event]) -> None:
         if chunk.choices:
-            self._words = ""
+            self._plain_text = ""
         try:
             self._read_head(chunk, events)
-            # Where one is asked for, its index says nothing: some count it up with every chunk.
+            # With one choice, ignore its index: some upstreams count it up with every chunk.
             is_alone = self.asked_choices == 1 and len(chunk.choices or ()) == 1
             usage = chunk.usage
             for choice in chunk.choices or ():
@@ -212,14 +212,14 @@ class EventDecoder:
             events.append(moderated)
         if usage or (chunk.x_groq and (usage := chunks.usage_of_groq(chunk.x_groq))):
             self._read_usage(usage, events)
-        if self._left_out:
-            events += map(PieceLeftOut, self._left_out)
-            self._left_out.clear()
+        if self._pending_left_out:
+            events += map(PieceLeftOut, self._pending_left_out)
+            self._pending_left_out.clear()
         if chunk.error and says_something(chunk.error):
             events += self.fail(error_of_frame(chunk.error, self.secret))
 
     def _look_for_error(self, data: str | bytes, events: list[Event]) -> None:
-        """Fail where what has no choices is an error under another name, such as vLLM's."""
+        """Fail if an object without choices is an error in another shape, such as vLLM's."""
         try:
             content = json.loads(data, strict=False)
         except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ class EventDecoder:
             decoder = self._choices[index] = ChoiceDecoder(index, self.secret)
         decoder.decode(choice, events)
         if decoder.left_out:
-            self._left_out += decoder.left_out
+            self._pending_left_out += decoder.left_out
             decoder.left_out.clear()
         if choice.finish_reason or self.has_finished:
             finished = sum(one.has_finished for one in self._choices.values())
@@ -258,15 +258,15 @@ class EventDecoder:
     def _cite(self, chunk: chunks.Chunk, events: list[Event]) -> None:
         for name in ("citations", "search_results"):
             reader = self._source_lists.setdefault(name, SourceReader())
-            if sources := reader.read(getattr(chunk, name), self._left_out):
+            if sources := reader.read(getattr(chunk, name), self._pending_left_out):
                 events.append(SourcesCited(tuple(sources)))
 
     def _read_usage(self, usage: Usage, events: list[Event]) -> None:
-        """Report a count, joined with what was counted before."""
+        """Report usage, merged with what was reported before."""
         if counted := usage.counted():
-            self._counted = merged(self._counted, counted)
+            self._usage = merged(self._usage, counted)
             self.has_usage = True
-            events.append(UsageReported(self._counted))
+            events.append(UsageReported(self._usage))
         if number := usage.sources():
             events.append(SourcesCounted(number))
 
@@ -281,7 +281,7 @@ class EventDecoder:
 
 
 def _is_whole(event: sse.ServerSentEvent) -> bool:
-    """Tell whether the last event is all there: half of one is what a cut connection leaves."""
+    """Tell whether the last event is complete: a cut connection may leave half of one."""
     if event.event == "error" or event.data.startswith("[DONE]"):
         return True
     if not event.data.lstrip().startswith(_JSON_BEGINS):

@@ -1,9 +1,9 @@
-"""What can happen in a reply's stream: one frozen dataclass each, and `Event`, their union.
+"""The events of a reply's stream: frozen dataclasses, and `Event`, their union.
 
-Take them apart with `match` and close it with `assert_never`. Texts hold no NUL and no lone
-surrogate, so that any of them can be stored and encoded; they are to be escaped where shown.
+Take them apart with `match` and close it with `assert_never`. Texts contain no NUL and no lone
+surrogates, so they can be stored and encoded; escape them when showing them.
 
-What is said of one of several choices (`n > 1`) is a `ChoiceEvent` and carries the choice's index.
+Events about one of several choices (`n > 1`) are `ChoiceEvent`s and carry the choice's index.
 """
 
 from collections.abc import Mapping
@@ -54,9 +54,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens counted for one reply; a detail is None where the upstream did not give it.
+    """Tokens counted for one reply; a detail is None if the upstream did not give it.
 
-    Details are parts of the two main counts, not additions to them.
+    The details are included in the two main counts, not added to them.
     """
 
     prompt_tokens: int
@@ -73,10 +73,10 @@ class TokenUsage:
 
 
 class TokenLogprob(msgspec.Struct, frozen=True, gc=False):
-    """One token as the model chose it; `top` are the likeliest ones at its place.
+    """One token the model chose; `top` holds the likeliest tokens at that position.
 
-    `utf8` are the token's own bytes, None where not given: it may be a part of a character. A long
-    answer has hundreds of thousands, through which the garbage collector need not look.
+    `utf8` is the token's bytes, or None if not given; they may be part of a character. `gc=False`
+    because a long answer has hundreds of thousands of tokens.
     """
 
     token: str
@@ -87,14 +87,14 @@ class TokenLogprob(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEvent:
-    """Something is said of one choice."""
+    """Base class of events about one choice."""
 
     choice: int = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseStarted:
-    """The first chunk that names the response: its `id` and the model that really answers."""
+    """The response's `id` and the model that actually answers, from the first chunk with either."""
 
     response_id: str
     model: str
@@ -102,7 +102,7 @@ class ResponseStarted:
 
 @dataclass(frozen=True, slots=True)
 class ServiceNamed:
-    """How the response is served, as far as is known by now; empty where it is not."""
+    """How the response is served, as known so far; unknown fields are empty."""
 
     service_tier: str
     system_fingerprint: str
@@ -115,7 +115,7 @@ class ReasoningDelta(ChoiceEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFieldSeen(ChoiceEvent):
-    """The field of the delta in which the reasoning comes: where it must go back, it goes in it."""
+    """The delta field that carries the reasoning; send reasoning back under the same name."""
 
     name: str
 
@@ -129,7 +129,7 @@ class AnswerDelta(ChoiceEvent):
 class AnswerWasReasoning(ChoiceEvent):
     """A closing think tag came without an opening one: the whole answer so far was reasoning.
 
-    Shown live, the answer's text so far moves into the reasoning; the answer begins anew.
+    A viewer moves the answer's text so far into the reasoning and starts an empty answer.
     """
 
 
@@ -140,8 +140,10 @@ class RefusalDelta(ChoiceEvent):
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta(ChoiceEvent):
-    """A fragment of the tool call at `index`: `arguments` append; `id` and `name`, where not
-    empty, replace what was known, and so does each of `extras`, which go back with the call.
+    """A fragment of the tool call at `index`.
+
+    `arguments` are appended; a non-empty `id` or `name` and each of the `extras` replace the
+    earlier value. `extras` are sent back with the call.
     """
 
     index: int
@@ -153,14 +155,14 @@ class ToolCallDelta(ChoiceEvent):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueCame(ChoiceEvent):
-    """What goes back with the calls of the reply, beside its text; it replaces what was known."""
+    """Opaque fields to send back with the reply's tool calls; they replace earlier ones."""
 
     fields: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class LogprobsDelta(ChoiceEvent):
-    """How likely the tokens were that came last, in the content (tags and all) and the refusal."""
+    """Log probabilities of the latest tokens of the content (including tags) and the refusal."""
 
     content: tuple[TokenLogprob, ...] = ()
     refusal: tuple[TokenLogprob, ...] = ()
@@ -173,12 +175,12 @@ class ImageCame(ChoiceEvent):
 
 @dataclass(frozen=True, slots=True)
 class SoundCame(ChoiceEvent):
-    """The answer is spoken as well; the sound itself is not kept."""
+    """The answer has audio, too; the audio itself is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcesCited:
-    """Sources of one choice, or of all where `choice` is None: new ones, or with a title now."""
+    """New sources, or known ones that now have a title; of all choices if `choice` is None."""
 
     sources: tuple[Source, ...]
     choice: int | None = None
@@ -186,17 +188,17 @@ class SourcesCited:
 
 @dataclass(frozen=True, slots=True)
 class SourcesCounted:
-    """How many sources were used, named or not."""
+    """How many sources the upstream used, including unnamed ones."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Finished(ChoiceEvent):
-    """The model stopped writing, and why; usage may follow.
+    """The model finished, and why; usage may follow.
 
-    An empty `finish_reason` takes the one before back: more was said after it. `native` is how the
-    provider behind a gateway called it.
+    An empty `finish_reason` revokes the one before, because more text came after it. `native` is
+    the reason as named by the provider behind a gateway.
     """
 
     finish_reason: str
@@ -205,21 +207,21 @@ class Finished(ChoiceEvent):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceFailed(ChoiceEvent):
-    """One choice failed; others may go on."""
+    """One choice failed; others may continue."""
 
     error: UpstreamError
 
 
 @dataclass(frozen=True, slots=True)
 class PieceLeftOut:
-    """A piece of the stream that could not be read: its field, or `what` it was in a few words."""
+    """A piece of the stream that could not be read; `what` is its field or a short description."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Moderated:
-    """The upstream's moderation of what was asked and answered; None where it did not say."""
+    """The upstream's moderation of prompt and reply; None for a side it did not report."""
 
     input: ModerationResults | ModerationFailure | None = None
     output: ModerationResults | ModerationFailure | None = None
@@ -232,38 +234,39 @@ class Moderated:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The upstream's own count so far: it replaces an earlier one, it does not add to it."""
+    """The upstream's own count so far; it replaces an earlier one instead of adding to it."""
 
     usage: TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
 class UsageOptionRefused:
-    """The upstream knows no `stream_options`: it was asked again without, which is to be
-    remembered for it (`Endpoint.takes_usage_option`).
+    """The upstream rejects `stream_options`, so the request was sent again without it.
+
+    Store that on the upstream (`Endpoint.takes_usage_option`).
     """
 
 
 @dataclass(frozen=True, slots=True)
 class StreamDone:
-    """The literal `[DONE]`; nothing after it counts."""
+    """The literal `[DONE]`; anything after it is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The upstream failed, before or after its first delta; nothing after it counts."""
+    """The upstream failed, before or after the first delta; anything after it is ignored."""
 
     error: UpstreamError
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """Not one byte came for this many seconds; nothing after it counts."""
+    """No byte came for this many seconds; anything after it is ignored."""
 
     idle_seconds: float
 
 
-# What is added to a reply, what is said of it or of the whole response, and how it ends.
+# Content of a reply, facts about it or about the whole response, and its end.
 ContentEvent = (
     AnswerDelta
     | ReasoningDelta

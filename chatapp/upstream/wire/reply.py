@@ -1,10 +1,10 @@
-"""The fold: one reply's events, in order, become a `Reply` with its text, usage and ending.
+"""Fold a stream's events, in order, into a `Reply` with its text, usage and ending.
 
-A `Reply` is one choice; where several were asked for, each gets all the events of the stream, and
-takes what concerns it: what is said of its own choice and of the response as a whole.
+A `Reply` is one choice. If several were requested, give each `Reply` all events of the stream: it
+applies those about its own choice and about the whole response.
 
-Knows what the stream itself says; that it was stopped, abandoned or interrupted is known only to
-whoever ran it. Appending is linear: regions are lists of parts, joined when they are read.
+Knows only what the stream says; stopped, abandoned and interrupted are endings that the caller
+decides. Appending takes linear time: regions are lists of parts, joined when read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -60,14 +60,14 @@ class Ending(StrEnum):
     LENGTH = "length"
     CONTENT_FILTER = "content_filter"
     REFUSED = "refused"
-    NO_ANSWER = "no_answer"  # the upstream ended a reply in which it had said nothing
+    NO_ANSWER = "no_answer"  # the upstream ended the reply without an answer
     STOPPED = "stopped"
     ABANDONED = "abandoned"
     FAILED = "failed"
     CUT_OFF = "cut_off"
     TIMED_OUT = "timed_out"
     INTERRUPTED = "interrupted"
-    OVER_BUDGET = "over_budget"  # what a limit left for it was used up
+    OVER_BUDGET = "over_budget"  # it used up what a limit had left
 
 
 @dataclass(slots=True)
@@ -79,27 +79,27 @@ class Reply:
     answer_parts: list[str] = field(default_factory=list)
     refusal_parts: list[str] = field(default_factory=list)
     tool_call_parts: dict[int, ToolCallParts] = field(default_factory=dict)
-    logprobs: list[TokenLogprob] = field(default_factory=list)  # of the content, tags and all
+    logprobs: list[TokenLogprob] = field(default_factory=list)  # of the content, including tags
     refusal_logprobs: list[TokenLogprob] = field(default_factory=list)
     finish_reason: str = ""
     usage: TokenUsage | None = None  # the upstream's own count
     error: UpstreamError | None = None
     response_id: str = ""
-    model: str = ""  # as the upstream names it, which may not be what was asked for
+    model: str = ""  # as the upstream names it; may differ from the requested model
     service_tier: str = ""
     system_fingerprint: str = ""
     moderation: Moderated | None = None
-    is_done: bool = False  # [DONE] came
-    reasoning_field: str = ""  # of the delta, where the reasoning has one of its own
-    opaque: Mapping[str, object] = field(default_factory=dict)  # goes back with the tool calls
+    is_done: bool = False  # [DONE] arrived
+    reasoning_field: str = ""  # the delta's field for reasoning, if it has one
+    opaque: Mapping[str, object] = field(default_factory=dict)  # sent back with the tool calls
     images: list[Image] = field(default_factory=list)
     has_sound: bool = False
     sources: dict[str, Source] = field(default_factory=dict)  # by their URL
-    source_count: int = 0  # as the upstream counts them
-    left_out: dict[str, int] = field(default_factory=dict)  # how often, by what it was
+    source_count: int = 0  # as counted by the upstream
+    left_out: dict[str, int] = field(default_factory=dict)  # count by description of the piece
 
     def apply(self, event: Event) -> None:
-        """Fold one event in."""
+        """Apply one event."""
         if isinstance(event, ChoiceEvent) and event.choice != self.choice:
             return
         match event:
@@ -124,9 +124,9 @@ class Reply:
             case SoundCame():
                 self.has_sound = True
             case _:
-                self._apply_what_is_said(event)
+                self._apply_response_event(event)
 
-    def _apply_what_is_said(self, event: ResponseEvent | EndEvent) -> None:
+    def _apply_response_event(self, event: ResponseEvent | EndEvent) -> None:
         match event:
             case ResponseStarted():
                 self.response_id, self.model = event.response_id, event.model
@@ -150,7 +150,7 @@ class Reply:
             case UsageReported():
                 self.usage = event.usage
             case UsageOptionRefused():
-                pass  # says something of the upstream, nothing of the reply
+                pass  # concerns the upstream, not the reply
             case _:
                 self._apply_end(event)
 
@@ -163,7 +163,7 @@ class Reply:
             case StreamDone():
                 self.is_done = True
             case TimedOut() if self.finish_reason:
-                pass  # this choice is whole; another one, or the stream's end, is what is missing
+                pass  # this choice is complete; only other choices or the stream's end are missing
             case TimedOut():
                 message = f"nothing came for {event.idle_seconds:g} seconds"
                 self.error = UpstreamError(ErrorKind.TIMED_OUT, message)
@@ -184,23 +184,23 @@ class Reply:
 
     @property
     def tool_calls(self) -> list[ToolCall]:
-        """The calls by index; their arguments are parsed once the model has finished."""
+        """The calls in order of index; arguments are parsed once the model has finished."""
         parts = sorted(self.tool_call_parts.values(), key=lambda part: part.index)
         return unique_ids([part.joined(bool(self.finish_reason)) for part in parts])
 
     @property
     def wants_tools(self) -> bool:
-        """Whether the model waits for the results of its tool calls: the reply goes on in another
-        request, and `ending` is only that of this round.
+        """Whether the model waits for the results of its tool calls.
 
-        Some upstreams finish with `stop` in place of `tool_calls`.
+        If so the reply continues in another request, and `ending` is only that of this round. Some
+        upstreams finish with `stop` instead of `tool_calls`.
         """
         is_whole = self.finish_reason and self.ending is Ending.COMPLETE
         return bool(is_whole and self.tool_call_parts)
 
     @property
     def ending(self) -> Ending:
-        """What the stream says of its end; meaningful once the stream is closed."""
+        """The ending according to the stream; meaningful once the stream is closed."""
         if self.error:
             timed_out = self.error.kind is ErrorKind.TIMED_OUT
             return Ending.TIMED_OUT if timed_out else Ending.FAILED
@@ -220,13 +220,13 @@ class Reply:
 
     @property
     def has_answer(self) -> bool:
-        """Whether there is anything to read, see or hear of; white space is nothing."""
+        """Whether there is any text (other than white space), image or audio."""
         is_text = any(not part.isspace() for part in self.answer_parts)
         return is_text or bool(self.images) or self.has_sound
 
     @property
     def has_arrived(self) -> bool:
-        """Whether anything of the reply has come."""
+        """Whether any part of the reply has arrived."""
         return bool(
             self.answer_parts
             or self.reasoning_parts
@@ -242,7 +242,7 @@ class Reply:
         self.tool_call_parts[delta.index].apply(delta)
 
     def _apply_finish(self, event: Finished) -> None:
-        """Take a finish; a word that says of no reply that it is whole makes it a failure."""
+        """Apply a finish; an unknown `finish_reason` makes the reply a failure."""
         self.finish_reason = event.finish_reason
         word = finish_reasons.plain(event.finish_reason)
         if word and word not in finish_reasons.KNOWN and self.error is None:
@@ -250,7 +250,7 @@ class Reply:
                 ErrorKind.FINISH_REASON, event.native, code=event.finish_reason
             )
         elif self.error and self.error.kind is ErrorKind.FINISH_REASON:
-            self.error = None  # it has gone on since, or says now how it ended
+            self.error = None  # the reply continued since, or now has a known finish_reason
 
     def _count_left_out(self, what: str) -> None:
         is_known = what in self.left_out or len(self.left_out) < _MAX_KINDS_LEFT_OUT

@@ -1,53 +1,52 @@
 """Server-sent events: bytes in, events out.
 
 Follows the event stream format of the HTML standard (section 9.2.6, "Interpreting an event
-stream") but for what small servers need:
+stream"), except where small servers need more tolerance:
 
-* An event that the end of the stream left without its blank line is handed out by `close()`.
-* Events that no blank line parts are told apart: a JSON object can't go on with another one.
-* A field `error` is the data of an event of that name, as llama.cpp writes it.
-* White space or a BOM before a field, and a field that is written twice (`data: data: {…}`), are
-  read over.
-* Lines that are no field at all, such as bare JSON or a last word in plain text, are an event
-  named `STRAY`.
+* If the stream ends without a blank line after the last event, `close()` returns that event.
+* Events with no blank line between them are split where a new JSON object begins.
+* A field named `error` is the data of an `error` event, as llama.cpp writes it.
+* White space or a BOM before a field, and a repeated field name (`data: data: {…}`), are ignored.
+* Lines that are not a field, such as bare JSON or a closing message in plain text, become an
+  event of type `STRAY`.
 
-Never does I/O, never decodes `data`. `id` and `retry` are read over: a reply is single-shot.
+Never does I/O and never decodes `data`. `id` and `retry` are ignored: a reply is never resumed.
 """
 
 import re
 from dataclasses import dataclass, field
 
 MAX_EVENT_BYTES = 1024 * 1024  # for one line, and for all the data lines of one event
-MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024  # where its first MiB has the beginning of an image
+MAX_IMAGE_EVENT_BYTES = 16 * 1024 * 1024  # if an image begins within its first MiB
 
 BLANK = b" \t\r\n\xef\xbb\xbf"  # white space and the bytes of a BOM
-STRAY = ""  # the type of what came outside of every field
+STRAY = ""  # the event type for text outside any field
 
 _BOM = b"\xef\xbb\xbf"
 _IMAGE = b"data:image"
-_STREAM_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")
-_LOOKED_AT = 1000  # bytes
-# What nearly every read of a stream is: one event of JSON in one line.
+_FIELD_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_SNIFFED_BYTES = 1000  # bytes
+# Almost every read is exactly this: one event of JSON on one line.
 _WHOLE_EVENT = re.compile(rb"data: ?(\{[^\r\n]{0,65536}\})\n\n")
-_WRITTEN_TWICE = re.compile(rb"^(?:data: ?)+")
-_READ_OVER = frozenset((b"", b"id", b"retry"))  # a comment has no name
+_REPEATED_NAME = re.compile(rb"^(?:data: ?)+")
+_IGNORED_FIELDS = frozenset((b"", b"id", b"retry"))  # a comment has no name
 
 
 def is_stream(body: bytes) -> bool:
-    """Tell by how a body begins whether it is an event stream, whatever it is called."""
-    return body[:_LOOKED_AT].lstrip(BLANK).startswith(_STREAM_BEGINS)
+    """Tell whether a body looks like an event stream, regardless of its media type."""
+    return body[:_SNIFFED_BYTES].lstrip(BLANK).startswith(_FIELD_STARTS)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event: its type (`message` where none was given) and its data lines, joined by LF."""
+    """One event: its type (`message` if none was given) and its data lines, joined by LF."""
 
     event: str
     data: str
 
 
 class EventTooLarge(Exception):
-    """An event is over its limit; `events` are those that were complete before it."""
+    """An event is over its size limit; `events` are the complete ones before it."""
 
     def __init__(self, limit: int, events: list[ServerSentEvent]) -> None:
         super().__init__(f"an event is larger than {limit} bytes")
@@ -56,22 +55,22 @@ class EventTooLarge(Exception):
 
 @dataclass(slots=True)
 class Decoder:
-    """Decodes one stream. The work is linear in the bytes, however they are split."""
+    """Decodes one stream, in time linear in its bytes however they are split."""
 
     _at_start: bool = True
     _skip_lf: bool = False  # the last read ended with a CR, which may be half of a CRLF
-    unfinished: list[bytes] = field(default_factory=list)  # a line whose end has not come yet
+    unfinished: list[bytes] = field(default_factory=list)  # parts of a line that has not ended yet
     _unfinished_size: int = 0
     _event: str = ""
     _data: list[bytes] = field(default_factory=list)
-    _data_size: int = 0  # of what stands in `_stray` too
+    _data_size: int = 0  # includes `_stray`
     _stray: list[bytes] = field(default_factory=list)
     _limit: int = MAX_EVENT_BYTES  # of this event
-    _is_unparted: bool = False  # no blank lines are to be waited for
+    _lacks_blank_lines: bool = False  # so dispatch each whole line at once
 
     def receive_data(self, data: bytes) -> list[ServerSentEvent]:
-        """Return the events which `data` completes. Raises `EventTooLarge`."""
-        if self._is_between and (whole := _WHOLE_EVENT.fullmatch(data)):
+        """Return the events that `data` completes. Raises `EventTooLarge`."""
+        if self._is_between_events and (whole := _WHOLE_EVENT.fullmatch(data)):
             return [ServerSentEvent("message", whole[1].decode("utf-8", "replace"))]
         events: list[ServerSentEvent] = []
         for line in self._complete_lines(data):
@@ -87,8 +86,8 @@ class Decoder:
         return events
 
     @property
-    def _is_between(self) -> bool:
-        """Whether nothing of an event has come yet."""
+    def _is_between_events(self) -> bool:
+        """Whether no part of the next event has arrived."""
         return not (
             self.unfinished
             or self._data
@@ -108,7 +107,7 @@ class Decoder:
             data = data.removeprefix(b"\n")
         if not data:
             return []
-        lines = data.splitlines()  # of bytes: at CR, LF and CRLF, and nothing else
+        lines = data.splitlines()  # on bytes this splits at CR, LF and CRLF only
         last = data[-1]
         self._skip_lf = last == 0x0D
         rest = b"" if last == 0x0A or last == 0x0D else lines.pop()
@@ -126,7 +125,7 @@ class Decoder:
         return lines
 
     def _raise_limit(self, line: bytes, events: list[ServerSentEvent]) -> None:
-        """Let an image be larger than text may be; `line` is a line's beginning, or all of it."""
+        """Raise the limit if `line`, or its beginning, holds an image; else `EventTooLarge`."""
         if line.find(_IMAGE, 0, MAX_EVENT_BYTES - self._data_size) >= 0:
             self._limit = MAX_IMAGE_EVENT_BYTES
         if len(line) + self._data_size > self._limit:
@@ -137,13 +136,13 @@ class Decoder:
         if name == b"data":
             value = value.removeprefix(b" ")
             if value.startswith(b"data:"):
-                value = _WRITTEN_TWICE.sub(b"", value, count=1)
-            if self._data and _begins_anew(self._data[-1], value):
-                self._is_unparted = True
+                value = _REPEATED_NAME.sub(b"", value, count=1)
+            if self._data and _starts_new_event(self._data[-1], value):
+                self._lacks_blank_lines = True
                 self._dispatch(events)
             self._data.append(value)
             self._data_size += len(line)
-            if value == b"[DONE]" or (self._is_unparted and _is_whole(value)):
+            if value == b"[DONE]" or (self._lacks_blank_lines and _is_whole(value)):
                 self._dispatch(events)
         elif name == b"event":
             self._event = value.removeprefix(b" ").decode("utf-8", "replace")
@@ -151,9 +150,9 @@ class Decoder:
             self._event = "error"
             self._data.append(value.removeprefix(b" "))
             self._data_size += len(line)
-        elif name not in _READ_OVER:
+        elif name not in _IGNORED_FIELDS:
             field = line.lstrip(BLANK)
-            if len(field) < len(line) and field.startswith(_STREAM_BEGINS):
+            if len(field) < len(line) and field.startswith(_FIELD_STARTS):
                 self._read_field(field, events)
             else:
                 self._read_stray(line, events)
@@ -181,8 +180,8 @@ class Decoder:
         self._event = ""
 
 
-def _begins_anew(before: bytes, line: bytes) -> bool:
-    """Tell whether a data line can't go on with the JSON of the line before."""
+def _starts_new_event(before: bytes, line: bytes) -> bool:
+    """Tell whether a data line can't continue the JSON of the line `before`."""
     return line.startswith((b"{", b"[DONE]")) and before.rstrip().endswith((b"}", b"null"))
 
 

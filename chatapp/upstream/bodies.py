@@ -1,4 +1,4 @@
-"""Reading the bodies of httpx responses: unpacked, bounded, and never longer than a while."""
+"""Read the bodies of httpx responses: decompressed, and bounded in size and time."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -11,23 +11,23 @@ from chatapp.upstream.wire.errors import UpstreamFailed
 from chatapp.upstream.wire.sse import BLANK
 from chatapp.upstream.wire.unpacking import Unpacker
 
-WHOLE_BODY_SECONDS = 10.0  # for a body that is no stream
+WHOLE_BODY_SECONDS = 10.0  # for a body that is not a stream
 
-_TELLING_BYTES = 6
+_SNIFFED_BYTES = 6
 
 
 def reads(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Iterate over the body as it is read; unpack it if it was packed against our wish.
+    """Iterate over the body as it is read, decompressed if the upstream compressed it anyway.
 
-    Iterating raises `UpstreamFailed` for what can't or must not be unpacked.
+    Iterating raises `UpstreamFailed` if the body can't or must not be decompressed.
     """
-    # Not httpx's own way to it, which leaves out that an empty part came.
+    # Not `aiter_raw`, because httpx drops empty parts, and `Body.at_once` needs them.
     raw = cast(AsyncGenerator[bytes], aiter(cast(httpx.AsyncByteStream, response.stream)))
     return raw if is_plain(response) else _unpacked(raw, _coding(response))
 
 
 def is_plain(response: httpx.Response) -> bool:
-    """Whether the bytes of the body are what is meant."""
+    """Tell whether the body is not compressed."""
     return _coding(response) in ("", "identity")
 
 
@@ -44,13 +44,13 @@ async def _unpacked(raw: AsyncGenerator[bytes], coding: str) -> AsyncGenerator[b
 
 
 async def read_at_most(limit: int, response: httpx.Response, seconds: float) -> bytes:
-    """Return the beginning of a body, as much of it as came in so many seconds."""
+    """Return up to `limit` bytes of a body, or less if they take longer than `seconds`."""
     async with aclosing(reads(response)) as pieces:
         return await joined(limit, pieces, seconds)
 
 
 async def joined(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> bytes:
-    """Return what comes of the pieces in so many seconds, up to the limit."""
+    """Join pieces up to `limit` bytes, or as many as come within `seconds`."""
     body = bytearray()
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
         async with asyncio.timeout(seconds):
@@ -62,16 +62,16 @@ async def joined(limit: int, pieces: AsyncGenerator[bytes], seconds: float) -> b
 
 
 async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
-    """Return enough of a body to tell what it is, without white space before it or a BOM."""
+    """Return enough of a body to tell what it is, without leading white space or BOM."""
     body = b""
     with suppress(httpx.RequestError, UpstreamFailed):
-        while len(body) < _TELLING_BYTES and (data := await anext(pieces, b"")):
+        while len(body) < _SNIFFED_BYTES and (data := await anext(pieces, b"")):
             body = (body + data).lstrip(BLANK)
     return body
 
 
 async def after_start(start: bytes, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """Iterate over the pieces of a body whose start has been read already."""
+    """Iterate over a body of which `start` has been read already."""
     yield start
     async for data in pieces:
         yield data

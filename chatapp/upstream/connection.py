@@ -1,10 +1,10 @@
 """One connection to an upstream, on the event loop's own transport.
 
-It is made for many small reads: one timer for all of them, and none is made for what comes while
-somebody waits. Timeouts are in seconds, None for no end; errors are httpx's.
+Optimised for many small reads: they share one timer instead of making one each. Timeouts are in
+seconds, or None; errors are httpx's.
 """
 
-# ruff: noqa: ASYNC109 - a timer of its own is what this is for
+# ruff: noqa: ASYNC109 - sharing a timer is the point of this module
 
 import asyncio
 import re
@@ -17,14 +17,14 @@ import httpx
 
 from chatapp.upstream.os_errors import words_of
 
-_MOST_BUFFERED = 256 * 1024  # bytes received and not read yet, before the peer has to wait
-_MOST_AT_ONCE = 16 * 1024  # bytes of one read that may be worked on in the turn in which they came
+_MAX_BUFFERED = 256 * 1024  # unread bytes before reading from the socket is paused
+_MAX_AT_ONCE = 16 * 1024  # bytes of a read that may be processed in `data_received`
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class Stream(asyncio.Protocol):
-    """One connection; read by one task at a time."""
+    """One connection; only one task may read at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -32,7 +32,7 @@ class Stream(asyncio.Protocol):
         self._received = bytearray()
         self._reading: asyncio.Future[bool] | None = None
         self._writing: asyncio.Future[bool] | None = None
-        self._read_by = 0.0  # when the read that waits has waited too long
+        self._read_deadline = 0.0  # deadline of the waiting read, on the loop's clock
         self._timer: asyncio.TimerHandle | None = None
         self._is_paused = self._has_ended = self._is_full = False
         self._error: Exception | None = None
@@ -40,18 +40,18 @@ class Stream(asyncio.Protocol):
         self._context: Context
         self._silence_seconds: float | None = None
 
-    # What the loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._take and len(data) <= _MOST_AT_ONCE and self._reading and not self._reading.done():
+        if self._take and len(data) <= _MAX_AT_ONCE and self._reading and not self._reading.done():
             self._give(data)
             return
         self._received += data
         self._wake(self._reading)
-        if len(self._received) > _MOST_BUFFERED and not self._is_paused:
+        if len(self._received) > _MAX_BUFFERED and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
 
@@ -73,15 +73,15 @@ class Stream(asyncio.Protocol):
         self._is_full = False
         self._wake(self._writing)
 
-    # What a request calls.
+    # Called by a request.
 
     @property
     def is_readable(self) -> bool:
-        """Of an idle connection: it can't be used again."""
+        """Whether data or the end has arrived; an idle connection then can't be reused."""
         return self._has_ended or bool(self._received)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has come, b"" at the end. Raises `ReadTimeout` and `ReadError`."""
+        """Return the received bytes, b"" at the end. Raises `ReadTimeout` and `ReadError`."""
         if not self._received and not self._has_ended:
             await self._until_received(timeout)
         if not self._received:
@@ -90,14 +90,16 @@ class Stream(asyncio.Protocol):
             return b""
         data = bytes(self._received[:max_bytes])
         del self._received[:max_bytes]
-        if self._is_paused and len(self._received) <= _MOST_BUFFERED // 2:
+        if self._is_paused and len(self._received) <= _MAX_BUFFERED // 2:
             self._is_paused = False
             self._transport.resume_reading()
         return data
 
     async def read_head(self, most: int, timeout: float | None = None) -> bytes:
-        """Read to the end of a response's head and not beyond it; what there is where that would
-        be over so many bytes, or never comes."""
+        """Read exactly to the end of a response's head.
+
+        Returns the bytes received so far if there are more than `most`, or if the stream ends.
+        """
         while not (end := _HEAD_END.search(self._received)):
             if self._has_ended or len(self._received) > most:
                 return await self.read(len(self._received), timeout)
@@ -105,7 +107,7 @@ class Stream(asyncio.Protocol):
         return await self.read(end.end(), timeout)
 
     async def write(self, data: bytes, timeout: float | None = None) -> None:
-        """Return once the peer keeps up. Raises `WriteTimeout` and `WriteError`."""
+        """Write, and wait while the peer is too slow. Raises `WriteTimeout` and `WriteError`."""
         if self._has_ended:
             raise httpx.WriteError(str(self._error or "the connection is closed"))
         self._transport.write(data)
@@ -125,7 +127,7 @@ class Stream(asyncio.Protocol):
     async def start_tls(
         self, context: ssl.SSLContext, host: str, timeout: float | None = None
     ) -> None:
-        """Raises `ConnectTimeout` and `ConnectError`."""
+        """Start TLS as a client. Raises `ConnectTimeout` and `ConnectError`."""
         try:
             transport = await self._loop.start_tls(
                 self._transport,
@@ -136,20 +138,20 @@ class Stream(asyncio.Protocol):
             )
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
-        except OSError as error:  # of which ssl.SSLError is one
+        except OSError as error:  # includes ssl.SSLError
             raise httpx.ConnectError(words_of(error)) from error
         assert transport
         self._transport = transport
 
     def close(self) -> None:
-        """At once: what is still to be sent, a TLS farewell included, is of no use to anyone."""
+        """Close at once, without sending unsent data or a TLS close_notify: nobody needs them."""
         self._cancel_timer()
         self._transport.abort()
 
     async def offer(self, take: Callable[[bytes], bool], timeout: float | None) -> bool:
-        """Give what comes to `take` in the turn of the loop in which it comes.
+        """Pass data to `take` within `data_received`, without waking a task.
 
-        Returns True when that returned False, and False as soon as there is something to `read`.
+        Returns True once `take` returned False, and False as soon as there is something to `read`.
         """
         if self._received or self._has_ended:
             return False
@@ -164,36 +166,36 @@ class Stream(asyncio.Protocol):
         assert self._reading
         try:
             wants_more = self._context.run(self._take, data)
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - raised in the waiting task
             self._reading.set_exception(error)
             return
         if not wants_more:
             self._take = None
             self._wake(self._reading, True)
         elif self._silence_seconds is not None:
-            self._read_by = self._loop.time() + self._silence_seconds
+            self._read_deadline = self._loop.time() + self._silence_seconds
 
     async def _until_received(self, timeout: float | None) -> bool:
         self._reading = self._loop.create_future()
         if timeout is not None:
-            self._read_by = self._loop.time() + timeout
-            if self._timer is None or self._timer.when() > self._read_by:
+            self._read_deadline = self._loop.time() + timeout
+            if self._timer is None or self._timer.when() > self._read_deadline:
                 self._cancel_timer()
-                self._timer = self._loop.call_at(self._read_by, self._look_at_clock)
+                self._timer = self._loop.call_at(self._read_deadline, self._check_deadline)
         try:
             return await self._reading
         finally:
             self._reading = None
 
-    def _look_at_clock(self) -> None:
-        """Ends the read that waits too long, or comes again when it will have."""
+    def _check_deadline(self) -> None:
+        """Time out the waiting read, or check again at its new deadline."""
         self._timer = None
         if self._reading is None or self._reading.done():
             return
-        if self._loop.time() >= self._read_by:
+        if self._loop.time() >= self._read_deadline:
             self._reading.set_exception(httpx.ReadTimeout(""))
         else:
-            self._timer = self._loop.call_at(self._read_by, self._look_at_clock)
+            self._timer = self._loop.call_at(self._read_deadline, self._check_deadline)
 
     def _cancel_timer(self) -> None:
         if self._timer:

@@ -1,11 +1,11 @@
-"""What a request over httpx failed with, as an `UpstreamError`."""
+"""Turn a failed httpx request into an `UpstreamError`."""
 
 import httpx
 
 from chatapp.upstream.os_errors import words_of
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, clean, error_of_response
 
-MAX_ERROR_BYTES = 64 * 1024  # of a body that says what is wrong
+MAX_ERROR_BYTES = 64 * 1024  # of an error body
 
 
 def error_of(response: httpx.Response, body: bytes, secret: str) -> UpstreamError:
@@ -13,14 +13,14 @@ def error_of(response: httpx.Response, body: bytes, secret: str) -> UpstreamErro
 
 
 def transport_error(error: Exception, secret: str) -> UpstreamError:
-    """Describe a request that got no response, or not one byte of it."""
+    """Describe a request that got no response, or no byte of its body."""
     match error:
         case httpx.ReadTimeout():
-            kind, message = ErrorKind.TIMED_OUT, "no answer came"
+            kind, message = ErrorKind.TIMED_OUT, "no answer arrived"
         case (
             httpx.LocalProtocolError() | UnicodeEncodeError()
-        ):  # its own text quotes the header, key and all
-            kind, message = ErrorKind.BAD_REQUEST, "the API key has characters no key can have"
+        ):  # the error's text quotes the header with the key
+            kind, message = ErrorKind.BAD_REQUEST, "the API key contains invalid characters"
         case _:
             kind, message = ErrorKind.UNREACHABLE, words_of(error)
     return UpstreamError(kind, clean(message, secret=secret))

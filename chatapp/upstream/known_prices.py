@@ -1,13 +1,13 @@
-"""What the library genai-prices knows of the models of a public gateway, for whoever asks.
+"""Look up prices and context sizes of a public gateway's models in the library genai-prices.
 
     python -m chatapp.upstream.known_prices < {"base_url": "https://api.…", "models": ["…"]}
 
-writes the known ones as JSON, by their ids: figures for a million tokens in nano-dollars, and how
-much a model reads at once. A process of its own, since the library takes a second and 70 MB to be
-loaded, which no process that streams has to spare; it asks no network. Only gateways that the
-library knows by their address are priced: a name alone says nothing of what another one takes.
+prints the known models as JSON, by id: prices in nano-dollars per million tokens, and the context
+size in tokens. It runs in a process of its own, because the library takes a second and 70 MB to
+load, too much for a process that streams. It never uses the network. Only gateways whose address
+the library knows have prices: another gateway may charge differently for a model of that name.
 
-Where a price rises with the length of the prompt, it is that of a short one.
+If a price depends on the length of the prompt, the price for short prompts is used.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ from chatapp.upstream.wire.model_prices import NANO_DOLLARS, ListedPrice
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0
-_BUSY = 15  # nice(2): who streams goes first
+_NICENESS = 15  # nice(2): streaming processes go first
 
 
 async def known_prices(base_url: str, models: Sequence[str]) -> list[ListedModel]:
-    """Those of these models that the library knows at this address."""
-    if not base_url.startswith("https://") or not models:  # nor does it know any other
+    """Return those of these models that the library knows at this address."""
+    if not base_url.startswith("https://") or not models:  # the library knows only https
         return []
-    asked = json.dumps({"base_url": base_url, "models": list(models)}).encode()
-    asking = await asyncio.create_subprocess_exec(
+    request = json.dumps({"base_url": base_url, "models": list(models)}).encode()
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         __name__,
@@ -44,16 +44,16 @@ async def known_prices(base_url: str, models: Sequence[str]) -> list[ListedModel
     )
     try:
         async with asyncio.timeout(SECONDS):
-            told, _ = await asking.communicate(asked)
+            output, _ = await process.communicate(request)
     finally:
-        if asking.returncode is None:
-            asking.kill()
-            await asking.wait()
-    return [_listed(model, known) for model, known in json.loads(told or b"{}").items()]
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return [_listed(model, known) for model, known in json.loads(output or b"{}").items()]
 
 
 def looked_up(base_url: str, models: Sequence[str]) -> dict[str, dict[str, int | None]]:
-    """The same, in this process."""
+    """Look the models up in this process; returns figures by model id."""
     from genai_prices.data_snapshot import get_snapshot
 
     found = {}
@@ -89,6 +89,6 @@ def _listed(model: str, known: Mapping[str, int | None]) -> ListedModel:
 
 
 if __name__ == "__main__":
-    os.nice(_BUSY)
-    asked = json.load(sys.stdin)
-    json.dump(looked_up(asked["base_url"], asked["models"]), sys.stdout)
+    os.nice(_NICENESS)
+    request = json.load(sys.stdin)
+    json.dump(looked_up(request["base_url"], request["models"]), sys.stdout)

@@ -1,10 +1,9 @@
-"""httpx's way to the network: HTTP/1.1 by h11, on connections of our own.
+"""A transport for httpx: HTTP/1.1 with h11, on our own connections.
 
-httpcore, which httpx brings, closes a connection behind a lock that waits for the event loop:
-whoever is cancelled meanwhile leaves it open, and the upstream generates for nobody. Here closing
-never waits. And between a connection and httpx it has six generators and a parser of all of HTTP,
-for each read of a few bytes; here a body of chunks is read off its connection, and h11 reads heads,
-ends and every body of another kind.
+httpcore, httpx's default, awaits a lock to close a connection: a task cancelled meanwhile leaves it
+open, and the upstream keeps generating for nobody. Here closing never awaits. And httpcore passes
+each small read through six generators and a full HTTP parser; here a chunked body is decoded
+directly, and h11 parses only heads, ends and other kinds of bodies.
 """
 
 import asyncio
@@ -25,12 +24,12 @@ from chatapp.upstream.wire import chunked
 _READ_BYTES = 64 * 1024
 _MAX_HEAD_BYTES = 100 * 1024
 BODY = "chatapp.body"
-_NEXT_ADDRESS_SECONDS = 1.0  # for an address that leads nowhere, where a host has several
+_NEXT_ADDRESS_SECONDS = 1.0  # timeout for each of a host's addresses but the last
 _PORTS = {"http": 80, "https": 443}
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """httpx's way to the network, without proxies."""
+    """A transport without support for proxies."""
 
     def __init__(self, kept_seconds: float) -> None:
         self.connections = Connections(kept_seconds)
@@ -63,7 +62,7 @@ Place = tuple[str, str, int]  # scheme, host and port
 
 @dataclass
 class Connection:
-    """One to an upstream: it serves one request at a time."""
+    """A connection to an upstream; it serves one request at a time."""
 
     place: Place
     stream: Stream
@@ -72,21 +71,21 @@ class Connection:
             h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES
         )
     )
-    end: asyncio.TimerHandle | None = None  # while it is idle
+    end: asyncio.TimerHandle | None = None  # closes it, while it is idle
 
     async def ask(self, request: httpx.Request) -> h11.Response:
-        """Send it, and return the head of its response; where that fails the connection closes."""
+        """Send a request and return its response's head; close the connection if that fails."""
         timeouts, send = request.extensions["timeout"], self.http.send
         with _closed_if_it_fails(self.stream):
-            asked = send(
+            head = send(
                 h11.Request(
                     method=request.method, target=request.url.raw_path, headers=request.headers.raw
                 )
             )
             body = send(h11.Data(request.content)) if request.content else b""
-            # Who closes before all is written may have said why.
+            # An upstream that closes early may have sent a response that says why.
             with contextlib.suppress(httpx.WriteError):
-                await self.stream.write(asked + body + send(h11.EndOfMessage()), timeouts["write"])
+                await self.stream.write(head + body + send(h11.EndOfMessage()), timeouts["write"])
             return await self._head(timeouts["read"])
 
     async def _head(self, silence_seconds: float | None) -> h11.Response:
@@ -99,7 +98,10 @@ class Connection:
         return event
 
     def can_be_used_again(self) -> bool:
-        """Once its response was read to the end, where both sides keep it."""
+        """Tell whether both sides keep the connection; if so, prepare it for the next request.
+
+        Call it after reading the response.
+        """
         if not (self.http.our_state is self.http.their_state is h11.DONE):
             return False
         self.http.start_next_cycle()
@@ -107,7 +109,7 @@ class Connection:
 
 
 class Connections:
-    """After its request, each waits for the next to its place."""
+    """A pool: after a request, each connection is kept for the next one to the same origin."""
 
     def __init__(self, kept_seconds: float) -> None:
         self._kept_seconds = kept_seconds
@@ -117,7 +119,7 @@ class Connections:
         self._idle: defaultdict[Place, list[Connection]] = defaultdict(list)
 
     def __len__(self) -> int:
-        """How many are idle."""
+        """The number of idle connections."""
         return sum(map(len, self._idle.values()))
 
     async def get(
@@ -125,7 +127,10 @@ class Connections:
         url: httpx.URL,
         timeout: float | None,  # noqa: ASYNC109 - the connection's
     ) -> Connection:
-        """Whoever gets it gives it back; one whose request fails closes itself."""
+        """Return an idle connection or open a new one.
+
+        Pass it to `give_back` after its request; a failed request closes its connection.
+        """
         if url.scheme not in _PORTS:
             raise httpx.UnsupportedProtocol(
                 f"{url.scheme or 'no scheme'} is neither http nor https"
@@ -147,17 +152,17 @@ class Connections:
         return Connection(place, stream)
 
     def give_back(self, connection: Connection) -> None:
-        """Closes it where its response was not read to its end."""
+        """Keep the connection, or close it if its response was not read to the end."""
         if not connection.can_be_used_again():
             connection.stream.close()
             return
         idle = self._idle[connection.place]
         loop = asyncio.get_running_loop()
-        connection.end = loop.call_later(self._kept_seconds, self._end_first, idle)
+        connection.end = loop.call_later(self._kept_seconds, self._close_oldest, idle)
         idle.append(connection)
 
-    def _end_first(self, idle: list[Connection]) -> None:
-        """Ends the one that waits longest, whose time it is."""
+    def _close_oldest(self, idle: list[Connection]) -> None:
+        """Close the connection that has been idle longest."""
         idle.pop(0).stream.close()
 
     def close(self) -> None:
@@ -170,11 +175,11 @@ class Connections:
 
 
 class Body(httpx.AsyncByteStream):
-    """A response's body; in its extension `BODY`.
+    """A response's body, available as the response's extension `BODY`.
 
-    Whoever iterates over it may set `at_once`. It is given each part in the same turn of the event
-    loop in which that came, and no task is woken, until it returns False: the iteration goes on
-    then, with an empty part. Where that can't be, parts come by the iteration as ever.
+    While iterating, a caller may set `at_once`. It is then called with each part in the same
+    iteration of the event loop in which the part arrived, without waking a task, until it returns
+    False; then the body yields an empty part. Parts that can't be passed this way are yielded.
     """
 
     def __init__(
@@ -186,7 +191,7 @@ class Body(httpx.AsyncByteStream):
     ) -> None:
         self.at_once: Callable[[bytes], bool] | None = None
         self._http, self._stream = connection.http, connection.stream
-        self._closed: Callable[[], None] | None = closed  # is called once
+        self._closed: Callable[[], None] | None = closed  # called once
         self._silence_seconds = silence_seconds
         self._coding = chunked.Decoder()
         codings = [value.lower() for name, value in head.headers if name == b"transfer-encoding"]
@@ -197,9 +202,9 @@ class Body(httpx.AsyncByteStream):
         with _httpx_errors():
             while self._is_chunked and not self._coding.is_over:
                 if self.at_once:
-                    was_ended = await stream.offer(self._take, self._silence_seconds)
+                    was_declined = await stream.offer(self._take, self._silence_seconds)
                     self.at_once = None
-                    if was_ended:
+                    if was_declined:
                         yield b""
                         continue
                 data = await stream.read(_READ_BYTES, self._silence_seconds)
@@ -219,7 +224,7 @@ class Body(httpx.AsyncByteStream):
                     return
 
     async def aclose(self) -> None:
-        """Waits for nothing, so that nobody can be cancelled in it."""
+        """Close without awaiting, so that a cancellation can't interrupt it."""
         closed, self._closed = self._closed, None
         if closed:
             closed()
@@ -232,7 +237,7 @@ class Body(httpx.AsyncByteStream):
 
 @contextlib.contextmanager
 def _httpx_errors() -> Iterator[None]:
-    """Raise those of the protocol as httpx's."""
+    """Raise protocol errors as httpx's."""
     try:
         yield
     except h11.LocalProtocolError as error:
@@ -243,7 +248,7 @@ def _httpx_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _closed_if_it_fails(stream: Stream) -> Iterator[None]:
-    """Or is cancelled."""
+    """Close the stream if the block fails or is cancelled."""
     has_failed = True
     try:
         yield
@@ -265,7 +270,7 @@ class Network:
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - for the look-up and all addresses
     ) -> Stream:
-        """Raises `ConnectTimeout` and `ConnectError`."""
+        """Connect to the first address that works. Raises `ConnectTimeout` and `ConnectError`."""
         try:
             async with asyncio.timeout(timeout):
                 return await _connected(await self._resolver.addresses(host), port)
@@ -279,7 +284,7 @@ async def _connected(addresses: list[str], port: int) -> Stream:
     loop = asyncio.get_running_loop()
     *others, last = addresses
     for address in others:
-        with contextlib.suppress(OSError):  # of which TimeoutError is one
+        with contextlib.suppress(OSError):  # includes TimeoutError
             async with asyncio.timeout(_NEXT_ADDRESS_SECONDS):
                 return (await loop.create_connection(lambda: Stream(loop), address, port))[1]
     return (await loop.create_connection(lambda: Stream(loop), last, port))[1]

@@ -1,18 +1,18 @@
-r"""Recordings: a response's bytes with their timing, as a file that can be sent and replayed.
+r"""Recordings: a response's bytes and their timing, in a file that can be shared and replayed.
 
-A recording is JSON lines. The first says where it comes from and how the response began:
+A recording consists of JSON lines. The first describes the source and the response's head:
 
     {"recording": 1, "dialect": "auto", "model": "m", "status": 200,
      "headers": {"content-type": "text/event-stream"}, "is_cut": false}
 
-Then there is one line for each read, with the seconds since the request was sent and the bytes: as
-`text` where they are UTF-8, else as `base64`.
+Then comes one line for each read: the seconds since the request was sent, and the bytes, as `text`
+if they are UTF-8 or else as `base64`.
 
     {"at": 0.412, "text": "data: {\"choices\":[]}\n\n"}
 
-Never in it: what was sent (so no key and no prompt), headers that could name a person, and the key
-where a response repeats it. Pure: text in, values out. A file of bare SSE bytes (`.sse`) is what
-the reads are, put together.
+A recording never contains the request (so no key and no prompt), headers that could identify a
+person, or the key if the response repeats it. This module does no I/O. A file of bare SSE bytes
+(`.sse`) holds the concatenated reads.
 """
 
 import base64
@@ -31,12 +31,12 @@ _KEPT_HEADERS = ("content-type", "content-encoding", "retry-after", "server", "v
 
 
 class MalformedRecording(ValueError):
-    """A text is no recording; the message says in which line and why."""
+    """A text is not a recording; the message says in which line and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Bytes that came in one piece."""
+    """Bytes that arrived in one piece."""
 
     at: float  # seconds since the request
     data: bytes
@@ -64,7 +64,7 @@ class Recording:
         is_cut: bool,
         secret: str,
     ) -> Self:
-        """Keep a response without its `secret`. `headers` must ignore case, as httpx's do."""
+        """Make a recording without the `secret`. `headers` must ignore case, as httpx's do."""
         kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
         if len(secret) >= MIN_SECRET_LENGTH:
             kept = {name: value.replace(secret, "***") for name, value in kept.items()}
@@ -73,7 +73,7 @@ class Recording:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `dump` wrote. Raises `MalformedRecording`."""
+        """Parse the output of `dump`. Raises `MalformedRecording`."""
         first, *lines = text.split("\n")
         head = _line_of(first, 1, _Head)
         if head.recording != VERSION:
@@ -83,7 +83,7 @@ class Recording:
         return cls(head.dialect, head.model, tuple(reads), head.status, head.headers, head.is_cut)
 
     def dump(self) -> str:
-        """Write the recording as a file's text."""
+        """Return the recording as the text of a file."""
         head = {
             "recording": VERSION,
             "dialect": self.dialect,
@@ -100,7 +100,7 @@ class Recording:
         return b"".join(read.data for read in self.reads)
 
     def replay(self, speed: float = 1.0) -> Iterator[tuple[float, bytes]]:
-        """Yield each read with the seconds to wait before it; twice the `speed` waits half."""
+        """Yield (seconds to wait, bytes) for each read; twice the `speed` halves the waits."""
         before = 0.0
         for read in self.reads:
             yield max(0.0, read.at - before) / speed, read.data
@@ -138,12 +138,12 @@ def _line_of(line: str, number: int, kind: type[_Kind]) -> _Kind:
 def _written(data: bytes) -> dict[str, Any]:
     try:
         return {"text": data.decode()}
-    except UnicodeDecodeError:  # cut inside a character, or packed
+    except UnicodeDecodeError:  # cut inside a character, or compressed
         return {"base64": base64.b64encode(data).decode()}
 
 
 def _without(secret: bytes, reads: list[Read]) -> list[Read]:
-    """Blot the secret out, also where it is split over reads; every read keeps its length."""
+    """Blank out the secret, even if split over reads; every read keeps its length."""
     body = b"".join(read.data for read in reads).replace(secret, b"*" * len(secret))
     blotted, start = [], 0
     for read in reads:

@@ -1,9 +1,8 @@
-"""Names to addresses: the system's own way, /etc/hosts and search domains included, and one name
-that hangs holds up no other.
+"""Resolve host names with the system's resolver, without slow names delaying others.
 
-`getaddrinfo` keeps its thread for as long as name servers stay silent, which is half a minute and
-more, and the event loop's own look-ups share four threads. Here a name is looked up once at a time,
-in a thread of its own; whoever else wants it meanwhile waits for the same answer.
+`getaddrinfo` blocks its thread while name servers stay silent, for half a minute or more, and the
+event loop's default executor has few threads. Here each look-up has its own thread, and concurrent
+look-ups of the same name share one. /etc/hosts and search domains work as usual.
 """
 
 import asyncio
@@ -12,34 +11,34 @@ import socket
 import threading
 from contextlib import suppress
 
-LOOK_UP_SECONDS = 6.0  # resolvers ask again after 5, so one lost packet is no failure
-MOST_LOOK_UPS = 64  # at once; each is a thread
+LOOK_UP_SECONDS = 6.0  # resolvers retry after 5, so one lost packet is not a failure
+MOST_LOOK_UPS = 64  # concurrent look-ups; each is a thread
 
 
 class Resolver:
-    """For one event loop."""
+    """Resolves names for one event loop."""
 
     def __init__(self) -> None:
-        self._looking: dict[str, asyncio.Future[list[str]]] = {}
+        self._look_ups: dict[str, asyncio.Future[list[str]]] = {}
 
     async def addresses(self, host: str) -> list[str]:
-        """The host's addresses, the best first. Raises `OSError` or `UnicodeError`."""
+        """Return the host's addresses, the best first. Raises `OSError` or `UnicodeError`."""
         if _is_address(host):
             return [host]
-        looking = self._looking.get(host) or self._look_up(host)
-        done, _ = await asyncio.wait({looking}, timeout=LOOK_UP_SECONDS)
+        look_up = self._look_ups.get(host) or self._look_up(host)
+        done, _ = await asyncio.wait({look_up}, timeout=LOOK_UP_SECONDS)
         if not done:
             raise OSError(
                 f"the address of {host} was not found within {LOOK_UP_SECONDS:g} seconds, "
-                "since its name server does not answer"
+                "because its name server does not answer"
             )
-        return looking.result()
+        return look_up.result()
 
     def _look_up(self, host: str) -> "asyncio.Future[list[str]]":
-        if len(self._looking) >= MOST_LOOK_UPS:
-            raise OSError(f"the address of {host} is not looked up: too many other names hang")
+        if len(self._look_ups) >= MOST_LOOK_UPS:
+            raise OSError(f"the address of {host} was not looked up: too many other look-ups hang")
         loop = asyncio.get_running_loop()
-        looking: asyncio.Future[list[str]] = loop.create_future()
+        look_up: asyncio.Future[list[str]] = loop.create_future()
 
         def run() -> None:
             found: list[str] | Exception
@@ -48,13 +47,13 @@ class Resolver:
             except (OSError, UnicodeError) as error:
                 found = error
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_settle, looking, found)
+                loop.call_soon_threadsafe(_settle, look_up, found)
 
-        # A daemon, since no process should wait for it at its end.
+        # A daemon thread, so that the process does not wait for it on exit.
         threading.Thread(target=run, name=f"look-up of {host}", daemon=True).start()
-        self._looking[host] = looking
-        looking.add_done_callback(lambda _: self._looking.pop(host))
-        return looking
+        self._look_ups[host] = look_up
+        look_up.add_done_callback(lambda _: self._look_ups.pop(host))
+        return look_up
 
 
 def _is_address(host: str) -> bool:
@@ -69,9 +68,9 @@ def _found(host: str) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-def _settle(looking: "asyncio.Future[list[str]]", found: list[str] | Exception) -> None:
+def _settle(look_up: "asyncio.Future[list[str]]", found: list[str] | Exception) -> None:
     if isinstance(found, list):
-        looking.set_result(found)
+        look_up.set_result(found)
     else:
-        looking.set_exception(found)
-        looking.exception()  # perhaps nobody waits any more
+        look_up.set_exception(found)
+        look_up.exception()  # mark it as retrieved: maybe nobody waits any more

@@ -1,7 +1,6 @@
-"""The body of an upstream's answer: bytes off the network in, events out, and when to stop reading.
+"""Read the body of an upstream's response: bytes in, events out, and when to stop reading.
 
-What an upstream does wrong becomes an event (`Failed`, `TimedOut`). The response itself is opened
-and closed by the client.
+Failures become events (`Failed`, `TimedOut`). The client opens and closes the response.
 """
 
 import asyncio
@@ -28,38 +27,38 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFaile
 from chatapp.upstream.wire.events import Event, Failed, TimedOut
 from chatapp.upstream.wire.sse import is_stream
 
-TAIL_SECONDS = 5.0  # for [DONE] and the like, where the usage is known
-MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of an answer that is JSON and no stream
+TAIL_SECONDS = 5.0  # to wait for [DONE] and the like once the usage is known
+MAX_COMPLETION_BYTES = 32 * 1024 * 1024  # of a JSON answer that is not streamed
 
-_END_OF_BODY_SECONDS = 0.1  # after [DONE]; read to its end, the connection can be used again
+_END_OF_BODY_SECONDS = 0.1  # after [DONE]; a connection can be reused only if read to the end
 
 
-# Is given a read's events in the turn of the event loop in which it came; returns whether it took
-# them. Those it did not take come by the iteration.
+# Called with the events of a read in the same iteration of the event loop in which it arrived;
+# returns whether it took them. Other events are yielded by the iterator.
 AtOnce = Callable[[list[Event]], bool]
 
 
 @dataclass(slots=True)
 class ReplyBody:
-    """A response whose headers are there."""
+    """The body of a response, after its headers have arrived."""
 
     response: httpx.Response
     decoder: EventDecoder
-    silence_seconds: float  # without a byte, until it is given up
-    usage_seconds: float  # once the model has finished, for the usage that may follow
+    silence_seconds: float  # timeout between bytes
+    usage_seconds: float  # to wait for usage after the model has finished
     at_once: AtOnce | None = None
     _not_taken: list[Event] = field(default_factory=list, init=False)
 
     def events(self) -> AsyncGenerator[list[Event]]:
-        """Iterate over what is given for the events, a list for each read."""
+        """Iterate over the events, a list for each read."""
         if media_type(self.response) == "text/event-stream":
             return self._streamed(reads(self.response))
-        return self._told_apart()
+        return self._sniffed()
 
-    async def _told_apart(self) -> AsyncGenerator[list[Event]]:
-        """Yield the events of what is not called a stream: it may be one, as its beginning tells.
+    async def _sniffed(self) -> AsyncGenerator[list[Event]]:
+        """Yield the events of a body without the media type of a stream, which may still be one.
 
-        That something else is called a stream is found out by the decoder.
+        In the reverse case, the decoder notices that a stream is something else.
         """
         async with aclosing(reads(self.response)) as body:
             start = await beginning_of(body)
@@ -101,14 +100,14 @@ class ReplyBody:
             except UpstreamFailed as failed:
                 last = decoder.fail(failed.error)
             except httpx.TransportError as error:
-                # after the first byte it is cut off, which shows in what has not come
+                # After the first byte, the reply counts as cut off: its finish_reason is missing.
                 last = [Failed(transport_error(error, decoder.secret))] if last else []
                 was_cut = True
         if events := [*decoder.close(was_cut), *last]:
             yield events
 
     def _take(self, data: bytes) -> bool:
-        """Take a part of an event stream at once; returns whether the next may come so, too."""
+        """Process a part of an event stream at once; return whether to continue this way."""
         assert self.at_once
         events = self.decoder.receive_data(data)
         if events and not self.at_once(events):
@@ -119,27 +118,27 @@ class ReplyBody:
     async def _whole(
         self, start: bytes, body: AsyncGenerator[bytes]
     ) -> AsyncGenerator[list[Event]]:
-        """Yield the events of an answer that is no stream: a reply as JSON, or what is wrong."""
+        """Yield the events of an answer that is not a stream: a reply as JSON, or an error."""
         response, decoder = self.response, self.decoder
         is_json = media_type(response) == "application/json" or start.startswith((b"{", b"["))
         limit = MAX_COMPLETION_BYTES if is_json else MAX_ERROR_BYTES
         seconds = self.silence_seconds if is_json else WHOLE_BODY_SECONDS
-        came = start + await joined(limit - len(start), body, seconds)
-        if not came:
+        content = start + await joined(limit - len(start), body, seconds)
+        if not content:
             yield [Failed(UpstreamError(ErrorKind.EMPTY, status=response.status_code))]
-        elif is_json and len(came) >= limit:
+        elif is_json and len(content) >= limit:
             yield decoder.fail(UpstreamError(ErrorKind.TOO_LARGE, f"sent over {limit} bytes"))
         else:
-            completion = decoder.receive_completion(came) if is_json else None
-            yield completion or [Failed(error_of(response, came, decoder.secret))]
+            completion = decoder.receive_completion(content) if is_json else None
+            yield completion or [Failed(error_of(response, content, decoder.secret))]
 
 
 async def _tail(
     body: AsyncIterator[bytes], decoder: EventDecoder, seconds: float
 ) -> AsyncGenerator[list[Event]]:
-    """Yield what follows the finish, but don't wait for ever: the reply is complete.
+    """Yield events after the finish, but don't wait forever: the reply is complete.
 
-    Returns early where more is said, and the finish was none.
+    Returns early if more content comes, which revokes the finish.
     """
     with suppress(TimeoutError, httpx.RequestError, UpstreamFailed):
         loop = asyncio.get_running_loop()

@@ -88,8 +88,8 @@ def posted(olives: Client, upstream: Upstream, **fields: str) -> str:
 def test_a_misspelt_parameter_is_asked_about(olives: Client, connected: Upstream) -> None:
     misspelt = {"parameters": '{"temperatur": 0.2, "top_p": "0.9"}'}
     page = posted(olives, connected, **misspelt)
-    assert "“temperatur” is no parameter that is known. Did you mean “temperature”?" in page
-    assert "“top_p” should be a number, and is the text “0.9”." in page
+    assert "“temperatur” is not a known parameter. Did you mean “temperature”?" in page
+    assert "“top_p” should be a number, but is the text “0.9”." in page
     assert 'type="checkbox" name="takes_doubtful"' in page
     assert connected.parameters == {}
     assert not posted(olives, connected, **misspelt, takes_doubtful="on")

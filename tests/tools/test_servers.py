@@ -271,7 +271,7 @@ async def test_a_name_that_hangs_is_its_own_servers_failure(
             async with connected(settings_of(HttpEndpoint(by_name))) as server:
                 assert await server.list_tools()
             for failure in await asyncio.gather(*failing):
-                assert "since its name server does not answer" in failure
+                assert "because its name server does not answer" in failure
         go.set()
     assert len(looking) == 41
     assert all(name.startswith("look-up of") for name in looking)

@@ -64,7 +64,7 @@ async def test_what_comes_is_given_before_the_loop_turns(stream: Stream) -> None
 
 
 async def test_what_is_much_is_to_be_read(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_MOST_AT_ONCE", 3)
+    monkeypatch.setattr(connection, "_MAX_AT_ONCE", 3)
     taken: list[bytes] = []
     offered = await offering(stream, taken)
     stream.data_received(b"three")

@@ -89,7 +89,7 @@ def test_upstreams_whose_names_hang_keep_no_other_waiting(
     for line in others:
         host, seconds, told = line.split(" ", 2)
         assert told == (
-            f"the address of {host} was not found within 6 seconds, since its name server does "
+            f"the address of {host} was not found within 6 seconds, because its name server does "
             "not answer"
         )
         assert 5.5 < float(seconds) < 9
@@ -139,7 +139,7 @@ async def test_as_many_names_as_hang_at_once_are_bounded(
     names = Resolver()
     hosts = [f"gw{number}.example" for number in range(5)]
     failed = await asyncio.gather(*map(names.addresses, hosts), return_exceptions=True)
-    assert sum("too many other names hang" in str(error) for error in failed) == 2
+    assert sum("too many other look-ups hang" in str(error) for error in failed) == 2
     assert len(hanging.asked) == 3
 
 

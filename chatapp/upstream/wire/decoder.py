@@ -244,7 +244,7 @@ class EventDecoder:
     def _read_choice(self, index: int, choice: chunks.Choice, events: list[Event]) -> None:
         if (decoder := self._choices.get(index)) is None:
             if not 0 <= index < MAX_CHOICES:
-                message = f"a choice has the index {index}; {MAX_CHOICES} choices are taken"
+                message = f"a choice has the index {index}; the limit is {MAX_CHOICES} choices"
                 raise UpstreamFailed(UpstreamError(ErrorKind.OUT_OF_RANGE, message))
             decoder = self._choices[index] = ChoiceDecoder(index, self.secret)
         decoder.decode(choice, events)

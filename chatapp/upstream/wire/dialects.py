@@ -1,9 +1,9 @@
-"""How upstreams depart from the common form: one `Dialect` value each, and the request it makes.
+"""How upstreams depart from the common form: one `Dialect` value each, which builds the request.
 
-A gateway is added by one record here and one recording in `tests/recordings/`. How it writes its
-streams (which chunk has the usage, how it names a response) stands in its `Marks`, by which it is
-recognised; nothing is read by them, since every stream is read the same way. So `auto` serves any
-upstream; a named dialect spares it the options it does not need.
+To add a gateway, add a record here and a recording in `tests/recordings/`. Its `Marks` describe
+its streams (which chunk has the usage, the prefix of response ids) and serve only to recognise it:
+every stream is decoded the same way. So `auto` works with any upstream; a named dialect only leaves
+out request options that the upstream does not need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from types import MappingProxyType
 
 ChatMessage = Mapping[str, object]  # {"role": "user", "content": "…"}
 
-RESERVED_PARAMETERS = frozenset({"model", "messages", "stream"})  # ours alone
+RESERVED_PARAMETERS = frozenset({"model", "messages", "stream"})  # set only by the app
 
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What a request asks for besides a reply: tools, and parameters such as `temperature`.
+    """Tools and parameters of a request, such as `temperature`.
 
-    Parameters are merged into the body as they are; `RESERVED_PARAMETERS` among them are left out.
+    Parameters are merged into the body unchanged; `RESERVED_PARAMETERS` are overwritten.
     """
 
     tools: Sequence[Mapping[str, object]] = ()
@@ -28,9 +28,9 @@ class RequestOptions:
 
     @property
     def choices(self) -> int:
-        """How many choices are asked for."""
-        asked = self.parameters.get("n")
-        return asked if isinstance(asked, int) and asked > 0 else 1
+        """The number of choices requested (`n`)."""
+        n = self.parameters.get("n")
+        return n if isinstance(n, int) and n > 0 else 1
 
 
 NO_OPTIONS = RequestOptions()
@@ -45,7 +45,7 @@ class UsageHabit(Enum):
 
 
 class UsageChunk(Enum):
-    """The form of the chunk that carries the usage."""
+    """The shape of the chunk that carries the usage."""
 
     NONE = "no chunk"
     WITHOUT_CHOICES = "a chunk without choices"
@@ -55,15 +55,15 @@ class UsageChunk(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How an upstream's streams look, by which its dialect is told; None and "" fit any stream."""
+    """Features of a stream that identify a dialect; None and "" match any stream."""
 
     usage: UsageHabit
     usage_chunk: UsageChunk | None = None
-    nulls_usage: bool | None = None  # every other chunk has `usage: null`
-    id_prefix: str = ""  # of the response's id
+    nulls_usage: bool | None = None  # all other chunks have `usage: null`
+    id_prefix: str = ""  # of the response id
 
     def fit(self, seen: "Marks") -> bool:
-        """Whether a stream that was `seen`, of which all is known, has these marks."""
+        """Whether a stream with the features `seen` (all of them known) matches these marks."""
         return (
             self.usage is seen.usage
             and self.usage_chunk in (None, seen.usage_chunk)
@@ -74,7 +74,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One upstream's departures; without `marks`, those of no upstream in particular."""
+    """How one upstream departs from the common form; `marks` is None for a generic dialect."""
 
     name: str
     label: str
@@ -115,6 +115,6 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 
 def dialect_of(seen: Marks) -> Dialect:
-    """The first whose marks a stream has that was `seen`; `auto` where it has nobody's."""
-    named = (one for one in DIALECTS.values() if one.marks and one.marks.fit(seen))
-    return next(named, AUTO)
+    """Return the first dialect that matches the features of a stream, or `auto`."""
+    matching = (one for one in DIALECTS.values() if one.marks and one.marks.fit(seen))
+    return next(matching, AUTO)

@@ -1,4 +1,4 @@
-"""Where an upstream is and what is known of it: a value, from which requests are made."""
+"""An upstream's address, key and known features, as a value from which requests are built."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from chatapp.upstream.wire.dialects import AUTO, ChatMessage, Dialect, RequestOp
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An upstream: its base URL (with `/v1`), its key, its dialect, and what is known of it."""
+    """An upstream: its base URL (with `/v1`), API key, dialect, and known features."""
 
     base_url: str
     api_key: str = field(default="", repr=False)
     dialect: Dialect = AUTO
-    takes_usage_option: bool = True  # False once it has answered `UsageOptionRefused`
-    silence_seconds: float | None = None  # without a byte, until it is given up; None: the client's
+    takes_usage_option: bool = True  # False after a `UsageOptionRefused` event
+    silence_seconds: float | None = None  # timeout between bytes; None: the client's default
 
     @property
     def secret(self) -> str:

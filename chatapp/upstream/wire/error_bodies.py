@@ -1,8 +1,8 @@
-"""What the body of an error says, in whatever shape: a message, a type, a code and a parameter.
+"""Read an error body of any known shape into a message, a type, a code and a parameter.
 
-The shapes are those of OpenAI, Anthropic, Google (a list), FastAPI (the wrong fields, each with its
-place), Mistral (a message that is an object), Cloudflare (`errors`), MiniMax (`base_resp`), Azure's
-and Apigee's gateways (`statusCode`, `fault`), and JSON within a string.
+The shapes are those of OpenAI, Anthropic, Google (a list), FastAPI (invalid fields with their
+locations), Mistral (a message that is an object), Cloudflare (`errors`), MiniMax (`base_resp`),
+Azure's and Apigee's gateways (`statusCode`, `fault`), and JSON within a string.
 """
 
 import json
@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-_DEPTH = 6  # of objects within each other that are looked into
-_WIDTH = 3  # items of a list that are told
+_DEPTH = 6  # levels of nesting to search
+_WIDTH = 3  # items of a list to report
 _INNER = ("error", "errors", "detail", "details", "fault", "baseresp")
 _MESSAGES = (
     *("message", "msg", "detail", "errormessage", "errormsg", "errordescription", "statusmsg"),
@@ -24,7 +24,7 @@ _CODES = ("code", "errorcode", "statuscode")
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetails:
-    """Texts as they came; "" if there is none."""
+    """Texts as received; "" if missing."""
 
     message: str = ""
     type: str = ""
@@ -67,7 +67,7 @@ def _read(content: object, depth: int) -> ErrorDetails:
 
 
 def _read_json(text: str, depth: int) -> ErrorDetails:
-    """Read a string that may hold an error of its own."""
+    """Read a string that may hold a JSON error."""
     with suppress(ValueError, RecursionError):
         found = _read(json.loads(text, strict=False), depth)
         if found.message:
@@ -84,7 +84,7 @@ def _read_list(items: list[Any], depth: int) -> ErrorDetails:
 
 
 def _read_object(content: Mapping[str, Any], depth: int) -> ErrorDetails:
-    """Prefer what an inner object says; it is told by its gateway's own words otherwise."""
+    """Prefer the details of an inner object to those of the gateway around it."""
     by_name = {_plain(name): value for name, value in content.items()}
     own = ErrorDetails(
         _message_of(by_name, depth),
@@ -110,23 +110,23 @@ def _message_of(by_name: Mapping[str, Any], depth: int) -> str:
     if (error := by_name.get("error")) and not isinstance(error, dict | list):
         return _read(error, depth).message
     read = (_read(by_name.get(name), depth).message for name in _MESSAGES)
-    said = next(filter(None, read), "")
-    place = by_name.get("loc")
-    if said and isinstance(place, list):  # a field of FastAPI's that is wrong
-        return f"{'.'.join(text_of(step) for step in place)}: {said}"
-    return said
+    message = next(filter(None, read), "")
+    location = by_name.get("loc")
+    if message and isinstance(location, list):  # FastAPI: the invalid field
+        return f"{'.'.join(text_of(step) for step in location)}: {message}"
+    return message
 
 
 def _with_provider(message: str, metadata: object, depth: int) -> str:
-    """OpenRouter's "Provider returned error" has what the provider really said in `metadata`."""
+    """Replace OpenRouter's "Provider returned error" with the provider's message in `metadata`."""
     if not isinstance(metadata, dict) or not metadata.get("raw"):
         return message
-    said = [text_of(metadata.get("provider_name")), _read(metadata["raw"], depth).message]
-    return ": ".join(text for text in said if text)
+    parts = [text_of(metadata.get("provider_name")), _read(metadata["raw"], depth).message]
+    return ": ".join(part for part in parts if part)
 
 
 def _first(by_name: Mapping[str, Any], names: Iterable[str]) -> object:
-    """The first of these members that says something."""
+    """Return the first of these members that is not empty."""
     return next(
         (by_name[name] for name in names if by_name.get(name) not in (None, "", [], {})), None
     )

@@ -1,7 +1,7 @@
-"""What an upstream did wrong, as a value: from any error body or error frame to `UpstreamError`.
+"""Turn any error response or error frame of an upstream into an `UpstreamError`.
 
-Every text in an `UpstreamError` came from outside: it is cut to a sane length, holds no NUL and no
-lone surrogate, and not the API key (`secret`), but it is still to be escaped where it is shown.
+The texts of an `UpstreamError` come from outside. They are cut to a sane length and contain no
+NUL, no lone surrogates and no API key (`secret`), but must still be escaped when shown.
 """
 
 import html
@@ -18,13 +18,13 @@ from chatapp.upstream.wire.retry_delays import delay_of_body, delay_of_headers
 
 MAX_MESSAGE_LENGTH = 500
 _MAX_NAME_LENGTH = 100
-_NEVER_PASSES = frozenset({"insufficient_quota"})  # a 429 that waiting does not mend
+_PERMANENT = frozenset({"insufficient_quota"})  # a 429 for which waiting does not help
 _ERROR_MEMBERS = ("error", "errors", "detail", "error_msg", "error_message", "error_code", "fault")
-MIN_SECRET_LENGTH = 8  # a placeholder such as "none" is no secret, and is a word in messages
+MIN_SECRET_LENGTH = 8  # don't redact placeholders such as "none", which occur in messages
 
 
 class ErrorKind(StrEnum):
-    """What went wrong, in our words; the upstream's own stay in `type`, `code` and `message`."""
+    """What went wrong, in our terms; `type`, `code` and `message` keep the upstream's."""
 
     UNREACHABLE = "unreachable"
     UNAUTHORIZED = "unauthorized"
@@ -32,13 +32,13 @@ class ErrorKind(StrEnum):
     NOT_FOUND = "not_found"
     BAD_REQUEST = "bad_request"
     SERVER_ERROR = "server_error"
-    REDIRECTED = "redirected"  # we never follow: the key would go along
+    REDIRECTED = "redirected"  # never followed: that would send the key to another server
     STREAM_ERROR = "stream_error"  # an error frame after status 200
-    MALFORMED = "malformed"  # a chunk that is no chunk: what it said is missing
-    FINISH_REASON = "finish_reason"  # a word (`code`) that says of no whole reply that it is one
-    TOO_MANY_ROUNDS = "too_many_rounds"  # of tool calls, and no answer
-    NOT_A_STREAM = "not_a_stream"  # status 200 with something else than an event stream
-    EMPTY = "empty"  # status 200 and not one byte: often a prompt that is too long
+    MALFORMED = "malformed"  # a broken chunk, which may have held part of the reply
+    FINISH_REASON = "finish_reason"  # an unknown finish_reason (in `code`)
+    TOO_MANY_ROUNDS = "too_many_rounds"  # of tool calls, without an answer
+    NOT_A_STREAM = "not_a_stream"  # status 200 with something other than an event stream
+    EMPTY = "empty"  # status 200 without a byte of body: often the prompt is too long
     TOO_LARGE = "too_large"
     OUT_OF_RANGE = "out_of_range"  # the index of a choice or a tool call
     TIMED_OUT = "timed_out"
@@ -46,22 +46,23 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UpstreamError:
-    """One failure. Texts are empty where the upstream gave none."""
+    """One failure. Texts are empty if the upstream gave none."""
 
     kind: ErrorKind
     message: str = ""
     status: int | None = None
     type: str = ""
     code: str = ""
-    param: str = ""  # what in the request was wrong
+    param: str = ""  # the request parameter at fault
     retry_after: float | None = None  # seconds
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request may succeed later; to be tried again before the first delta
-        only, `retry_after` seconds from now where it is given.
+        """Whether the same request may succeed later.
+
+        Retry only before the first delta, after `retry_after` seconds if given.
         """
-        if _NEVER_PASSES & {self.type, self.code}:
+        if _PERMANENT & {self.type, self.code}:
             return False
         if self.kind is ErrorKind.UNREACHABLE:
             return True
@@ -72,27 +73,27 @@ class UpstreamError:
 
     @property
     def refuses_usage_option(self) -> bool:
-        """Whether `stream_options` is what the upstream did not take."""
-        said = f"{self.message} {self.param} {self.code}"
-        return self.status in (400, 422) and bool(re.search("stream_options|include_usage", said))
+        """Whether the upstream rejected `stream_options`."""
+        text = f"{self.message} {self.param} {self.code}"
+        return self.status in (400, 422) and bool(re.search("stream_options|include_usage", text))
 
     @property
     def refuses_tools(self) -> bool:
-        """Whether tools are what the upstream, or the model, did not take."""
+        """Whether the upstream or the model rejected tools."""
         return self.status in (400, 404, 422) and bool(re.search(r"\btools?\b", self.message))
 
     @property
     def refuses_system(self) -> bool:
-        """Whether the model's template has no place for a system message, as Gemma's has none."""
-        said = re.search(
+        """Whether the model's chat template rejects system messages, as Gemma's does."""
+        mentions_system = re.search(
             r"system (role|message|prompt)s?\b|'system'|developer instruction", self.message, re.I
         )
         refused = re.search(r"not? support|unsupported|not enabled|not allowed", self.message, re.I)
-        return self.status in (400, 422, 500) and bool(said and refused)
+        return self.status in (400, 422, 500) and bool(mentions_system and refused)
 
 
 class UpstreamFailed(Exception):
-    """Raised where a failure can't be an event, as in listing models."""
+    """Raised where a failure can't be an event, such as when listing models."""
 
     def __init__(self, error: UpstreamError) -> None:
         super().__init__(error.message or error.kind)
@@ -106,7 +107,7 @@ def error_of_frame(error: object, secret: str = "") -> UpstreamError:
 
 
 def error_of_text(text: str, secret: str = "") -> UpstreamError:
-    """Read an error that came after status 200 as a text: JSON, a page, or plain words."""
+    """Read an error that came as text after status 200: JSON, an HTML page or plain text."""
     try:
         content = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -117,12 +118,12 @@ def error_of_text(text: str, secret: str = "") -> UpstreamError:
 
 
 def says_something(error: object) -> bool:
-    """Tell an error from the empty form of one that some send along with every chunk."""
+    """Tell an error from the empty error object that some upstreams add to every chunk."""
     return any(error.values()) if isinstance(error, dict) else bool(error)
 
 
 def is_error(content: Mapping[str, Any]) -> bool:
-    """Tell whether an object without choices is an error, in one of the gateways' shapes."""
+    """Tell whether an object without choices is an error in any gateway's shape."""
     if content.get("object") == "error" or content.get("success") is False:
         return True
     if any(says_something(content.get(name)) for name in _ERROR_MEMBERS):
@@ -137,7 +138,7 @@ def is_error(content: Mapping[str, Any]) -> bool:
 
 
 def _is_error_code(code: object) -> bool:
-    """Tell whether a code is none of success, nor a word for how far something has come."""
+    """Tell whether a code means an error, not success or progress."""
     text = text_of(code)
     return int(text) >= 400 if text.isascii() and text.isdecimal() else "err" in text.lower()
 
@@ -145,7 +146,7 @@ def _is_error_code(code: object) -> bool:
 def error_of_response(
     status: int, headers: Mapping[str, str], body: bytes, secret: str = ""
 ) -> UpstreamError:
-    """Read an answer that is no event stream. `headers` must ignore case, as httpx's do."""
+    """Read a response that is not an event stream. `headers` must ignore case, as httpx's do."""
     text = body.decode("utf-8", "replace")
     try:
         content = json.loads(text, strict=False)
@@ -158,7 +159,7 @@ def error_of_response(
         if is_error(content):
             kind = ErrorKind.STREAM_ERROR
         else:
-            content = f"sent {headers.get('content-type')} in place of an event stream"
+            content = f"sent {headers.get('content-type')} instead of an event stream"
     retry_after = delay_of_headers(headers, datetime.now(UTC))
     if retry_after is None and kind in (ErrorKind.RATE_LIMITED, ErrorKind.SERVER_ERROR):
         retry_after = delay_of_body(content)
@@ -166,7 +167,7 @@ def error_of_response(
 
 
 def clean(text: str, limit: int = _MAX_NAME_LENGTH, secret: str = "") -> str:
-    """Make a text from outside short, storable, and free of the key."""
+    """Make a text from outside safe to store: short, without NUL, surrogates or the key."""
     if len(secret) >= MIN_SECRET_LENGTH:
         text = text.replace(secret, "***")
     text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()
@@ -208,6 +209,6 @@ def _upstream_error(
 
 
 def _title(text: str) -> str:
-    """Return what an HTML page calls itself, or an XML error says; "" if the text is neither."""
+    """Return the title of an HTML page or the message of an XML error, or ""."""
     found = re.search(r"<(?:title|message)\b[^>]*>([^<]*)", text, re.IGNORECASE)
     return html.unescape(" ".join(found[1].split())) if found else ""

@@ -1,17 +1,17 @@
-"""What a request cost whose upstream did not say so: its text in, a middle and an upper figure out.
+"""Estimate the tokens of a request if the upstream reports no usage: a middle and an upper figure.
 
-Nobody here has the model's tokenizer, so both come from the bytes of UTF-8:
+The model's tokenizer is not known here, so both are computed from the number of UTF-8 bytes:
 
-* middle: four bytes a token, what tiktoken's README gives for it in practice ("each token
-  corresponds to about 4 bytes"). It holds for Chinese and Korean too, give or take: a character of
-  three bytes makes 0.75 of a token, where their models take 0.6 to 1.3. This is what people see.
-* upper: one byte a token. Tokenizers split text down to single bytes and no further (byte-level
-  BPE, and SentencePiece with its byte fallback), so no text takes more. Limits hold back this much.
+* middle: four bytes per token, as tiktoken's README says ("each token corresponds to about 4
+  bytes"). It roughly fits Chinese and Korean, too: a character of three bytes makes 0.75 of a
+  token, and models for those languages use 0.6 to 1.3. People see this figure.
+* upper: one byte per token. Tokenizers split text into single bytes at most (byte-level BPE, and
+  SentencePiece with its byte fallback), so no text needs more. Limits reserve this much.
 
 Chat templates put tokens around each message (OpenAI's cookbook, "How to count tokens with
-tiktoken": three a message and three for the reply; Llama's and Qwen's take five), and instructions
-around tools: see the allowances. In neither figure is what an upstream adds by itself or a model
-thinks unseen, nor what it wrote that never arrived.
+tiktoken": three per message and three for the reply; Llama's and Qwen's use five), and instructions
+around tools: see the allowances. Neither figure includes what the upstream adds itself, hidden
+reasoning, or text that was written but never arrived.
 """
 
 import json
@@ -28,12 +28,12 @@ BYTES_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """Tokens that stand in no text."""
+    """Tokens that are not part of any text."""
 
     request: int
     message: int
-    tools: int  # once, where any are offered
-    choice: int  # its end, and the marks around reasoning and answer
+    tools: int  # once, if any are offered
+    choice: int  # its end token, and the marks around reasoning and answer
     call: int
 
 
@@ -43,7 +43,7 @@ UPPER = Allowances(request=64, message=16, tools=512, choice=32, call=32)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request sent, in numbers."""
+    """The size of a request's prompt."""
 
     messages: int
     text_bytes: int
@@ -61,7 +61,7 @@ class Asked:
 
     @property
     def upper_tool_tokens(self) -> int:
-        """What of these the tools are."""
+        """The share of the tools in `upper_tokens`."""
         return self.tool_bytes + (UPPER.tools if self.tools else 0)
 
     def tokens(self, bytes_per_token: int, allowances: Allowances) -> int:
@@ -72,42 +72,42 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One request's cost, twice."""
+    """A request's estimated usage: the middle and the upper figure."""
 
     middle: TokenUsage
     upper: TokenUsage
 
 
 def estimate(asked: Asked, choices: Iterable[Reply] = ()) -> Estimate:
-    """Estimate what `asked` and what has arrived of the reply's `choices` cost together."""
+    """Estimate the usage of the prompt `asked` and the parts of `choices` that arrived."""
     choices = list(choices)
     return Estimate(
-        _counted(asked, choices, BYTES_PER_TOKEN, MIDDLE), _counted(asked, choices, 1, UPPER)
+        _usage_of(asked, choices, BYTES_PER_TOKEN, MIDDLE), _usage_of(asked, choices, 1, UPPER)
     )
 
 
 def cost_of_tools(tools: Sequence[Mapping[str, object]]) -> int:
-    """About how many tokens offering `tools` adds to a request."""
+    """Return roughly how many tokens offering `tools` adds to a request."""
     with_tools, without = Asked.of(NOTHING, tools), Asked.of(NOTHING)
     return with_tools.tokens(BYTES_PER_TOKEN, MIDDLE) - without.tokens(BYTES_PER_TOKEN, MIDDLE)
 
 
-def _counted(
+def _usage_of(
     asked: Asked, choices: list[Reply], bytes_per_token: int, allowances: Allowances
 ) -> TokenUsage:
     prompt = asked.tokens(bytes_per_token, allowances)
     reasoning = completion = 0
     for choice in choices:
-        thought = -(-_bytes_of(choice.reasoning_parts) // bytes_per_token)
-        said = -(-_bytes_said(choice) // bytes_per_token)
-        if thought or said or choice.tool_call_parts:
-            said += allowances.choice + allowances.call * len(choice.tool_call_parts)
-        reasoning += thought
-        completion += thought + said
+        reasoned = -(-_bytes_of(choice.reasoning_parts) // bytes_per_token)
+        answered = -(-_answer_bytes(choice) // bytes_per_token)
+        if reasoned or answered or choice.tool_call_parts:
+            answered += allowances.choice + allowances.call * len(choice.tool_call_parts)
+        reasoning += reasoned
+        completion += reasoned + answered
     return TokenUsage(prompt, completion, prompt + completion, reasoning_tokens=reasoning)
 
 
-def _bytes_said(choice: Reply) -> int:
+def _answer_bytes(choice: Reply) -> int:
     calls = choice.tool_call_parts.values()
     called = [text for call in calls for text in (call.name, call.id, *call.arguments)]
     return _bytes_of(choice.answer_parts) + _bytes_of(choice.refusal_parts) + _bytes_of(called)

@@ -1,11 +1,10 @@
-"""What upstreams say of why a reply finished, by what it means.
+"""The values of `finish_reason` that upstreams send, grouped by meaning.
 
-`stop`, `length`, `tool_calls`, `content_filter` and `function_call` are OpenAI's. A word that
-stands nowhere here is a failure: that half an answer is shown as a whole one is worse than the
-other way round.
+`stop`, `length`, `tool_calls`, `content_filter` and `function_call` are OpenAI's. A value not
+listed here counts as a failure: showing half an answer as complete is worse than the reverse.
 """
 
-NONE = frozenset({"", "null", "none", "undefined", "nil"})  # the reply goes on
+NONE = frozenset({"", "null", "none", "undefined", "nil"})  # the reply continues
 WHOLE = frozenset(
     {
         *("stop", "tool_calls", "tool_call", "function_call"),
@@ -39,5 +38,5 @@ KNOWN = WHOLE | LENGTH | FILTERED | REFUSED
 
 
 def plain(finish_reason: str) -> str:
-    """The word as it stands in the sets; Gemini and Cohere write theirs in capitals."""
+    """Normalise a value as in these sets; Gemini and Cohere send upper case."""
     return finish_reason.strip().lower().replace("-", "_")

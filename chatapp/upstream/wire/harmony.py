@@ -1,4 +1,4 @@
-"""The channels of gpt-oss, where a server passes them on as they are (OpenAI's harmony format).
+"""Split the channels of gpt-oss if a server passes them on unparsed (OpenAI's harmony format).
 
     <|channel|>analysis<|message|>…<|end|><|start|>assistant<|channel|>final<|message|>…<|return|>
 
@@ -18,47 +18,47 @@ _LONGEST_MARK = len("<|constrain|>")
 
 @dataclass(slots=True)
 class HarmonySplitter:
-    """Splits the content of one choice; the marks may be split anywhere."""
+    """Splits the content of one choice; marks may be split between deltas anywhere."""
 
     choice: int = 0
-    _held: str = ""  # what may be the beginning of a mark
-    _header: str | None = ""  # of the message that begins; None within one, or after its end
+    _held: str = ""  # possibly the beginning of a mark
+    _header: str | None = ""  # of the next message; None inside a message or after its end
     _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None between messages
 
     def receive_text(self, text: str) -> list[ReasoningDelta | AnswerDelta]:
-        """Return what a delta says, in order."""
+        """Return the events of a content delta, in order."""
         events: list[ReasoningDelta | AnswerDelta] = []
         text, self._held = self._held + text, ""
-        place = 0
+        position = 0
         for mark in _MARK.finditer(text):
-            self._say(text[place : mark.start()], events)
-            self._turn(mark[1])
-            place = mark.end()
-        rest = text[place:]
+            self._add_text(text[position : mark.start()], events)
+            self._apply_mark(mark[1])
+            position = mark.end()
+        rest = text[position:]
         begins = rest.rfind("<", max(0, len(rest) - _LONGEST_MARK))
         if begins >= 0 and _may_be_mark(rest[begins:]):
             rest, self._held = rest[:begins], rest[begins:]
-        self._say(rest, events)
+        self._add_text(rest, events)
         return events
 
     def close(self) -> list[ReasoningDelta | AnswerDelta]:
-        """Return what was held back: no mark will come of it."""
+        """Return the text held back as a possible mark."""
         events: list[ReasoningDelta | AnswerDelta] = []
         held, self._held = self._held, ""
-        self._say(held, events)
+        self._add_text(held, events)
         return events
 
-    def _say(self, text: str, events: list[ReasoningDelta | AnswerDelta]) -> None:
+    def _add_text(self, text: str, events: list[ReasoningDelta | AnswerDelta]) -> None:
         if not text:
             return
         if self._region:
             events.append(self._region(text, choice=self.choice))
         elif self._header is not None:
             self._header += text
-        elif not text.isspace():  # outside of all messages; nothing may be lost
+        elif not text.isspace():  # outside any message; nothing may be lost
             events.append(AnswerDelta(text, choice=self.choice))
 
-    def _turn(self, mark: str) -> None:
+    def _apply_mark(self, mark: str) -> None:
         match mark:
             case "start" | "channel":
                 self._region, self._header = None, ""

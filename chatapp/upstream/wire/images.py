@@ -1,7 +1,7 @@
-"""Images in a reply: data URLs in, bytes out that are what they say.
+"""Decode images in a reply: data URLs in, image bytes of a verified type out.
 
-What an image is, its first bytes tell, not its URL. Only PNG, JPEG, GIF and WebP are taken: an SVG
-is a document that can hold scripts, and an image elsewhere would tell its host who reads it.
+The type comes from the first bytes, not from the URL. Only PNG, JPEG, GIF and WebP are accepted:
+an SVG can contain scripts, and a remote image would tell its host who reads the reply.
 """
 
 import binascii
@@ -19,7 +19,7 @@ class Image:
 
 
 def image_of(url: object) -> Image | None:
-    """Read a data URL; None where it is no image of a kind that is shown."""
+    """Decode a data URL; None if it is not an image of a supported type."""
     if not isinstance(url, str):
         return None
     head, _, text = url.partition(",")
@@ -27,7 +27,7 @@ def image_of(url: object) -> Image | None:
     if not head.startswith("data:image/") or not head.endswith(";base64"):
         return None
     try:
-        data = binascii.a2b_base64(text, strict_mode=True)  # at twice the speed of `base64`
+        data = binascii.a2b_base64(text, strict_mode=True)  # twice as fast as `base64`
     except (binascii.Error, ValueError):
         return None
     media_type = media_type_of(data)
@@ -35,14 +35,14 @@ def image_of(url: object) -> Image | None:
 
 
 def urls_in(images: object) -> Iterator[object]:
-    """The URLs in a delta's `images`, each a part such as `{"image_url": {"url": …}}`."""
+    """Yield the URLs in a delta's `images`, each a part such as `{"image_url": {"url": …}}`."""
     for part in images if isinstance(images, list) else [images]:
         url = part.get("image_url", part.get("url")) if isinstance(part, dict) else part
         yield url.get("url") if isinstance(url, dict) else url
 
 
 def media_type_of(data: bytes) -> str:
-    """By the signatures of the WHATWG's MIME Sniffing standard, section 6.1."""
+    """Return the type by the signatures of the WHATWG's MIME Sniffing standard (6.1), or ""."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

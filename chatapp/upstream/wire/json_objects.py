@@ -1,4 +1,4 @@
-"""JSON objects that stand in a row, where one was expected."""
+"""Split several JSON objects in a row, where one was expected."""
 
 import json
 import re
@@ -9,24 +9,24 @@ _SPACE = re.compile(r"\s*")
 
 
 def objects_in(text: str, most: int) -> list[tuple[dict[str, Any], str]]:
-    """Return the objects and the text of each.
+    """Return each object with its text.
 
-    None are returned if the text holds anything else, or more than `most`.
+    Returns an empty list if the text contains anything else, or more than `most` objects.
     """
     objects: list[tuple[dict[str, Any], str]] = []
-    place = _after_space(text, 0)
-    while place < len(text):
+    position = _after_space(text, 0)
+    while position < len(text):
         try:
-            value, end = _READER.raw_decode(text, place)
+            value, end = _READER.raw_decode(text, position)
         except (ValueError, RecursionError):
             return []
         if not isinstance(value, dict) or len(objects) == most:
             return []
-        objects.append((value, text[place:end]))
-        place = _after_space(text, end)
+        objects.append((value, text[position:end]))
+        position = _after_space(text, end)
     return objects
 
 
-def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+def _after_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position

@@ -1,6 +1,6 @@
-"""How likely each token was: the chunk's `logprobs` in, tokens out, and how to show them.
+"""Decode a choice's `logprobs` into tokens, and prepare tokens for display.
 
-Nothing is raised: logprobs that can't be read are left out, since they must not cost a reply.
+Never raises: unreadable logprobs are left out, because they must not break a reply.
 """
 
 import math
@@ -11,7 +11,7 @@ import msgspec
 
 from chatapp.upstream.wire.events import LogprobsDelta, TokenLogprob
 
-_MAX_TOP = 20  # as many as can be asked for
+_MAX_TOP = 20  # the most that a request can ask for
 
 
 class _Token(msgspec.Struct):
@@ -35,7 +35,7 @@ class _Logprobs(msgspec.Struct):
 
 
 def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
-    """Read a choice's `logprobs`; None where there is nothing in them."""
+    """Read a choice's `logprobs`; None if they hold no tokens."""
     try:
         read = msgspec.convert(content, _Logprobs)
         delta = LogprobsDelta(_tokens(read.content), _tokens(read.refusal), choice=choice)
@@ -45,31 +45,32 @@ def logprobs_of(content: object, choice: int) -> LogprobsDelta | None:
 
 
 def size_of(delta: LogprobsDelta) -> int:
-    """What a delta weighs, in characters: its tokens with their alternatives."""
+    """Return the characters in a delta's tokens and their alternatives."""
     tokens = delta.content + delta.refusal
     return sum(len(one.token) + sum(len(top.token) for top in one.top) for one in tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownToken:
-    """A token as it can be shown: whole characters, and the probability from 0 to 1."""
+    """A token for display: whole characters, and a probability from 0 to 1."""
 
     text: str
     probability: float
     top: tuple[TokenLogprob, ...] = ()
 
     def as_record(self) -> tuple[object, ...]:
-        """The token as JSON keeps it: text, probability, and the likeliest ones at its place. Of
-        tuples, which the garbage collector soon passes over."""
+        """Return the token for JSON: text, probability, and the likeliest tokens at its position.
+
+        Tuples, because the garbage collector stops tracking tuples of plain values.
+        """
         top = tuple((one.token, round(_probability(one.logprob), 4)) for one in self.top)
         return self.text, round(self.probability, 4), top
 
 
 def shown_tokens(tokens: Iterable[TokenLogprob]) -> list[ShownToken]:
-    """Join tokens whose bytes are parts of one character; their probabilities multiply.
+    """Join tokens whose bytes are parts of one character, multiplying their probabilities.
 
-    A character that never gets whole is shown as U+FFFD. Joined tokens have the alternatives of
-    the first.
+    An incomplete character becomes U+FFFD. Joined tokens have the alternatives of the first.
     """
     shown: list[ShownToken] = []
     parts: list[TokenLogprob] = []
@@ -113,5 +114,5 @@ def _tokens(tokens: list[_Token] | None) -> tuple[TokenLogprob, ...]:
 def _utf8(values: list[int] | None) -> bytes | None:
     try:
         return None if values is None else bytes(values)
-    except ValueError:  # not of a byte's range
+    except ValueError:  # not in the range of a byte
         return None

@@ -1,10 +1,10 @@
-"""`GET /models`: a body in, the models that it lists out; what is no list raises `UpstreamFailed`.
+"""Parse the body of `GET /models` into models. Raises `UpstreamFailed` if it is not a list.
 
-Of OpenAI's own list an `id` is all that can be used. Others say more, under names of their own:
+In OpenAI's own list only the `id` is useful. Others add fields under various names:
 OpenRouter `name`, `context_length`, `architecture`, `supported_parameters`; vLLM `max_model_len`;
 llama.cpp `meta.n_ctx`; LiteLLM `max_input_tokens`, `supports_vision`; Mistral `max_context_length`,
 `capabilities`; Groq and Vercel `context_window`, `tags`; Together and Anthropic `display_name`;
-Fireworks `supports_tools`. All are looked for in every list.
+Fireworks `supports_tools`. Every list is searched for all of them.
 """
 
 import re
@@ -21,7 +21,7 @@ from chatapp.upstream.wire.model_prices import ListedPrice, price_in
 _MAX_MODEL_LENGTH = 200
 _MAX_NAME_LENGTH = 100
 _MAX_MODELS = 10_000
-_MAX_WORDS = 200  # that are read of what one model can do
+_MAX_WORDS = 200  # in one list of a model's capabilities
 _MAX_CONTEXT = 10**9
 
 _NAMES = ("display_name", "name")
@@ -35,7 +35,7 @@ _CONTEXTS = (
     "n_ctx",
     "n_ctx_train",
 )
-# Where else in a model's entry these, or words of what it can do, may stand.
+# Objects within a model's entry that may also hold these fields or its capabilities.
 _PARTS = ("architecture", "capabilities", "limits", "meta", "metadata", "model_info", "supports")
 _WORD_LISTS = (
     "capabilities",
@@ -49,7 +49,7 @@ _WORD_LISTS = (
 
 
 class Ability(Enum):
-    """What a model may be able to do besides text; the values are what people read."""
+    """A capability of a model beyond text; the values are shown to people."""
 
     VISION = "vision"
     TOOLS = "tools"
@@ -78,30 +78,30 @@ _ABILITIES: Mapping[str, Ability] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model, and what its list says of it."""
+    """A model as described in the list."""
 
     id: str
-    name: str = ""  # for people; "" where it has none but its id
+    name: str = ""  # display name; "" if it has only an id
     context_tokens: int | None = None
     abilities: frozenset[Ability] = frozenset()
     price: ListedPrice | None = None
 
 
 def listed_models(body: bytes) -> list[ListedModel]:
-    """Return the models, each id once, in the upstream's order.
+    """Return the models in the upstream's order, without duplicate or missing ids.
 
-    The list may stand alone or as `data`, which may be null; what has no id in it is read over.
+    The list may be the whole body or its `data`, which may be null.
     """
     try:
         listing = msgspec.json.decode(body)
     except (ValueError, RecursionError) as error:
-        raise _no_list(str(error)) from error
+        raise _not_a_list(str(error)) from error
     if isinstance(listing, dict):
         if "data" not in listing:
-            raise _no_list("it has no `data`")
+            raise _not_a_list("it has no `data`")
         listing = listing["data"] or []
     if not isinstance(listing, list):
-        raise _no_list("`data` is none")
+        raise _not_a_list("`data` is not a list")
     models: dict[str, ListedModel] = {}
     for entry in listing[:_MAX_MODELS]:
         if model := _model_of(entry):
@@ -109,23 +109,23 @@ def listed_models(body: bytes) -> list[ListedModel]:
     return list(models.values())
 
 
-def _no_list(why: str) -> UpstreamFailed:
+def _not_a_list(why: str) -> UpstreamFailed:
     message = clean(f"not a list of models: {why}")
     return UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message))
 
 
 def _model_of(entry: object) -> ListedModel | None:
     fields = entry if isinstance(entry, dict) else {"id": entry}
-    named = _text(fields.get("id"), _MAX_MODEL_LENGTH)
-    if not named:
+    model_id = _text(fields.get("id"), _MAX_MODEL_LENGTH)
+    if not model_id:
         return None
     parts = [fields, *_parts_of(fields)]
     names = (_text(fields.get(key), _MAX_NAME_LENGTH) for key in _NAMES)
-    name = next((name for name in names if name and name != named), "")
+    name = next((name for name in names if name and name != model_id), "")
     contexts = (_count(part.get(key)) for key in _CONTEXTS for part in parts)
     context = next((count for count in contexts if count), None)
     abilities = frozenset(_abilities_in(parts))
-    return ListedModel(named, name, context, abilities, price_in(fields))
+    return ListedModel(model_id, name, context, abilities, price_in(fields))
 
 
 def _text(value: object, limit: int) -> str:
@@ -133,7 +133,7 @@ def _text(value: object, limit: int) -> str:
 
 
 def _parts_of(fields: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """What stands within, two levels down at most."""
+    """Yield the nested objects to search, at most two levels down."""
     for key in _PARTS:
         if isinstance(part := fields.get(key), dict):
             yield part
@@ -158,15 +158,15 @@ def _abilities_in(parts: list[Mapping[str, object]]) -> Iterator[Ability]:
 
 
 def _words_in(part: Mapping[str, object]) -> Iterator[str]:
-    """What it lists, and what it says yes to: `"tags": ["vision"]`, `"supports_vision": true`."""
+    """Yield words of lists and names of true flags: `"tags": […]`, `"supports_vision": true`."""
     for key in _WORD_LISTS:
         listed = part.get(key)
-        if isinstance(listed, str):  # as OpenRouter writes it: text+image->text
+        if isinstance(listed, str):  # OpenRouter's form: text+image->text
             listed = re.split(r"\W+", listed[:_MAX_WORDS].partition("->")[0])
         if isinstance(listed, list):
             yield from (_word(one) for one in listed[:_MAX_WORDS] if isinstance(one, str))
-    yes = (key for key, value in part.items() if value is True)
-    yield from (_word(key).removeprefix("supports_") for key in yes)
+    flags = (key for key, value in part.items() if value is True)
+    yield from (_word(key).removeprefix("supports_") for key in flags)
 
 
 def _word(text: str) -> str:

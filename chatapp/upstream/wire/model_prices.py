@@ -1,14 +1,14 @@
-"""What a gateway's list says that a model costs: an entry in, prices in whole numbers out.
+"""Read a model's price from its entry in a gateway's list.
 
-In nano-dollars (10⁻⁹ US dollars) for a million tokens. Gateways write dollars, for one token or for
-a million, under names of their own:
+Prices are integers, in nano-dollars (10⁻⁹ US dollars) per million tokens. Gateways give dollars per
+token or per million tokens, under various names:
 
-* OpenRouter `pricing.prompt`, `completion`, `input_cache_read`, `internal_reasoning`, as texts, for
-  one token (https://openrouter.ai/docs/api-reference/list-available-models); -1 where it varies.
-* Vercel `pricing.input`, `output`, `input_cache_read`, as texts, for one token.
-* Together `pricing.input`, `output`, as numbers, for a million.
-* DeepInfra `metadata.pricing.input_tokens`, `output_tokens`, as numbers, for a million.
-* LiteLLM `input_cost_per_token`, `output_cost_per_token`, beside the model or in `model_info`.
+* OpenRouter `pricing.prompt`, `completion`, `input_cache_read`, `internal_reasoning`: strings, per
+  token (https://openrouter.ai/docs/api-reference/list-available-models); -1 if the price varies.
+* Vercel `pricing.input`, `output`, `input_cache_read`: strings, per token.
+* Together `pricing.input`, `output`: numbers, per million.
+* DeepInfra `metadata.pricing.input_tokens`, `output_tokens`: numbers, per million.
+* LiteLLM `input_cost_per_token`, `output_cost_per_token`, in the entry itself or in `model_info`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,8 +17,8 @@ from decimal import Decimal
 
 NANO_DOLLARS = 10**9
 A_MILLION = 10**6
-_MOST = 10**5 * NANO_DOLLARS  # for a million tokens; what is more is no price
-_LONGEST = 40  # characters of a number
+_MAX_PRICE = 10**5 * NANO_DOLLARS  # per million tokens; anything higher is not a price
+_MAX_NUMBER_LENGTH = 40  # characters
 
 _FIGURES: Mapping[str, tuple[str, ...]] = {
     "input": ("prompt", "input", "input_tokens", "input_cost_per_token"),
@@ -27,14 +27,16 @@ _FIGURES: Mapping[str, tuple[str, ...]] = {
     "cache_write": ("input_cache_write", "cache_write_tokens", "cache_creation_input_token_cost"),
     "reasoning": ("internal_reasoning", "output_cost_per_reasoning_token"),
 }
-_APART = ("cached", "cache_write", "reasoning")
+_OPTIONAL = ("cached", "cache_write", "reasoning")
 _PARTS = ("pricing", "metadata", "model_info")
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPrice:
-    """For a million tokens; a part of the prompt or of the answer that is not named costs as much
-    as the rest."""
+    """Nano-dollars per million tokens.
+
+    If a price is None, those tokens cost as much as the rest of the input or output.
+    """
 
     input: int
     output: int
@@ -44,13 +46,13 @@ class ListedPrice:
 
 
 def price_in(entry: Mapping[str, object]) -> ListedPrice | None:
-    """What the entry of a list says; None where it does not say what is read and written costs."""
+    """Return the price in a list's entry; None unless it has both an input and an output price."""
     for fields in _parts_of(entry):
         read, written = (_figure(fields, _FIGURES[name]) for name in ("input", "output"))
         if read is not None and written is not None:
-            # Many write 0 for what they do not price apart: that is no gift.
-            apart = {name: _figure(fields, _FIGURES[name]) or None for name in _APART}
-            return ListedPrice(read, written, **apart)
+            # Many gateways give 0 if there is no separate price; it does not mean free.
+            optional = {name: _figure(fields, _FIGURES[name]) or None for name in _OPTIONAL}
+            return ListedPrice(read, written, **optional)
     return None
 
 
@@ -68,10 +70,10 @@ def _figure(fields: Mapping[str, object], names: tuple[str, ...]) -> int | None:
         value = fields.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             continue
-        is_for_one = isinstance(value, str) or "cost" in name
+        is_per_token = isinstance(value, str) or "cost" in name
         try:
-            dollars = Decimal(str(value)[:_LONGEST]) * (A_MILLION if is_for_one else 1)
-            if 0 <= (nano := dollars * NANO_DOLLARS) <= _MOST:
+            dollars = Decimal(str(value)[:_MAX_NUMBER_LENGTH]) * (A_MILLION if is_per_token else 1)
+            if 0 <= (nano := dollars * NANO_DOLLARS) <= _MAX_PRICE:
                 return int(nano.to_integral_value())
         except ArithmeticError:
             continue

@@ -1,7 +1,7 @@
-"""What an upstream's moderation found in a prompt or a reply: its JSON in, a value out.
+"""Decode an upstream's moderation of a prompt or a reply.
 
-Nothing is raised: what can't be read is None, since a strange verdict must not cost a reply.
-OpenAI's API reference has the shape ("The chat completion chunk object", `moderation`).
+Never raises: returns None for unreadable JSON, because a strange result must not break a reply.
+The shape is in OpenAI's API reference ("The chat completion chunk object", `moderation`).
 """
 
 import math
@@ -19,7 +19,7 @@ _MAX_CATEGORIES = 128
 
 @dataclass(frozen=True, slots=True)
 class ModerationResult:
-    """One verdict: the categories it flagged, and what every category scored (0 to 1)."""
+    """One result: the flagged categories, and the score of each category (0 to 1)."""
 
     flagged: bool
     categories: tuple[str, ...]
@@ -30,7 +30,7 @@ class ModerationResult:
 
 @dataclass(frozen=True, slots=True)
 class ModerationResults:
-    """The verdicts on one side of the conversation."""
+    """The results for one side of the conversation, prompt or reply."""
 
     model: str
     results: tuple[ModerationResult, ...]
@@ -92,7 +92,7 @@ class _Moderation(msgspec.Struct):
 def moderation_of(
     content: object, secret: str = ""
 ) -> ModerationResults | ModerationFailure | None:
-    """Read `moderation.input` or `moderation.output`; `secret` is taken out of its messages."""
+    """Read `moderation.input` or `moderation.output`; `secret` is removed from its messages."""
     try:
         read = msgspec.convert(content, _Moderation)
     except (msgspec.ValidationError, RecursionError):

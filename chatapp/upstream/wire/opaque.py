@@ -1,7 +1,7 @@
-"""What a model wants back with its tool calls: signatures, encrypted reasoning.
+"""Collect what must be sent back with tool calls: signatures, encrypted reasoning.
 
-It is nobody's to read or to change. Gateways put it beside the call or beside the text, in fields
-of their own, and answer 400 to a request that lacks it.
+These fields are opaque: never read or changed. Gateways put them next to the call or the text under
+their own names, and answer 400 to a request without them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,22 +10,22 @@ from typing import Any
 
 import msgspec
 
-MAX_BYTES = 1024 * 1024  # of one choice, as JSON
+MAX_BYTES = 1024 * 1024  # of JSON, per choice
 
 _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 @dataclass(slots=True)
 class OpaqueReader:
-    """Collects the fields of one choice's deltas; they are joined when they are asked for."""
+    """Collects the opaque fields of one choice's deltas; `joined` joins them."""
 
-    has_more: bool = False  # than was asked for
+    has_more: bool = False  # since the last call of `joined`
     _parts: dict[str, list[Any]] = field(default_factory=dict)
     _too_large: set[str] = field(default_factory=set)
     _size: int = 0
 
     def read(self, fields: Mapping[str, object], left_out: list[str]) -> None:
-        """Take the fields of one delta. A field that gets too large is left out whole."""
+        """Add the fields of one delta. A field that grows too large is left out entirely."""
         for name, value in fields.items():
             if not value or name in self._too_large:
                 continue
@@ -40,14 +40,14 @@ class OpaqueReader:
             self.has_more = True
 
     def joined(self) -> dict[str, object]:
-        """The fields as an assistant message has them."""
+        """Return the fields for an assistant message."""
         self.has_more = False
         fields = {name: _JOINED[name](parts) for name, parts in self._parts.items()}
         return {name: value for name, value in fields.items() if value}
 
 
 def size_of(value: object) -> int | None:
-    """Return the bytes of a value as JSON; None if it can't be stored, as NUL can't."""
+    """Return a value's size as JSON in bytes; None if it can't be stored (it contains NUL)."""
     try:
         text = msgspec.json.encode(value)
     except (RecursionError, UnicodeEncodeError):
@@ -56,7 +56,7 @@ def size_of(value: object) -> int | None:
 
 
 def _join_details(parts: list[Any]) -> list[dict[str, Any]]:
-    """OpenRouter's: pieces of text are joined by their index, encrypted ones stay as they came."""
+    """Join OpenRouter's: text pieces by their index; encrypted ones stay unchanged."""
     blocks = _Blocks()
     for detail in _objects(parts):
         kind, index = str(detail.get("type")), detail.get("index")
@@ -70,7 +70,7 @@ def _join_details(parts: list[Any]) -> list[dict[str, Any]]:
 
 
 def _join_thinking(parts: list[Any]) -> list[dict[str, Any]]:
-    """LiteLLM's: a block grows until its signature has come, which may be in a delta of its own."""
+    """Join LiteLLM's: a block grows until its signature comes, maybe in a delta of its own."""
     blocks = _Blocks()
     for block in _objects(parts):
         last = blocks.last or {}
@@ -83,7 +83,7 @@ def _join_thinking(parts: list[Any]) -> list[dict[str, Any]]:
 
 
 def _join_fields(parts: list[Any]) -> dict[str, object]:
-    """LiteLLM's: lists grow, and anything else is replaced by what came later."""
+    """Join LiteLLM's: lists are concatenated, other values replaced by later ones."""
     joined: dict[str, object] = {}
     for fields in parts:
         if not isinstance(fields, dict):
@@ -98,7 +98,7 @@ def _join_fields(parts: list[Any]) -> dict[str, object]:
 
 
 def _take_last(parts: list[Any]) -> object:
-    """GitHub Copilot's, which comes in one piece."""
+    """Take GitHub Copilot's, which comes in one piece."""
     return parts[-1]
 
 
@@ -111,7 +111,7 @@ _JOINED: Mapping[str, Callable[[list[Any]], object]] = {
 
 
 class _Blocks:
-    """Objects in order, whose texts are collected and joined at the end."""
+    """Objects in order; pieces of their texts are collected and joined at the end."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ class _Blocks:
         return self._blocks[-1] if self._blocks else None
 
     def find(self, kind: str, index: object) -> dict[str, Any] | None:
-        """The block of that index, or the last if it is of that kind and pieces have no index."""
+        """Return the block with that index, or without an index the last block if of that kind."""
         if index is not None:
             return self._by_key.get((kind, _hashable(index)))
         last = self.last

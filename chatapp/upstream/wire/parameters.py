@@ -1,9 +1,9 @@
-"""What a request may carry besides its messages: parameters, their types, and which are doubtful.
+"""The known request parameters and their types, and warnings about doubtful ones.
 
 The names are those of chat completions (https://platform.openai.com/docs/api-reference/chat/create)
-and of gateways that are well known: vLLM, llama.cpp, Ollama, OpenRouter, LiteLLM, Mistral, Groq,
-Together, Perplexity, xAI, DeepSeek, Qwen. An upstream may take others, so nothing here is refused:
-whoever set one is asked whether it is meant.
+and of well-known gateways: vLLM, llama.cpp, Ollama, OpenRouter, LiteLLM, Mistral, Groq, Together,
+Perplexity, xAI, DeepSeek, Qwen. An upstream may accept others, so nothing is rejected here: the
+administrator who set a doubtful parameter only gets a warning.
 """
 
 import re
@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 
 class Kind(Enum):
-    """What a value must be; the values are what people read."""
+    """The type of a parameter; the values are shown to people."""
 
     NUMBER = "a number"
     INTEGER = "a whole number"
@@ -63,33 +63,31 @@ PARAMETERS: Mapping[str, Kind] = MappingProxyType(
     {name: kind for kind, names in _NAMES.items() for name in names.split()}
 )
 
-_MAX_TOLD = 5
-_MAX_LENGTH = 60  # of a name or a value that is quoted
+_MAX_DOUBTS = 5
+_MAX_LENGTH = 60  # of a quoted name or value
 
 
 def doubts_about(parameters: Mapping[str, object]) -> list[str]:
-    """A sentence for each parameter that is probably not meant so; the first few of them."""
-    told = (_doubt(name, value) for name, value in parameters.items())
-    found = [doubt for doubt in told if doubt]
-    left = len(found) - _MAX_TOLD
-    return found[:_MAX_TOLD] + ([f"And so with {left} more."] if left > 0 else [])
+    """Return a sentence for each parameter that is probably a mistake; at most the first few."""
+    doubts = [doubt for name, value in parameters.items() if (doubt := _doubt(name, value))]
+    left = len(doubts) - _MAX_DOUBTS
+    return doubts[:_MAX_DOUBTS] + ([f"And {left} more."] if left > 0 else [])
 
 
 def _doubt(name: str, value: object) -> str:
     kind = PARAMETERS.get(name)
     if kind is None:
         near = get_close_matches(_snake(name[:_MAX_LENGTH]), PARAMETERS, n=1, cutoff=0.7)
-        cure = f" Did you mean “{near[0]}”?" if near else ""
-        return f"“{_short(name)}” is no parameter that is known.{cure}"
+        suggestion = f" Did you mean “{near[0]}”?" if near else ""
+        return f"“{_short(name)}” is not a known parameter.{suggestion}"
     if value is None or kind in _kinds_of(value):
         return ""
-    return f"“{name}” should be {kind.value}, and is {_told(value)}."
+    return f"“{name}” should be {kind.value}, but is {_described(value)}."
 
 
 def _snake(name: str) -> str:
-    """As parameters are spelt: maxTokens, Max-Tokens and max tokens are max_tokens."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", name)
-    return parted.lower()
+    """Spell a name like a parameter: maxTokens, Max-Tokens and max tokens become max_tokens."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", name).lower()
 
 
 def _kinds_of(value: object) -> Iterator[Kind]:
@@ -111,7 +109,7 @@ def _kinds_of(value: object) -> Iterator[Kind]:
             yield Kind.LIST
 
 
-def _told(value: object) -> str:
+def _described(value: object) -> str:
     match value:
         case str():
             return f"the text “{_short(value)}”"

@@ -1,13 +1,13 @@
-"""When to ask a server again that was over its limit: in seconds, from its headers or its body."""
+"""Read the delay before retrying a rate-limited request, in seconds, from its headers or body."""
 
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-_DEPTH = 6  # of the objects in a body that are looked into
-_WIDTH = 50  # members of each
-_MESSAGE_LENGTH = 2000  # characters that are looked at
+_DEPTH = 6  # levels of nesting to search
+_WIDTH = 50  # members of each object to search
+_MESSAGE_LENGTH = 2000  # characters to search
 _NAMES = frozenset({"retrydelay", "retryafter", "retryafterseconds", "retryafterms"})
 _NUMBER = re.compile(r"\d{1,12}(\.\d+)?", re.ASCII)
 _DURATION = re.compile(
@@ -44,11 +44,11 @@ def retry_after_seconds(value: str, now: datetime) -> float | None:
 def delay_of_body(content: object) -> float | None:
     """Find a delay in the JSON of an error.
 
-    Google names a `retryDelay` such as "42s" among the details, others `retry_after` in seconds or
-    milliseconds. OpenAI and Groq say it in the message.
+    Google gives a `retryDelay` such as "42s" in the details, others `retry_after` in seconds or
+    milliseconds. OpenAI and Groq mention it in the message.
     """
     named = _named_delays(content, _DEPTH)
-    return next((delay for delay in (*named, *_said_delays(content, _DEPTH))), None)
+    return next((delay for delay in (*named, *_delays_in_messages(content, _DEPTH))), None)
 
 
 def _named_delays(content: object, depth: int) -> Iterable[float]:
@@ -62,7 +62,7 @@ def _named_delays(content: object, depth: int) -> Iterable[float]:
             yield from _named_delays(value, depth - 1)
 
 
-def _said_delays(content: object, depth: int) -> Iterable[float]:
+def _delays_in_messages(content: object, depth: int) -> Iterable[float]:
     if isinstance(content, str) and (found := _SENTENCE.search(content[:_MESSAGE_LENGTH])):
         number, unit = found.groups()
         delay = _seconds(f"{number}{_UNITS.get(unit.lower(), unit.lower())}", is_ms=False)
@@ -70,7 +70,7 @@ def _said_delays(content: object, depth: int) -> Iterable[float]:
             yield delay
     elif depth:
         for _, value in _members(content):
-            yield from _said_delays(value, depth - 1)
+            yield from _delays_in_messages(value, depth - 1)
 
 
 def _members(content: object) -> list[tuple[str, object]]:

@@ -1,8 +1,8 @@
-"""What a reply is based on: `citations`, `search_results` and `annotations` in, links out.
+"""Read a reply's sources: `citations`, `search_results` and `annotations` in, links out.
 
-Perplexity and xAI list addresses beside the choices, Perplexity in every chunk anew; OpenAI and
-OpenRouter annotate the text with `url_citation`. A link leads to http or https, and to no address
-that only looks like another.
+Perplexity and xAI list URLs next to the choices, Perplexity in every chunk; OpenAI and OpenRouter
+annotate the text with `url_citation`. Links must use http or https, and must not disguise where
+they lead.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from chatapp.upstream.wire.errors import clean
 MAX_SOURCES = 100
 _MAX_URL_LENGTH = 2000
 _MAX_TITLE_LENGTH = 200
-_MAX_LISTED = 1000  # of one list, however much of it repeats
+_MAX_LISTED = 1000  # items of one list, including repeated ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,19 @@ class Source:
 
     @property
     def host(self) -> str:
-        """Where the link leads, whatever its title says."""
+        """The host the link leads to, to show next to the title."""
         return urlsplit(self.url).hostname or ""
 
 
 @dataclass(slots=True)
 class SourceReader:
-    """Tells what is new: a source is known by its URL, and may get its title later."""
+    """Finds new sources, identified by URL; a source may get its title later."""
 
     _titles: dict[str, str] = field(default_factory=dict)
     _last: object = None
 
     def read(self, content: object, left_out: list[str]) -> list[Source]:
-        """Return the sources that were not known, or not by this title."""
+        """Return the sources that are new or have a title for the first time."""
         if not content or content == self._last:
             return []
         self._last = content
@@ -55,7 +55,7 @@ class SourceReader:
 
 
 def source_of(url: object, title: object = "") -> Source | None:
-    """Return a source whose link may be shown; None where it may not."""
+    """Return the source, or None if its link is not safe to show."""
     if not isinstance(url, str) or len(url) > _MAX_URL_LENGTH:
         return None
     try:

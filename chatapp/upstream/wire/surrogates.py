@@ -1,7 +1,7 @@
-"""Characters whose two halves come in two deltas.
+"""Join characters that are split between two deltas.
 
-JSON writes what is above U+FFFF as a pair of escapes, and some servers cut a text between them. So
-a decoded text may end with half a character, which waits for the next one.
+JSON may escape a character above U+FFFF as a surrogate pair, and some servers cut a text between
+the two. A decoded text may then end with half a pair, which is held back until the next text.
 """
 
 import re
@@ -12,12 +12,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class SurrogateJoiner:
-    """Joins the halves of one text. What never finds its other half is U+FFFD."""
+    """Joins split pairs within one text. A half without its other half becomes U+FFFD."""
 
     _held: str = ""
 
     def receive_text(self, text: str) -> str:
-        """Return what can be encoded, all but a half at the end."""
+        """Return the text that can be encoded, and hold back a half at its end."""
         if not self._held and (text.isascii() or not _SURROGATE.search(text)):
             return text
         text, self._held = self._held + text, ""
@@ -26,6 +26,6 @@ class SurrogateJoiner:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def close(self) -> str:
-        """Return what was held back, as it is shown."""
+        """Return U+FFFD if a half is still held back."""
         held, self._held = self._held, ""
         return "\ufffd" if held else ""

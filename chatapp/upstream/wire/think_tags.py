@@ -1,19 +1,18 @@
-"""Reasoning inside the content: `<think>…</think>` at the start of a reply, split anywhere.
+"""Split reasoning in think tags from the answer: content deltas in, typed deltas out.
 
-Gemini's tags are `<thought>`, Magistral's `[THINK]`, Seed's `<seed:think>`, Kimi's `◁think▷`. The
-channels of gpt-oss are read by `harmony`.
+Handles `<think>…</think>` at the start of a reply, split between deltas anywhere. Gemini's tags are
+`<thought>`, Magistral's `[THINK]`, Seed's `<seed:think>`, Kimi's `◁think▷`. `harmony` handles the
+channels of gpt-oss.
 
-Content deltas in, reasoning and answer deltas out. Only tags that open the reply count, after
-white space at most; anywhere else they are text, since people also ask about such tags. White
-space right after a tag is dropped.
+Tags count only at the start of the reply, after optional white space; elsewhere they are text,
+because people also ask about such tags. White space right after a tag is dropped.
 
-Some upstreams swallow the opening tag. So the first tag in an answer, where it is a closing one,
-says that all before it was reasoning (`AnswerWasReasoning`); until then it is shown as answer,
-since it looks like one. A tag in backticks is talked about and counts as no tag; after any tag the
-answer is never looked into again.
+Some upstreams swallow the opening tag. So if the first tag in an answer is a closing one, all text
+before it was reasoning (`AnswerWasReasoning`); until then it is shown as the answer, because it
+looks like one. A tag in backticks does not count. After any tag, the answer is no longer searched.
 
-Reasoning may have a field of its own, and leave its tags in the content: a closing one, or an empty
-pair, at the beginning of what follows is dropped.
+If reasoning has its own field, some upstreams leave its tags in the content: a closing tag or an
+empty pair at the start of the following content is dropped.
 """
 
 import re
@@ -36,32 +35,32 @@ _CLOSING_TAGS = {
 _ALL_TAGS = (*_CLOSING_TAGS, *_CLOSING_TAGS.values())
 _FIRST_TAG = re.compile("|".join(map(re.escape, _ALL_TAGS)))
 _OPENS = frozenset(tag[0] for tag in _ALL_TAGS)
-# What stands for nothing after reasoning that has a field of its own, by its last tag.
+# Tags without meaning after reasoning in its own field, mapped to the last tag.
 _LEFTOVERS = {
     tags: closing
     for opening, closing in _CLOSING_TAGS.items()
     for tags in (closing, f"{opening}{closing}")
 }
-_MAX_SPACE = 64  # a reply that begins with more white space than this begins with no tag
+_MAX_SPACE = 64  # look for an opening tag only after at most this much white space
 
 
 @dataclass(slots=True)
 class Splitter:
-    """Splits the content of one choice, holding back only what may be part of a tag."""
+    """Splits the content of one choice, holding back only text that may be part of a tag."""
 
     choice: int = 0
     _region: type[ReasoningDelta] | type[AnswerDelta] | None = None  # None: not known yet
     _held: str = ""
-    _closing_tag: str = ""  # while the reasoning runs
+    _closing_tag: str = ""  # while inside the reasoning
     _skip_space: bool = False  # right after a tag
-    _may_be_reasoning: bool = True  # no tag has come, so a closing one may
-    _last: str = ""  # the character before what is held
-    _follows_field: bool = False  # that had the reasoning: nothing of the content has come since
+    _may_be_reasoning: bool = True  # no tag yet, so a closing one may still come
+    _last: str = ""  # the character before the held text
+    _follows_field: bool = False  # reasoning came in its own field, and no content since
     _harmony: harmony.HarmonySplitter | None = None
 
     def receive_text(self, text: str) -> list[ContentEvent]:
-        """Return what a delta that is not empty says, in order."""
-        if self._region is AnswerDelta and not self._skip_space:  # by far the most frequent
+        """Return the events of a non-empty content delta, in order."""
+        if self._region is AnswerDelta and not self._skip_space:  # the hot path
             if not self._may_be_reasoning:
                 return [AnswerDelta(text, choice=self.choice)]
             if not self._held and _OPENS.isdisjoint(text):
@@ -73,19 +72,19 @@ class Splitter:
         text = self._held + text
         self._held = ""
         if self._region is None:
-            text = self._open_after_field(text) if self._follows_field else self._open(text)
+            text = self._read_after_field(text) if self._follows_field else self._read_opening(text)
         if self._harmony:
             return [*self._harmony.receive_text(text)]
         if self._region is ReasoningDelta:
-            text = self._reason(text, events)
+            text = self._read_reasoning(text, events)
         if self._region is AnswerDelta and self._may_be_reasoning:
-            text = self._watch(text, events)
+            text = self._find_first_tag(text, events)
         if self._region is AnswerDelta and (text := self._trimmed(text)):
             events.append(AnswerDelta(text, choice=self.choice))
         return events
 
     def close(self) -> list[ReasoningDelta | AnswerDelta]:
-        """Return what was held back: no tag will come of it. What follows is answer."""
+        """Return the text held back as a possible tag. Text after this is answer."""
         if self._harmony:
             return self._harmony.close()
         held, region = self._held, self._region or AnswerDelta
@@ -94,7 +93,7 @@ class Splitter:
         return [region(held, choice=self.choice)] if held else []
 
     def reasoning_came(self) -> list[ReasoningDelta | AnswerDelta]:
-        """Return what was held back before reasoning that has a field of its own."""
+        """Return what was held back, because reasoning came in its own field."""
         events: list[ReasoningDelta | AnswerDelta] = []
         if self._region is ReasoningDelta:
             events = self.close()
@@ -104,22 +103,22 @@ class Splitter:
         self._follows_field, self._may_be_reasoning = True, False
         return events
 
-    def _open_after_field(self, text: str) -> str:
-        """Drop what the reasoning has left of its tags; hold what may be the beginning of them."""
+    def _read_after_field(self, text: str) -> str:
+        """Drop leftover tags of the reasoning; hold back text that may be the start of them."""
         start = text.lstrip()
-        said = "".join(start.split())
+        compact = "".join(start.split())
         for tags, closing_tag in _LEFTOVERS.items():
-            if said.startswith(tags):
+            if compact.startswith(tags):
                 self._region, self._skip_space = AnswerDelta, True
                 return start.partition(closing_tag)[2]
-        if any(tags.startswith(said) for tags in _LEFTOVERS) and len(text) < _MAX_SPACE:
+        if any(tags.startswith(compact) for tags in _LEFTOVERS) and len(text) < _MAX_SPACE:
             self._held = text
         else:
             self._region = AnswerDelta
         return text
 
-    def _open(self, text: str) -> str:
-        """Decide how the reply begins and return what follows a tag; hold it while undecided."""
+    def _read_opening(self, text: str) -> str:
+        """Decide what the reply begins with; return the text after a tag, hold it if undecided."""
         start = text.lstrip()
         if len(text) - len(start) > _MAX_SPACE:
             self._region = AnswerDelta
@@ -140,7 +139,7 @@ class Splitter:
             self._region = AnswerDelta
         return text
 
-    def _reason(self, text: str, events: list[ContentEvent]) -> str:
+    def _read_reasoning(self, text: str, events: list[ContentEvent]) -> str:
         """Add the reasoning up to the closing tag and return what follows the tag."""
         reasoning, tag, rest = text.partition(self._closing_tag)
         if not tag:
@@ -153,8 +152,8 @@ class Splitter:
             self._skip_space = True
         return rest
 
-    def _watch(self, text: str, events: list[ContentEvent]) -> str:
-        """Look for the first tag in the answer and return what is answer for now."""
+    def _find_first_tag(self, text: str, events: list[ContentEvent]) -> str:
+        """Look for the first tag in the answer; return the text that counts as answer for now."""
         if not (found := _FIRST_TAG.search(text)):
             kept = len(text) - max(_overlap(text, tag) for tag in _ALL_TAGS)
             text, self._held = text[:kept], text[kept:]

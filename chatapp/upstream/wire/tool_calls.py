@@ -1,8 +1,8 @@
-"""Tool calls: their fragments in, whole calls out.
+"""Assemble tool calls from their fragments.
 
-A fragment belongs to the call of its `index`, unless its id and name say otherwise: some number
-every call 0, or none. Arguments are text until the model has finished; only then are they parsed,
-and what does not parse is kept and says why.
+A fragment belongs to the call with its `index`, unless its id and name say otherwise: some
+upstreams number every call 0, or none. Arguments are text until the model has finished; only then
+are they parsed. Arguments that don't parse are kept, with the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from chatapp.upstream.wire.opaque import size_of
 from chatapp.upstream.wire.surrogates import SurrogateJoiner
 
 MAX_TOOL_CALLS = 128
-MAX_REPEATED = 16  # objects, as the arguments of one call
+MAX_REPEATED = 16  # JSON objects in the arguments of one call
 
 _MAX_NAME_LENGTH = 200
 _MAX_ID_LENGTH = 64 * 1024  # LiteLLM puts signatures into ids
@@ -29,20 +29,20 @@ _EXTRAS = ("extra_content", "provider_specific_fields", "thought_signature")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: `parsed` once the model has finished, or `problem` where that was impossible."""
+    """One call; once the model has finished it has `parsed` arguments or a parse `problem`."""
 
     index: int
-    id: str  # made up where the upstream gave none
+    id: str  # made up if the upstream gave none
     name: str
-    arguments: str  # as they came
+    arguments: str  # as received, or repaired
     parsed: Mapping[str, Any] | None = None
     problem: str = ""
-    extras: Mapping[str, object] = field(default_factory=dict)  # which go back with it
+    extras: Mapping[str, object] = field(default_factory=dict)  # sent back with the call
 
 
 @dataclass(slots=True)
 class ToolCallParts:
-    """The fold of one call's fragments. Linear: the arguments are joined when they are read."""
+    """Collects one call's fragments, in linear time: arguments are joined when read."""
 
     index: int
     id: str = ""
@@ -58,7 +58,7 @@ class ToolCallParts:
             self.arguments.append(delta.arguments)
 
     def joined(self, has_finished: bool) -> ToolCall:
-        """The call so far; its arguments are parsed where the model `has_finished`."""
+        """Return the call so far; arguments are parsed only if the model `has_finished`."""
         arguments = "".join(self.arguments)
         parsed, problem = parsed_arguments(arguments) if has_finished else (None, "")
         if problem and (repaired := _repaired(arguments, self.arguments[-1])):
@@ -70,11 +70,13 @@ class ToolCallParts:
 
 @dataclass(slots=True)
 class FragmentReader:
-    """Reads the tool calls of one choice's deltas, and knows where each fragment belongs."""
+    """Reads the tool calls in one choice's deltas and assigns each fragment to its call."""
 
     choice: int
-    _calls: list["_Known"] = field(default_factory=list)
-    _by_index: dict[int, "_Known"] = field(default_factory=dict)  # the last call of that index
+    _calls: list["_StartedCall"] = field(default_factory=list)
+    _by_index: dict[int, "_StartedCall"] = field(
+        default_factory=dict
+    )  # the last call with that index
     _has_tool_calls: bool = False
 
     @property
@@ -87,7 +89,7 @@ class FragmentReader:
         if delta.tool_calls:
             self._has_tool_calls = True
             return [self._fragment(part, left_out) for part in delta.tool_calls]
-        # the deprecated form says the same again where both are sent
+        # If both are sent, the deprecated form repeats the calls.
         if delta.function_call and not self._has_tool_calls:
             return [self._event(0, "", delta.function_call)]
         return []
@@ -104,14 +106,14 @@ class FragmentReader:
         named = FunctionPart(call.name if function.name else "", arguments)
         return self._event(call.place, part.id or "", named, extras)
 
-    def _call_of(self, part: ToolCallPart, name: str) -> "_Known":
+    def _call_of(self, part: ToolCallPart, name: str) -> "_StartedCall":
         if part.index is None:
             return self._unnumbered(part.id or "", name) or self._new(None)
         if not 0 <= part.index < MAX_TOOL_CALLS:
             raise _out_of_range(part.index)
         known = self._by_index.get(part.index)
         if known is None:
-            # Without a name it is the rest of a call whose index counts its fragments.
+            # Without a name it continues a call whose index counts up with each fragment.
             rest_of = None if name else self._unnumbered(part.id or "", name)
             known = rest_of or self._new(part.index)
         elif known.is_another(part.id or "", name):
@@ -119,20 +121,23 @@ class FragmentReader:
         self._by_index[part.index] = known
         return known
 
-    def _unnumbered(self, call_id: str, name: str) -> "_Known | None":
-        """A new id, or a name without any, begins the next call; all else goes on with the last."""
+    def _unnumbered(self, call_id: str, name: str) -> "_StartedCall | None":
+        """Return the call that a fragment without an index continues; None if it begins one.
+
+        A new id, or a name without an id, begins a call.
+        """
         if call_id:
             return next((call for call in self._calls if call.id == call_id), None)
         return self._calls[-1] if self._calls and not name else None
 
-    def _new(self, index: int | None) -> "_Known":
-        """Place a call where its index says, or after all others."""
+    def _new(self, index: int | None) -> "_StartedCall":
+        """Add a call at its index, or after all others."""
         taken = {call.place for call in self._calls}
         if index is None or index in taken:
             index = max(taken, default=-1) + 1
         if index >= MAX_TOOL_CALLS:
             raise _out_of_range(index)
-        self._calls.append(_Known(index))
+        self._calls.append(_StartedCall(index))
         return self._calls[-1]
 
     def _event(
@@ -153,8 +158,8 @@ class FragmentReader:
 
 
 @dataclass(slots=True)
-class _Known:
-    """A call that has begun."""
+class _StartedCall:
+    """A call that has started."""
 
     place: int
     id: str = ""
@@ -163,14 +168,14 @@ class _Known:
     text: SurrogateJoiner = field(default_factory=SurrogateJoiner)  # of the arguments
 
     def joined_name(self, name: str) -> str:
-        """The name with one more piece of it, or with the whole of it again."""
+        """Return the name extended by a piece, or replaced if `name` repeats all of it."""
         return name if name.startswith(self.name) else self.name + name
 
     def is_another(self, call_id: str, name: str) -> bool:
-        """Tell whether a fragment of the same index begins another call.
+        """Tell whether a fragment with the same index begins another call.
 
-        Ollama numbers all its calls 0. The name may be repeated in every fragment, may come in
-        pieces before the arguments, and some make up a new id for each.
+        Ollama numbers all calls 0. The name may be repeated in every fragment or come in pieces
+        before the arguments, and some upstreams make up a new id for each fragment.
         """
         if not name or not self.name:
             return False
@@ -180,21 +185,21 @@ class _Known:
 
 
 def unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """Give calls that share an id one each, since a result names its call by it."""
+    """Give calls that share an id different ids, because a result names its call by id."""
     seen: set[str] = set()
-    told_apart = []
+    unique = []
     for call in calls:
         call_id = call.id if call.id not in seen else f"{call.id}_{call.index}"
         seen.add(call_id)
-        told_apart.append(call if call_id == call.id else replace(call, id=call_id))
-    return told_apart
+        unique.append(call if call_id == call.id else replace(call, id=call_id))
+    return unique
 
 
 def _repaired(arguments: str, last: str) -> str:
-    """The object that arguments must mean which are none; "" if they mean none.
+    """Return the object that invalid arguments most likely mean, or "".
 
-    Some servers begin with an empty object, repeat the whole, or send with each fragment all that
-    there is so far.
+    Some servers start with an empty object, repeat the whole object, or send the arguments so far
+    with each fragment.
     """
     if objects := objects_in(arguments, MAX_REPEATED):
         different = {text for found, text in objects if found} or {"{}"}
@@ -204,7 +209,7 @@ def _repaired(arguments: str, last: str) -> str:
 
 
 def _extras_of(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[str, object]:
-    """What came beside a call and goes back with it, as far as it is of a sane size."""
+    """Return the extra fields to send back with a call; leave out those that are too large."""
     extras = {}
     for name in _EXTRAS:
         value = getattr(part, name, None)
@@ -219,12 +224,12 @@ def _extras_of(part: ToolCallPart | FunctionPart, left_out: list[str]) -> dict[s
 
 
 def _out_of_range(index: int) -> UpstreamFailed:
-    message = f"a tool call has the index {index}; {MAX_TOOL_CALLS} calls are taken"
+    message = f"a tool call has the index {index}; the limit is {MAX_TOOL_CALLS} calls"
     return UpstreamFailed(UpstreamError(ErrorKind.OUT_OF_RANGE, message))
 
 
 def parsed_arguments(arguments: str) -> tuple[Mapping[str, Any] | None, str]:
-    """Parse arguments, or tell what is wrong; none at all are those of a tool that takes none."""
+    """Parse arguments, or say what is wrong with them; "" and "null" mean no arguments."""
     if arguments.strip() in ("", "null"):
         return {}, ""
     try:

@@ -1,8 +1,7 @@
-"""Bodies that came packed although `identity` was asked for: packed bytes in, plain bytes out.
+"""Decompress bodies that came compressed although the request accepts only `identity`.
 
-Unpacks gzip, in however many members, and deflate, in pieces of bounded size. Raises
-`UpstreamFailed` for any other coding, for what does not unpack, and for a body that swells as no
-text does: a bomb.
+Handles gzip (with any number of members) and deflate, in pieces of bounded size. Raises
+`UpstreamFailed` for any other coding, for corrupt data, and for decompression bombs.
 """
 
 import zlib
@@ -12,7 +11,7 @@ from typing import Protocol
 
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError, UpstreamFailed, clean
 
-MAX_RATIO = 100  # of unpacked to packed bytes, once more than the allowance is unpacked
+MAX_RATIO = 100  # of decompressed to compressed bytes, beyond the allowance
 ALLOWANCE = 4 * 1024 * 1024
 
 _PIECE_BYTES = 64 * 1024
@@ -32,22 +31,22 @@ class _Decompressor(Protocol):
 
 @dataclass(slots=True)
 class Unpacker:
-    """Unpacks one body. `coding` is its Content-Encoding, in lower case."""
+    """Decompresses one body. `coding` is its Content-Encoding, in lower case."""
 
     coding: str
     _unpack: _Decompressor = field(init=False)
     _packed: int = 0
     _unpacked: int = 0
-    _between: bytes = b""  # what may be the first half of a magic number
+    _between: bytes = b""  # possibly the first half of a gzip magic number
 
     def __post_init__(self) -> None:
         if self.coding not in ("gzip", "x-gzip", "deflate"):
-            message = f"sent a body packed as {clean(self.coding)}, which was not asked for"
+            message = f"sent a body compressed with {clean(self.coding)}, which was not requested"
             raise UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message))
         self._unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def receive_data(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` unpacks to, piece by piece."""
+        """Yield the decompressed `data`, piece by piece."""
         self._packed += len(data)
         data = self._between + data
         self._between = b""
@@ -57,20 +56,20 @@ class Unpacker:
             try:
                 piece = self._unpack.decompress(data, _PIECE_BYTES)
             except zlib.error as error:
-                message = f"a packed body does not unpack: {error}"
+                message = f"sent a compressed body that can't be decompressed: {error}"
                 raise UpstreamFailed(UpstreamError(ErrorKind.MALFORMED, message)) from error
             self._unpacked += len(piece)
             if self._unpacked > ALLOWANCE + MAX_RATIO * self._packed:
-                message = f"unpacks to more than {MAX_RATIO} times its size"
+                message = f"sent a body that decompresses to over {MAX_RATIO} times its size"
                 raise UpstreamFailed(UpstreamError(ErrorKind.TOO_LARGE, message))
             if piece:
                 yield piece
             data = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
-            if not data and len(piece) < _PIECE_BYTES:  # a full piece may not be all of it
+            if not data and len(piece) < _PIECE_BYTES:  # after a full piece there may be more
                 return
 
     def _begins_member(self, data: bytes) -> bool:
-        """Go on with the next member (RFC 1952, section 2.2); all else after one is nothing."""
+        """Start the next member (RFC 1952, section 2.2); other trailing data is ignored."""
         if data == _MEMBER_BEGINS[:1]:
             self._between = data
         if not data.startswith(_MEMBER_BEGINS):

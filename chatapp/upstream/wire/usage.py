@@ -1,7 +1,7 @@
-"""Usage as upstreams report it, under all the names that they use, as one `TokenUsage`.
+"""Convert the usage that upstreams report, under all the names they use, to a `TokenUsage`.
 
-The counts are read as they came: a bad number must not cost a person the reply. What a gateway says
-that it charged is kept beside them, in nano-dollars.
+Invalid counts are ignored: a bad number must not cost a person the reply. The cost that a gateway
+reports is kept with the counts, in nano-dollars.
 """
 
 from decimal import Decimal, InvalidOperation
@@ -11,11 +11,11 @@ import msgspec
 
 from chatapp.upstream.wire.events import TokenUsage
 
-_MAX_COUNT = 10**12  # more tokens than this is no count
+_MAX_COUNT = 10**12  # tokens; anything higher is not a count
 _MAX_COST = 10**18  # nano-dollars
-_MOST = Decimal(_MAX_COST)
+_MAX_AMOUNT = Decimal(_MAX_COST)
 _NANO = Decimal(10**9)
-_NANO_A_TICK = Decimal("0.1")  # xAI: 10¹⁰ ticks are a dollar
+_NANO_PER_TICK = Decimal("0.1")  # xAI: a dollar is 10¹⁰ ticks
 
 
 class PromptDetails(msgspec.Struct, gc=False):
@@ -62,7 +62,7 @@ class Usage(msgspec.Struct, gc=False):
         return _count(self.num_sources_used) or 0
 
     def counted(self) -> TokenUsage | None:
-        """Return the usage, or None where a main count is neither given nor follows."""
+        """Return the usage, or None if a main count is neither given nor derivable."""
         prompt_details = self.prompt_tokens_details or self.input_tokens_details or PromptDetails()
         details = (
             self.completion_tokens_details or self.output_tokens_details or CompletionDetails()
@@ -95,10 +95,10 @@ class Usage(msgspec.Struct, gc=False):
         )
 
     def _main(self, cached: int, written: int, reasoning: int) -> tuple[int, int, int] | None:
-        """Return the tokens of the prompt, of the completion, and of both.
+        """Return the tokens of the prompt, of the completion, and in total.
 
-        Some gateways leave reasoning out of the completion, or what a cache holds out of the
-        prompt. The total tells.
+        Some gateways leave reasoning out of the completion, or cached tokens out of the prompt; the
+        total shows it.
         """
         prompt, completion = _count(self.prompt_tokens), _count(self.completion_tokens)
         total = _count(self.total_tokens)
@@ -114,7 +114,7 @@ class Usage(msgspec.Struct, gc=False):
         rest = None if total is None else total - prompt - completion
         held = cached + written
         if held and (rest == held or (rest is None and excludes_cache)):
-            prompt += held  # Anthropic counts apart what a cache holds
+            prompt += held  # Anthropic counts cached tokens separately
         elif rest and rest > 0:
             completion += rest
         elif rest is None and reasoning > completion:
@@ -122,26 +122,26 @@ class Usage(msgspec.Struct, gc=False):
         return prompt, completion, prompt + completion if total is None else total
 
     def _cost(self) -> int | None:
-        """Return what was charged, in nano-dollars.
+        """Return the cost in nano-dollars.
 
-        OpenRouter's `cost` is its fee alone where the person's own key was used (BYOK): what the
-        provider charged is told apart.
+        With a person's own key (BYOK), OpenRouter's `cost` is only its fee; the provider's charge
+        is reported separately.
         """
         if (ticks := _money(self.cost_in_usd_ticks)) is not None:
-            return _nano(ticks * _NANO_A_TICK)
+            return _nano(ticks * _NANO_PER_TICK)
         within = self.cost.get("total_cost") if isinstance(self.cost, dict) else self.cost
-        told = [_money(one) for one in (within, self.total_cost, self.estimated_cost)]
-        cost = next((one for one in told if one is not None), None)
+        costs = [_money(one) for one in (within, self.total_cost, self.estimated_cost)]
+        cost = next((one for one in costs if one is not None), None)
         if cost is None:
             return None
         details = self.cost_details if isinstance(self.cost_details, dict) else {}
-        behind = _money(details.get("upstream_inference_cost")) or Decimal(0)
-        is_apart = self.is_byok if isinstance(self.is_byok, bool) else cost < behind
-        return _nano((cost + behind if is_apart else cost) * _NANO)
+        provider_cost = _money(details.get("upstream_inference_cost")) or Decimal(0)
+        is_separate = self.is_byok if isinstance(self.is_byok, bool) else cost < provider_cost
+        return _nano((cost + provider_cost if is_separate else cost) * _NANO)
 
 
 def merged(before: TokenUsage | None, now: TokenUsage) -> TokenUsage:
-    """Return what a count says after one that came before it: a zero, or nothing, erases none."""
+    """Merge a report into an earlier one; a zero or missing count keeps the earlier count."""
     if before is None:
         return now
     names = TokenUsage.__dataclass_fields__
@@ -152,7 +152,7 @@ def merged(before: TokenUsage | None, now: TokenUsage) -> TokenUsage:
 
 
 def _count(value: object) -> int | None:
-    """A count, also where it is written as a float or in quotes."""
+    """Return a count, even if written as a float or a string."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 20:
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -161,7 +161,7 @@ def _count(value: object) -> int | None:
 
 
 def _largest(*values: object) -> int | None:
-    """Of the same count under several names, some of which may hold a zero."""
+    """Return the largest of one count under several names, some of which may be zero."""
     return max((count for one in values if (count := _count(one)) is not None), default=None)
 
 
@@ -173,7 +173,9 @@ def _money(value: object) -> Decimal | None:
         amount = Decimal(text) if len(text) <= 40 else None
     except InvalidOperation:
         return None
-    return amount if amount is not None and amount.is_finite() and 0 <= amount <= _MOST else None
+    return (
+        amount if amount is not None and amount.is_finite() and 0 <= amount <= _MAX_AMOUNT else None
+    )
 
 
 def _nano(amount: Decimal) -> int | None:

@@ -17,7 +17,7 @@ def test_a_packed_recording_is_read() -> None:
     other = Recording("auto", "m", reads, headers={"content-encoding": "br"})
     error = answer_of(other, "").reply.error
     assert error
-    assert "packed as br" in error.message
+    assert "compressed with br" in error.message
 
 
 @pytest.mark.parametrize(

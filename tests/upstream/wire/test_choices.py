@@ -80,7 +80,7 @@ def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index:
     assert reply.answer == "kept"
     assert reply.error
     assert reply.error.kind is ErrorKind.OUT_OF_RANGE
-    assert f"index {index}; 16 choices" in reply.error.message
+    assert f"index {index}; the limit is 16 choices" in reply.error.message
 
 
 def test_a_reply_without_an_end_fails_and_keeps_what_came_before() -> None:

@@ -36,20 +36,20 @@ def test_what_is_known_and_of_its_type_is_passed_without_a_word(
 )
 def test_a_misspelt_name_is_told_with_the_nearest_one(name: str, meant: str) -> None:
     assert doubts_about({name: 1}) == [
-        f"“{name}” is no parameter that is known. Did you mean “{meant}”?"
+        f"“{name}” is not a known parameter. Did you mean “{meant}”?"
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("temperature", "0.2", "a number, and is the text “0.2”"),
-        ("temperature", True, "a number, and is true"),
-        ("max_tokens", 0.5, "a whole number, and is the number 0.5"),
-        ("logprobs", "true", "true or false, and is the text “true”"),
-        ("response_format", "json", "an object, and is the text “json”"),
-        ("reasoning_effort", 3, "text, and is the number 3"),
-        ("modalities", {}, "a list, and is an object"),
+        ("temperature", "0.2", "a number, but is the text “0.2”"),
+        ("temperature", True, "a number, but is true"),
+        ("max_tokens", 0.5, "a whole number, but is the number 0.5"),
+        ("logprobs", "true", "true or false, but is the text “true”"),
+        ("response_format", "json", "an object, but is the text “json”"),
+        ("reasoning_effort", 3, "text, but is the number 3"),
+        ("modalities", {}, "a list, but is an object"),
     ],
 )
 def test_a_value_of_another_type_is_told(name: str, value: object, told: str) -> None:
@@ -57,10 +57,10 @@ def test_a_value_of_another_type_is_told(name: str, value: object, told: str) ->
 
 
 def test_a_name_that_is_like_no_other_is_told_alone_and_short() -> None:
-    assert doubts_about({"zz" * 500: 1}) == ["“" + "zz" * 29 + "z…” is no parameter that is known."]
+    assert doubts_about({"zz" * 500: 1}) == ["“" + "zz" * 29 + "z…” is not a known parameter."]
 
 
 def test_many_doubts_are_few_sentences() -> None:
     doubts = doubts_about({f"zz{number}": 1 for number in range(1000)})
     assert len(doubts) == 6
-    assert doubts[-1] == "And so with 995 more."
+    assert doubts[-1] == "And 995 more."

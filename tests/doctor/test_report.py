@@ -19,8 +19,8 @@ def test_what_is_right_takes_one_line() -> None:
 
 
 def test_what_was_said_stands_behind_what_was_found() -> None:
-    shown = lines(failed("Fake", "It refuses the key", "Set the right one.", "401 no"))
-    assert shown[0] == "  failed   Fake             It refuses the key: 401 no"
+    shown = lines(failed("Fake", "It rejects the key", "Set the right one.", "401 no"))
+    assert shown[0] == "  failed   Fake             It rejects the key: 401 no"
     assert shown[1].strip() == "→ Set the right one."
 
 

@@ -25,7 +25,7 @@ def test_a_refused_key_is_told_and_not_shown(upstream: FakeUpstream, connected: 
     upstream.fail_models(401, {"error": {"message": f"{KEY} is wrong"}})
     found = only(upstreams(has_demo=False))
     assert found.verdict is Verdict.FAILED
-    assert (found.found, found.said) == ("It refuses the key", "401 *** is wrong")
+    assert (found.found, found.said) == ("It rejects the key", "401 *** is wrong")
     assert found.cure.startswith("Set the right one")
 
 

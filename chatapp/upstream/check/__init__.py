@@ -1,9 +1,8 @@
-"""The check of an upstream: a few short questions in, a `Report` of what it does out.
+"""Check an upstream: send a few short requests and return a `Report` of what it does.
 
-`check` asks; `check_upstream` (the command) and the button in the admin show the same report.
-Answers are kept as recordings and read by pure functions, so that what a report says of a stream
-can be tried on a file. The key goes to the upstream alone: no row, sentence or line of progress
-holds it.
+The command `check_upstream` and the button in the admin show the same report. Responses are kept as
+recordings and read by pure functions, so the findings on a stream can be tested with a file. The
+key goes only to the upstream: no row, sentence or progress line contains it.
 """
 
 from chatapp.upstream.check.check import LIMIT_SECONDS, check

@@ -1,7 +1,7 @@
-"""What one question came to: a recording in, an `Answer` out. Pure.
+"""Read the response to one question: a recording in, an `Answer` out. No I/O.
 
-The reply is decoded as the app would decode it; what the app reads over, but a report names, is
-looked up in the chunks themselves.
+The reply is decoded as in the app; details that the app ignores but a report shows are read from
+the raw chunks.
 """
 
 import json
@@ -35,11 +35,11 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One question's reply, and how it came. Without a response, only the reply's error is set."""
+    """The reply to one question, and how it came. Without a response, only its error is set."""
 
     reply: Reply
     is_stream: bool = False
-    error_form: str = ""  # the form of what is no reply: HTML, plain text, the keys of its JSON
+    error_form: str = ""  # the form of an error: HTML, plain text, the keys of its JSON
     delta_times: tuple[float, ...] = ()  # seconds since the request
     reasoning_fields: tuple[str, ...] = ()
     usage_chunk: UsageChunk = UsageChunk.NONE
@@ -50,7 +50,7 @@ class Answer:
         return bool(self.delta_times)
 
     def marks(self, habit: UsageHabit) -> Marks:
-        """How the stream looks, of an upstream that has this `habit`."""
+        """Return the features of the stream, given when the upstream reports usage."""
         return Marks(habit, self.usage_chunk, self.has_null_usage, self.reply.response_id)
 
 
@@ -59,7 +59,7 @@ def failed_answer(error: UpstreamError) -> Answer:
 
 
 def answer_of(recording: Recording, secret: str) -> Answer:
-    """Read a response. `secret` is taken out of every error message."""
+    """Read a response. `secret` is removed from every error message."""
     status, headers = recording.status, recording.headers
     kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
     try:
@@ -80,14 +80,14 @@ def answer_of(recording: Recording, secret: str) -> Answer:
 
 
 def form_of(body: bytes) -> str:
-    """Say how an error is written: `{"error": {"message", "type"}}`, HTML, plain text."""
+    """Describe the form of an error: `{"error": {"message", "type"}}`, HTML, plain text."""
     try:
         content = msgspec.json.decode(body)
     except (ValueError, RecursionError):
         start = body.lstrip()[:1]
         return "an empty body" if not start else "HTML" if start == b"<" else "plain text"
     if not isinstance(content, dict):
-        return "JSON that is no object"
+        return "JSON that is not an object"
     return "{" + ", ".join(_member(name, content[name]) for name in sorted(content)) + "}"
 
 
@@ -97,7 +97,7 @@ def _member(name: str, value: Any) -> str:
 
 
 def _unpacked(recording: Recording) -> Iterator[Read]:
-    """Yield the reads as text. Raises `UpstreamFailed` for what does not unpack."""
+    """Yield the reads decompressed. Raises `UpstreamFailed` if that is impossible."""
     coding = recording.headers.get("content-encoding", "identity").strip().lower()
     if coding in ("", "identity"):
         yield from recording.reads
@@ -153,7 +153,7 @@ class _Chunk(msgspec.Struct):
 
 
 def _chunks(body: bytes) -> list[_Chunk]:
-    """The chunks that have the usual shape; the rest is the decoder's to judge."""
+    """Return the chunks of the usual shape; the decoder judges the rest."""
     decoder = sse.Decoder()
     try:
         events = decoder.receive_data(body) + decoder.close()

@@ -1,8 +1,7 @@
-"""The runner: asks one question after another and keeps what the answers say.
+"""Run a check: ask one question after another and collect the findings.
 
-Nothing is asked twice but what an upstream refused for a parameter it does not know, and nothing at
-once, since some upstreams can answer only one request at a time. Raises nothing but the caller's
-own cancellation.
+A question is repeated only if the upstream rejected one of its parameters. Questions never overlap,
+because some upstreams serve only one request at a time. Raises only the caller's cancellation.
 """
 
 import asyncio
@@ -43,27 +42,27 @@ async def check(
     progress: Progress = lambda line: None,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Report:
-    """Ask the upstream at `endpoint` what it does, within `limit_seconds`.
+    """Check the upstream at `endpoint`, within `limit_seconds`.
 
-    Without a `model`, one of those it lists is asked; without the `clock`, not what that costs.
-    `progress` gets a line as each question begins and as it ends.
+    Without a `model`, one from its list is used. With the tool `clock`, the check measures what it
+    costs. `progress` is called with a line at the start and the end of each question.
     """
     client = UpstreamClient(limit_seconds)
-    # What is known of it, or set for it, is what the check is to find out.
-    asked = replace(endpoint, dialect=AUTO, takes_usage_option=True)
-    questioning = _Questioning(client, asked, model, clock, progress, endpoint.dialect)
+    # Ignore the known settings: the check is to find them out.
+    neutral = replace(endpoint, dialect=AUTO, takes_usage_option=True)
+    run = _CheckRun(client, neutral, model, clock, progress, endpoint.dialect)
     try:
         async with asyncio.timeout(limit_seconds):
-            await questioning.run()
+            await run.run()
     except TimeoutError:
-        questioning.run_out_of_time(limit_seconds)
+        run.run_out_of_time(limit_seconds)
     finally:
         await client.aclose()
-    return questioning.report()
+    return run.report()
 
 
 @dataclass
-class _Questioning:
+class _CheckRun:
     client: UpstreamClient
     endpoint: Endpoint
     model: str
@@ -92,15 +91,15 @@ class _Questioning:
             )
         with self._question("Asking with a wrong key"):
             self.findings.append(verdicts.wrong_key_finding(await self._ask(HELLO, key=WRONG_KEY)))
-        with self._question("Closing a reply in the middle, and asking again"):
+        with self._question("Closing a reply halfway, and asking again"):
             plain = await self._closing(greeted if greeted.has_said_something else counted)
         if self.clock and not called.reply.error:
-            with self._question("Asking the same with the clock on offer"):
+            with self._question("Asking again with the clock offered"):
                 offered = await self._ask(replace(HELLO, tools=(self.clock,)))
                 self.findings.append(verdicts.clock_finding(self.clock, plain, offered))
 
     def run_out_of_time(self, seconds: float) -> None:
-        advice = "What is missing here was not looked at."
+        advice = "Anything missing here was not checked."
         found = f"ended after {seconds:g} seconds"
         self.findings.append(note("This check", found, advice))
         if not self.has_served:
@@ -133,11 +132,12 @@ class _Questioning:
         if error.kind is ErrorKind.UNREACHABLE:
             self.problems.append(problems.problem_of_error(error))
         elif not self.model:
-            told = error.kind in (ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED)
-            self.problems.append(problems.problem_of_error(error) if told else problems.NO_MODEL)
+            is_cause = error.kind in (ErrorKind.UNAUTHORIZED, ErrorKind.REDIRECTED)
+            problem = problems.problem_of_error(error) if is_cause else problems.NO_MODEL
+            self.problems.append(problem)
 
     async def _count(self, listed: list[str]) -> Answer:
-        """The answer that tells most: whether it streams, how fast, and where the reasoning is."""
+        """Ask for a count; the answer shows streaming, speed and where the reasoning is."""
         with self._question(f"Asking {self.model} to count"):
             answer = await self._ask(COUNT)
             if problem := problems.problem_of(answer):
@@ -177,13 +177,13 @@ class _Questioning:
     async def _ask(
         self, question: Question, *, model: str = "", key: str = "", wants_usage: bool = True
     ) -> Answer:
-        """Ask, and ask again without the parameters that the upstream does not take."""
+        """Ask, and repeat without any parameter that the upstream rejects."""
         while True:
             endpoint = replace(self.endpoint, api_key=key) if key else self.endpoint
             if not wants_usage:
                 endpoint = replace(endpoint, takes_usage_option=False)
             answer = await self._record(endpoint, model or self.model, question)
-            if not (answer.reply.error and self._learns_from(answer.reply.error)):
+            if not (answer.reply.error and self._drop_rejected_parameter(answer.reply.error)):
                 return answer
 
     async def _record(self, endpoint: Endpoint, model: str, question: Question) -> Answer:
@@ -194,8 +194,8 @@ class _Questioning:
             return failed_answer(failed.error)
         return answer_of(recorded, self.endpoint.secret)
 
-    def _learns_from(self, error: UpstreamError) -> bool:
-        """Take note of a parameter that was refused; tell whether there was one."""
+    def _drop_rejected_parameter(self, error: UpstreamError) -> bool:
+        """Drop the parameter that the error rejects, if any; tell whether there was one."""
         if error.refuses_usage_option and self.endpoint.asks_for_usage:
             self.endpoint = replace(self.endpoint, takes_usage_option=False)
             return True
@@ -207,6 +207,7 @@ class _Questioning:
 
     @contextmanager
     def _question(self, what: str) -> Iterator[None]:
+        """Report progress before and after a question."""
         self.progress(visible(f"{what}…", self.endpoint.secret))
         began_at = time.monotonic()
         yield

@@ -1,4 +1,4 @@
-"""Why an upstream can't serve the app, and what to do: findings."""
+"""Explain why an upstream can't serve the app, and what to do, as findings."""
 
 from chatapp.findings import Finding, failed
 from chatapp.upstream.check.answers import Answer
@@ -13,47 +13,47 @@ NO_MODEL = failed(
     "It lists no models, so there is none to ask",
     "Give one with --model, or name its models in the upstream's settings.",
 )
-# What was found, and the cure.
-_OF_ERRORS = {
+# What was found, and what to do.
+_BY_ERROR_KIND = {
     ErrorKind.UNREACHABLE: (
         "It can't be reached",
         "Check the address, that the gateway runs, and that this machine may connect to it.",
     ),
     ErrorKind.UNAUTHORIZED: (
-        "It refuses the key",
+        "It rejects the key",
         "Set the right one: OPENAI_API_KEY with --key-from-env, or the key in the upstream's "
         "settings.",
     ),
     ErrorKind.RATE_LIMITED: (
-        "It is over its limit",
+        "It is rate-limited",
         "Wait, or raise the quota, and check again.",
     ),
     ErrorKind.NOT_FOUND: (
         "It does not know the address or the model",
-        "Check that the base URL ends where the API begins, mostly in /v1, and the model's name.",
+        "Check the model's name, and that the base URL is the root of the API, usually /v1.",
     ),
     ErrorKind.BAD_REQUEST: (
         "It does not accept a plain chat request",
-        "Check the model's name, and that it is a model for chat.",
+        "Check the model's name, and that it is a chat model.",
     ),
     ErrorKind.SERVER_ERROR: (
         "It fails",
-        "Its log says why; check again once it is mended.",
+        "Its log says why. Fix it, and check again.",
     ),
     ErrorKind.REDIRECTED: (
         "It redirects to another address",
-        "Give that one: no redirect is followed, since the key would go along.",
+        "Use that address: redirects aren't followed, because that would send the key there, too.",
     ),
     ErrorKind.STREAM_ERROR: (
-        "It breaks the reply off with an error",
+        "It ends the reply with an error",
         "Its log says why.",
     ),
     ErrorKind.NOT_A_STREAM: (
-        "It answers with something that is no reply",
-        "The address may be that of a web page; the API's mostly ends in /v1.",
+        "It sends an answer that is not a reply",
+        "The address may be that of a web page; an API's address usually ends in /v1.",
     ),
     ErrorKind.MALFORMED: (
-        "It sends what can't be read as a reply",
+        "It sends a reply that can't be read",
         "Record it with record_stream and send us the file.",
     ),
     ErrorKind.EMPTY: (
@@ -61,20 +61,19 @@ _OF_ERRORS = {
         "Its log may say why.",
     ),
     ErrorKind.TOO_LARGE: (
-        "It sends more at once than is taken",
+        "It sends more data than the app accepts",
         "Check that the address is that of the API.",
     ),
     ErrorKind.OUT_OF_RANGE: (
-        "It numbers choices or tool calls out of any range",
+        "It numbers choices or tool calls out of range",
         "Record it with record_stream and send us the file.",
     ),
     ErrorKind.FINISH_REASON: (
-        "It ends its reply with a finish_reason that no whole reply has, so every reply would be "
-        "shown as failed",
-        "See what its model or its server lacks.",
+        "It ends its reply with an unknown finish_reason, so every reply would be shown as failed",
+        "Check the model's and the server's settings.",
     ),
     ErrorKind.TOO_MANY_ROUNDS: (
-        "It calls tools again and again and never answers",
+        "It keeps calling tools and never answers",
         "Try another model.",
     ),
     ErrorKind.TIMED_OUT: (
@@ -85,16 +84,14 @@ _OF_ERRORS = {
 _CUT_OFF = failed(
     _WHAT,
     "Its stream ends without a finish_reason, so every reply would be shown as cut off",
-    "See what ends it early: the gateway, which may let one request end another, or a proxy with "
-    "a time limit.",
+    "Find out what ends it early: the gateway, which may let one request end another, or a proxy "
+    "with a time limit.",
 )
-_SAYS_NOTHING = failed(
-    _WHAT, "It ends its reply without having said anything", "Try another model."
-)
+_SAYS_NOTHING = failed(_WHAT, "It ends its reply without any content", "Try another model.")
 
 
 def problem_of(answer: Answer) -> Finding | None:
-    """What keeps the upstream from serving the app, judged by a plain answer."""
+    """Return why the upstream can't serve the app, judging by a plain answer; None if it can."""
     reply = answer.reply
     if reply.error:
         return problem_of_error(reply.error)
@@ -104,14 +101,14 @@ def problem_of(answer: Answer) -> Finding | None:
 
 
 def problem_of_error(error: UpstreamError, what: str = _WHAT) -> Finding:
-    """What the upstream named `what` failed with; it may have said what is secret."""
+    """Describe an error of the upstream named `what`; its own words may contain the key."""
     said = error.code if error.kind is ErrorKind.FINISH_REASON else error_text(error)
-    return failed(what, *_OF_ERRORS[error.kind], said)
+    return failed(what, *_BY_ERROR_KIND[error.kind], said)
 
 
 def out_of_time(seconds: float) -> Finding:
     return failed(
         _WHAT,
-        f"It has not finished a short reply within {seconds:g} seconds",
-        "Check that it is not overloaded, that the model is loaded, and that it takes max_tokens.",
+        f"It did not finish a short reply within {seconds:g} seconds",
+        "Check that it is not overloaded, that the model is loaded, and that it obeys max_tokens.",
     )

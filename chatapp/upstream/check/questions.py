@@ -1,4 +1,4 @@
-"""What a check asks: short prompts with small limits, a few hundred tokens in all."""
+"""The questions of a check: short prompts with small limits, a few hundred tokens in total."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chatapp.upstream.wire.dialects import ChatMessage, RequestOptions
 
-# The parameters that limit a reply's length, in the order in which they are tried.
+# Parameters that limit a reply's length, in the order of trying them; "" for none.
 LIMITS = ("max_tokens", "max_completion_tokens", "")
 
 WRONG_MODEL = "chatapp-check-no-such-model"
@@ -32,7 +32,7 @@ _NO_CHAT = re.compile("embed|rerank|whisper|transcri|tts|speech|dall-e|image|mod
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One prompt; the reply is limited to this many `tokens`."""
+    """One prompt; the reply is limited to `tokens`."""
 
     prompt: str
     tokens: int
@@ -43,7 +43,7 @@ class Question:
         return [{"role": "user", "content": self.prompt}]
 
     def options(self, limit: str) -> RequestOptions:
-        """`limit` is one of `LIMITS`."""
+        """Return the request's options; `limit` is one of `LIMITS`."""
         return RequestOptions(self.tools, {limit: self.tokens} if limit else {})
 
 
@@ -54,6 +54,9 @@ LONG = Question("Count from 1 to 300, in digits, with spaces between them.", 400
 
 
 def model_for_chat(models: Sequence[str]) -> str:
-    """The first model whose name does not say that it is for something else; "" for none."""
-    chatting = (model for model in models if not _NO_CHAT.search(model))
-    return next(chatting, models[0] if models else "")
+    """Return the first model not named like an embedding, speech or image model, or the first.
+
+    Returns "" if there are no models.
+    """
+    chat_models = (model for model in models if not _NO_CHAT.search(model))
+    return next(chat_models, models[0] if models else "")

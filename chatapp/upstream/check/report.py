@@ -1,5 +1,8 @@
-"""What a check found, as a value. Texts from outside are made visible here (no key, no control
-characters), but are still to be escaped where they are shown as HTML."""
+"""The result of a check, as a value.
+
+Texts from outside are cleaned here (no key, no control characters), but must still be escaped in
+HTML.
+"""
 
 import shutil
 import textwrap
@@ -11,15 +14,16 @@ from chatapp.findings import Finding, Verdict, printable
 from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, clean
 
 _NAMES_WIDTH = 14
-# A warning or a failure is worth mending; only `Report.problems` keep the app from working.
+# Warnings and failures are called problems, but only `Report.problems` keep the app from working.
 _WORDS = {Verdict.OK: "good", Verdict.NOTE: "note"}
-_WORTH_MENDING = "problem"
+_PROBLEM = "problem"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`findings` are in the order of the questions; `problems` say why the upstream can't serve
-    the app, and what to do.
+    """The findings of a check, in the order of the questions.
+
+    `problems` say why the upstream can't serve the app, and what to do.
     """
 
     findings: tuple[Finding, ...]
@@ -36,14 +40,14 @@ class Report:
 
     @property
     def table(self) -> list[tuple[str, str, str, str]]:
-        """A row a finding: its name, what was found, the verdict in a word, the cure."""
+        """A row per finding: its name, what was found, the verdict in a word, the advice."""
         return [
-            (one.what, one.found, _WORDS.get(one.verdict, _WORTH_MENDING), one.cure)
+            (one.what, one.found, _WORDS.get(one.verdict, _PROBLEM), one.cure)
             for one in self.findings
         ]
 
     def as_text(self, width: int = 0) -> str:
-        """The table for a terminal, `width` columns wide (0: as wide as the terminal is)."""
+        """Return the table for a terminal, `width` columns wide (0: the terminal's width)."""
         width = max(60, min(width or shutil.get_terminal_size().columns, 130))
         wide = (width - _NAMES_WIDTH - 4) // 2
         widths = (_NAMES_WIDTH, wide, wide)
@@ -54,7 +58,7 @@ class Report:
 
 
 def sentences(problem: Finding) -> str:
-    """`It refuses the key. Set the right one. It said: 401 wrong key`"""
+    """Join a problem's parts: "It rejects the key. Set the right one. It said: 401 wrong key"."""
     said = f"It said: {problem.said}" if problem.said else ""
     return " ".join(filter(None, (f"{problem.found}.", problem.cure, said)))
 
@@ -69,7 +73,7 @@ def visible_finding(finding: Finding, secret: str) -> Finding:
 
 
 def visible(text: str, secret: str) -> str:
-    """Take out the key and what a terminal would obey."""
+    """Remove the key and any control characters."""
     return printable(clean(text, MAX_MESSAGE_LENGTH, secret))
 
 

@@ -1,8 +1,8 @@
-"""When the chunks of a stream came: how long until the first, how far apart, and in what bursts.
+"""Measure when a stream's chunks came: time to the first, the gaps, and bursts.
 
-A buffer on the way shows in chunks that come all at once after a silence: no model writes like
-that. A model that writes faster than `BURST_GAP_SECONDS` a token after a long think looks the same,
-so what is said of it is a suspicion.
+If many chunks come at once after a silence, something on the way buffers the stream: models don't
+write like that. A model that thinks for long and then writes a token in less than
+`BURST_GAP_SECONDS` looks the same, so the finding is only a suspicion.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from itertools import pairwise
 from statistics import median
 from typing import Self
 
-BURST_GAP_SECONDS = 0.002  # closer than this, chunks came together
+BURST_GAP_SECONDS = 0.002  # chunks closer than this came together
 SILENCE_SECONDS = 0.2
 BURST_CHUNKS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds; `first` is since the request."""
+    """Times in seconds; `first` is since the request."""
 
     first: float
     median_gap: float
@@ -28,7 +28,7 @@ class Timing:
 
     @classmethod
     def of(cls, times: Sequence[float]) -> Self:
-        """`times` are those of at least one chunk, in order."""
+        """Measure the `times` of at least one chunk, in order."""
         gaps = [after - before for before, after in pairwise(times)] or [0.0]
         return cls(times[0], median(gaps), max(gaps), len(times), _in_bursts(times))
 

@@ -1,6 +1,6 @@
-"""What a report says of the answers: `Answer`s in, `Finding`s out. Pure.
+"""Judge the answers: `Answer`s in, `Finding`s out. No I/O.
 
-A finding's texts may hold what the upstream said; whoever puts it into a report makes it visible.
+A finding's texts may contain the upstream's own words; `visible_finding` cleans them for a report.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from chatapp.upstream.wire.estimates import cost_of_tools
 
 _SHOWN_MODELS = 3
 _CHEAP_CLOCK_TOKENS = 150
-_TAKES_ANYONE = "It is open to whoever reaches it; see that only this app does."
+_OPEN_TO_ANYONE = "It is open to anyone who can reach it. Make sure that only this app can."
 
 
 def error_text(error: UpstreamError) -> str:
-    """The upstream's own words with their status."""
+    """Return the upstream's own words with the status."""
     return f"{error.status or ''} {error.message or error.kind}".strip()
 
 
@@ -54,7 +54,7 @@ def model_finding(asked: str, listed: Sequence[str], answer: Answer) -> Finding:
 def stream_finding(answer: Answer) -> Finding:
     reply = answer.reply
     if not answer.is_stream:
-        advice = "Replies appear all at once. See whether it can stream."
+        advice = "Replies appear all at once. Check whether it can stream."
         return warning("Stream", "one JSON answer, no stream", advice)
     finish = f'finish_reason "{reply.finish_reason}"' if reply.finish_reason else "no finish_reason"
     return ok("Stream", f"ends with {finish} and {'[DONE]' if reply.is_done else 'no [DONE]'}")
@@ -72,12 +72,12 @@ def timing_findings(answer: Answer) -> list[Finding]:
 
 def _buffering_finding(timing: Timing) -> Finding:
     if not timing.can_tell_buffering:
-        found = f"can't be told from {timing.chunks} chunks"
-        return note("Buffering", found, "Ask a model that says more.")
+        found = f"unclear from {timing.chunks} chunks"
+        return note("Buffering", found, "Try a model that writes more.")
     if timing.seems_buffered:
         found = f"{timing.chunks_in_bursts} of {timing.chunks} chunks came in bursts after silence"
         advice = (
-            "Something on the way seems to hold the stream back. Turn off buffering (in nginx "
+            "Something on the way seems to buffer the stream. Turn off buffering (in nginx "
             "proxy_buffering) and compression in each proxy on the way."
         )
         return warning("Buffering", found, advice)
@@ -85,9 +85,9 @@ def _buffering_finding(timing: Timing) -> Finding:
 
 
 def usage_finding(habit: UsageHabit, takes_option: bool) -> Finding:
-    found = habit.value + ("" if takes_option else "; refuses stream_options, so it is left out")
+    found = habit.value + ("" if takes_option else "; rejects stream_options, so it is left out")
     if habit is UsageHabit.NEVER:
-        return note("Usage", found, "The app estimates it, and says so.")
+        return note("Usage", found, "The app shows estimates, marked as such.")
     return ok("Usage", found)
 
 
@@ -102,28 +102,28 @@ def reasoning_finding(answer: Answer) -> Finding:
 def tools_finding(answer: Answer) -> Finding:
     reply = answer.reply
     if reply.error:
-        found = f"refuses a request with tools ({error_text(reply.error)})"
+        found = f"rejects a request with tools ({error_text(reply.error)})"
         return note("Tools", found, "Tools can't be used with this model.")
     if not reply.tool_calls:
-        found = "takes a request with tools, but did not call the one it needed"
+        found = "accepts a request with tools, but did not call the one it needed"
         return note("Tools", found, "The model may not be able to.")
     call = reply.tool_calls[0]
     if call.parsed is None:
-        found = f"calls {call.name}, with arguments that are no JSON"
+        found = f"calls {call.name}, with arguments that are not JSON"
         return note("Tools", found, "The model may need to try again.")
     return ok("Tools", f"calls {call.name}, finish_reason {reply.finish_reason or 'missing'}")
 
 
 def clock_finding(clock: ToolRecord, without: Answer, offered: Answer) -> Finding:
-    """What the built-in tool costs that goes along with every request."""
-    advice = "Where that is too much, turn off “offer the clock” in the upstream's settings."
+    """Measure what it costs to offer the built-in tool in every request."""
+    advice = "If that is too much, turn off “offer the clock” in the upstream's settings."
     if without.reply.usage and offered.reply.usage:
         before, after = without.reply.usage.prompt_tokens, offered.reply.usage.prompt_tokens
-        found = f"{after - before:,} tokens a request: {after:,} with it, {before:,} without"
+        found = f"{after - before:,} tokens per request: {after:,} with it, {before:,} without"
         is_cheap = after - before <= _CHEAP_CLOCK_TOKENS
         return ok("Clock", found) if is_cheap else note("Clock", found, advice)
     about = cost_of_tools([clock])
-    return ok("Clock", f"about {about} tokens a request, estimated from its description")
+    return ok("Clock", f"about {about} tokens per request, estimated from its description")
 
 
 def wrong_model_finding(answer: Answer) -> Finding:
@@ -136,9 +136,9 @@ def wrong_model_finding(answer: Answer) -> Finding:
 def wrong_key_finding(answer: Answer) -> Finding:
     error = answer.reply.error
     if error is None:
-        return note("Wrong key", "takes any key", _TAKES_ANYONE)
+        return note("Wrong key", "accepts any key", _OPEN_TO_ANYONE)
     if error.kind is not ErrorKind.UNAUTHORIZED:
-        advice = "People are not told that the key is wrong, since the status is not 401."
+        advice = "Messages about a wrong key will be unspecific, because the status is not 401."
         return note("Wrong key", _error_found(answer), advice)
     return ok("Wrong key", _error_found(answer))
 
@@ -151,10 +151,14 @@ def _error_found(answer: Answer) -> str:
 
 
 def closing_finding(before: float, after: Answer) -> Finding:
-    """`before` is an earlier answer's first token, in seconds; `after` was asked at the close."""
+    """Judge whether closing a reply frees the upstream.
+
+    `before` is an earlier answer's time to the first token, in seconds; `after` was asked right
+    after the close.
+    """
     advice = (
-        "It may go on writing for nobody after a close. Ask whoever runs it whether a closed "
-        "connection ends the work; otherwise stopped replies cost as much as whole ones."
+        "It may keep writing after a close. Ask its operator whether closing the connection "
+        "stops the work; otherwise stopped replies cost as much as complete ones."
     )
     if after.reply.error or not after.has_said_something:
         said = error_text(after.reply.error) if after.reply.error else "no answer"
@@ -165,11 +169,11 @@ def closing_finding(before: float, after: Answer) -> Finding:
     if first > max(1.0, 4 * before):
         return note("Closing", found, advice)
     advice = "Its own log or console shows whether the closed reply was cancelled."
-    return note("Closing", f"can't be seen from here; {found}", advice)
+    return note("Closing", f"not visible from here; {found}", advice)
 
 
 def dialect_finding(answer: Answer, habit: UsageHabit, chosen: Dialect) -> Finding:
-    """`chosen` is the dialect in the upstream's settings."""
+    """Recognise the dialect; `chosen` is the one in the upstream's settings."""
     fitting = dialect_of(answer.marks(habit))
     found = f"{fitting.name} ({fitting.label})"
     if chosen.always_reports_usage and habit is UsageHabit.OPT_IN:

@@ -26,7 +26,7 @@ def test_a_packed_recording_is_read() -> None:
         (b'{"error": {"message": 1, "type": 2}}', '{"error": {"message", "type"}}'),
         (b'{"error": "text"}', '{"error"}'),
         (b'{"detail": [], "code": 1}', '{"code", "detail"}'),
-        (b"[1]", "JSON that is no object"),
+        (b"[1]", "JSON that is not an object"),
         (b" <html>", "HTML"),
         (b"oh no", "plain text"),
         (b"", "an empty body"),

@@ -49,7 +49,7 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
     form = '404, {"error": {"message", "type", "code"}}: no such model'
     assert rows["Wrong model"].found == form
     assert rows["Wrong key"].found == '401, {"error": {"message"}}: wrong key'
-    assert rows["Closing"].found.startswith("can't be seen from here")
+    assert rows["Closing"].found.startswith("not visible from here")
     notes = [row.what for row in report.findings if row.verdict is not Verdict.OK]
     assert notes == ["Buffering", "Closing"]
 
@@ -57,9 +57,9 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
 @pytest.mark.parametrize(
     ("without", "offered", "found", "verdict"),
     [
-        (usage(8), usage(71), "63 tokens a request: 71 with it, 8 without", Verdict.OK),
-        (usage(38), usage(376), "338 tokens a request: 376 with it, 38 without", Verdict.NOTE),
-        (b"", b"", "tokens a request, estimated from its description", Verdict.OK),
+        (usage(8), usage(71), "63 tokens per request: 71 with it, 8 without", Verdict.OK),
+        (usage(38), usage(376), "338 tokens per request: 376 with it, 38 without", Verdict.NOTE),
+        (b"", b"", "tokens per request, estimated from its description", Verdict.OK),
     ],
 )
 async def test_what_the_clock_costs_is_measured_by_asking_with_and_without(
@@ -126,7 +126,7 @@ async def test_a_gateway_that_refuses_stream_options_is_asked_without(
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert "refuses stream_options" in rows["Usage"].found
+    assert "rejects stream_options" in rows["Usage"].found
     assert ["stream_options" in request.body for request in upstream.chat_requests] == [
         True,
         *[False] * 8,
@@ -166,13 +166,13 @@ async def test_a_refusal_of_tools_is_a_note(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
     assert rows["Tools"].verdict is Verdict.NOTE
-    assert "refuses a request with tools (400 tools are not supported)" in rows["Tools"].found
+    assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].found
 
 
 async def test_a_gateway_that_takes_anyone_is_told(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
-    assert rows["Wrong key"].found == "takes any key"
+    assert rows["Wrong key"].found == "accepts any key"
     assert rows["Wrong model"].found == "answers under any name"
     assert rows["Tools"].verdict is Verdict.NOTE
 
@@ -181,7 +181,7 @@ async def test_a_refused_key_is_a_problem_and_is_never_repeated(upstream: FakeUp
     upstream.fail_models(401, {"error": {"message": f"bad key {KEY}"}})
     report, _ = await report_on(upstream)
     assert not report.can_serve
-    assert report.why_not.startswith("It refuses the key.")
+    assert report.why_not.startswith("It rejects the key.")
     assert KEY not in str(report) + report.as_text() + report.why_not
     assert upstream.chat_requests == []
 
@@ -204,7 +204,7 @@ async def test_a_web_page_is_a_problem_and_its_title_is_told(upstream: FakeUpstr
     upstream.fail_models(200, page)
     upstream.fail(200, page)
     report, rows = await report_on(upstream, "some-model")
-    assert "the API's mostly ends in /v1. It said: 200 Welcome to nginx!" in report.why_not
+    assert "an API's address usually ends in /v1. It said: 200 Welcome to nginx!" in report.why_not
     assert rows["Models"].verdict is Verdict.NOTE
 
 
@@ -246,7 +246,7 @@ async def test_a_stream_under_another_name_is_one(upstream: FakeUpstream) -> Non
 async def test_a_reply_that_says_nothing_is_a_problem(upstream: FakeUpstream) -> None:
     upstream.script(finish(), done())
     report, _ = await report_on(upstream)
-    assert "without having said anything" in report.why_not
+    assert "without any content" in report.why_not
 
 
 async def test_an_answer_in_one_piece_serves_but_is_told(upstream: FakeUpstream) -> None:
@@ -283,7 +283,7 @@ async def test_a_gateway_that_stalls_runs_out_of_time(
     report = await checking
     assert report.findings[-1].found == "ended after 60 seconds"
     assert report.can_serve is bool(answered)
-    assert ("has not finished a short reply" in report.why_not) is not report.can_serve
+    assert ("did not finish a short reply" in report.why_not) is not report.can_serve
 
 
 async def test_what_a_gateway_says_obeys_nobody(upstream: FakeUpstream) -> None:

@@ -1,4 +1,4 @@
-"""The tool that needs nothing: the current date and time."""
+"""The built-in tool: the current date and time."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -26,13 +26,13 @@ CLOCK = Tool(
 
 
 def read_clock(arguments: dict[str, Any]) -> ToolResult:
-    """The time as a sentence that also holds ISO 8601."""
+    """Return the time as a sentence that includes it in ISO 8601."""
     name = arguments.get("timezone") or "UTC"
     try:
         zone = UTC if name == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
         # ValueError for a path, OSError for a folder of the time zone database
-        text = f"{str(name)[:100]!r} is no IANA time zone, for example Europe/Vienna."
+        text = f"{str(name)[:100]!r} is not an IANA time zone. An example is Europe/Vienna."
         return ToolResult(text, is_error=True)
     now = datetime.now(zone)
     return ToolResult(f"It is {now:%A}, {now.isoformat(timespec='seconds')} ({name}).")

@@ -1,8 +1,8 @@
-"""One connection to an MCP server, opened and closed by a task of its own.
+"""One connection to an MCP server, opened and closed by its own task.
 
-The SDK's scopes must be left in the task that entered them, and calls come from any task; so the
-task here enters, hands the client out, waits until it is to close, and leaves. A connection is
-used once: when it has ended, for whatever reason, a new one takes its place.
+The SDK's scopes must be exited in the task that entered them, but calls come from any task. So a
+dedicated task enters them, provides the client, waits for the signal to close, and exits. A
+connection is never reopened: once it has ended, make a new one.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from chatapp.tools.settings import Command, ServerSettings
 from chatapp.tools.transports import Noted, over_http, over_stdio
 from chatapp.upstream.os_errors import words_of
 
-CONNECT_SECONDS = 30.0  # `uvx` and `npx` may have to fetch a package first
+CONNECT_SECONDS = 30.0  # `uvx` and `npx` may have to download a package first
 
 
 class ConnectionFailed(Exception):
-    """Why there is no connection, as part of a sentence."""
+    """There is no connection; the message says why, as a clause."""
 
 
 class Connection:
@@ -29,8 +29,8 @@ class Connection:
         self._noted = Noted()
         self._closing = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold())
-        self._task.add_done_callback(_look_at_its_error)
+        self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(_retrieve_error)
 
     @property
     def is_usable(self) -> bool:
@@ -38,7 +38,7 @@ class Connection:
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether the server was restarted and knows nothing of us: what was asked did not run."""
+        """Whether the server no longer knows our session, so the request did not run."""
         return self._noted.is_forgotten
 
     @property
@@ -46,11 +46,11 @@ class Connection:
         return self._opened.done() and self.is_usable
 
     async def client(self) -> Client:
-        """The client, as soon as it has connected; raises `ConnectionFailed`."""
+        """Return the client once it is connected. Raises `ConnectionFailed`."""
         either: list[asyncio.Future[Any]] = [self._opened, self._task]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if self._task.done():
-            raise ConnectionFailed(self.reason or "it ended the connection")
+            raise ConnectionFailed(self.reason or "it closed the connection")
         return self._opened.result()
 
     async def aclose(self) -> None:
@@ -61,20 +61,22 @@ class Connection:
 
     @property
     def reason(self) -> str:
-        """Why it ended, as part of a sentence; empty where nothing was seen of it."""
+        """Why the connection ended, as a clause; empty if unknown."""
         error = None if self._task.cancelled() else self._task.exception()
-        said = str(self._noted)
+        observed = str(self._noted)
         if error is None:
-            return said
-        text = _sentence_part(error)
-        return f"{text}; {said}" if said and said not in text else text
+            return observed
+        text = _clause(error)
+        return f"{text}; {observed}" if observed and observed not in text else text
 
-    async def _hold(self) -> None:
+    async def _run(self) -> None:
         try:
-            async with AsyncExitStack() as stack, asyncio.timeout(CONNECT_SECONDS) as patience:
+            async with AsyncExitStack() as stack, asyncio.timeout(CONNECT_SECONDS) as timeout:
                 client = await self._connect(stack)
-                patience.reschedule(None)
-                self._noted.refusal = ""  # an older server refuses the newer protocol's greeting
+                timeout.reschedule(None)
+                self._noted.refusal = (
+                    ""  # an older server rejects the newer protocol's first request
+                )
                 self._opened.set_result(client)
                 await self._closing.wait()
         finally:
@@ -88,8 +90,8 @@ class Connection:
             else over_http(settings.reached_by, self._noted)
         )
         client = await stack.enter_async_context(Client(transport, cache=None))
-        # The SDK would run the server's own output schema, regular expressions and all, on this
-        # loop. Nothing here reads structured content but as text.
+        # The SDK would validate results with the server's schema, including its regular
+        # expressions, on this event loop. Structured content is only used as text here.
         client.session.validate_tool_result = _accept  # type: ignore[method-assign]
         return client
 
@@ -97,14 +99,14 @@ class Connection:
 async def _accept(name: str, result: CallToolResult) -> None: ...
 
 
-def _look_at_its_error(task: asyncio.Task[None]) -> None:
-    """`reason` tells it; without this asyncio would log it as never retrieved."""
+def _retrieve_error(task: asyncio.Task[None]) -> None:
+    """Keep asyncio from logging the error as never retrieved; `reason` reports it."""
     if not task.cancelled():
         task.exception()
 
 
-def _sentence_part(error: BaseException) -> str:
-    """The first error of a group, in words."""
+def _clause(error: BaseException) -> str:
+    """Describe an error, or the first one of a group, as a clause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
@@ -117,7 +119,7 @@ def _sentence_part(error: BaseException) -> str:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Of an error of the transport's: what the operating system said, which says more."""
+    """Return the operating system's error behind a transport's: it is more specific."""
     while error.__cause__:
         error = error.__cause__
     return error

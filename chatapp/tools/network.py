@@ -1,7 +1,7 @@
-"""TCP connections to MCP servers, whose names are looked up as upstreams' are.
+"""Open TCP connections to MCP servers, with the same resolver as for upstreams.
 
-One that hangs is its own server's failure, and takes none of the few threads in which the event
-loop looks names up.
+A host name that hangs delays only its own server: it does not occupy one of the few threads in
+which the event loop looks up names.
 """
 
 # ruff: noqa: ASYNC109 - the timeout is httpcore2's
@@ -18,23 +18,23 @@ import httpx2
 from chatapp.upstream.os_errors import words_of
 from chatapp.upstream.resolver import Resolver
 
-NEXT_ADDRESS_SECONDS = 2.0  # until a host's next address is tried
+NEXT_ADDRESS_SECONDS = 2.0  # timeout for each of a host's addresses but the last
 
 _resolvers: WeakKeyDictionary[asyncio.AbstractEventLoop, Resolver] = WeakKeyDictionary()
 
 
 class Transport(httpx2.AsyncHTTPTransport):
-    """httpx2's own, but for how it connects."""
+    """httpx2's own transport, except for how it connects."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Neither has an argument for it.
+        # Neither the transport nor its pool has a public argument for the network backend.
         self._pool._network_backend = Network()  # noqa: SLF001
 
 
 class Network(httpcore2.AsyncNetworkBackend):
     def __init__(self) -> None:
-        self._known = httpcore2.AnyIOBackend()
+        self._backend = httpcore2.AnyIOBackend()
         self._resolver = _resolvers.setdefault(asyncio.get_running_loop(), Resolver())
 
     async def connect_tcp(
@@ -52,8 +52,8 @@ class Network(httpcore2.AsyncNetworkBackend):
         more = (local_address, socket_options)
         for address in others:
             with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                return await self._known.connect_tcp(address, port, NEXT_ADDRESS_SECONDS, *more)
-        return await self._known.connect_tcp(last, port, timeout, *more)
+                return await self._backend.connect_tcp(address, port, NEXT_ADDRESS_SECONDS, *more)
+        return await self._backend.connect_tcp(last, port, timeout, *more)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

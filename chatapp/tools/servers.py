@@ -1,7 +1,7 @@
-"""One MCP server as the app uses it: its tools, and calls of them, over one kept connection.
+"""One MCP server as the app uses it: list its tools and call them, over one kept connection.
 
-A connection that has ended is replaced by the next request. A call is sent once: where it is not
-known whether the tool ran, nobody but the person or the model may try again.
+The next request replaces a connection that has ended. A call is sent only once: if it is unknown
+whether the tool ran, only the person or the model may decide to try again.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ from chatapp.tools.connection import Connection, ConnectionFailed
 from chatapp.tools.settings import ServerSettings
 from chatapp.tools.tool import ToolResult, brief
 
-LIST_SECONDS = 30.0  # nobody waits so long: listings are renewed in the background
-TOOLS_LIMIT = 128  # as many as OpenAI takes in a request
+LIST_SECONDS = 30.0  # nobody waits that long: tools are listed in the background
+TOOLS_LIMIT = 128  # the most OpenAI accepts in a request
 SCHEMA_LIMIT = 32_000  # bytes of JSON
-# Of a call: where the server was not reached, and where it was but its answer is missing.
-CONSEQUENCES = ("The tool did not run.", "Whether the tool did its work is not known.")
+# Consequences of a failed call: if it was not sent, and if it was but no answer came.
+CONSEQUENCES = ("The tool did not run.", "The tool may or may not have run.")
 
 
 class ServerFailed(Exception):
-    """Why a server did not do what it was asked, as a sentence."""
+    """A request to a server failed; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """A tool as its server describes it, within bounds."""
+    """A tool as described by its server, cut to our limits."""
 
     name: str
     description: str
@@ -49,7 +49,7 @@ class OfferedTool:
 
 
 class McpServer:
-    """Every method may be called from any task of the loop, several at once."""
+    """An MCP server. Its methods may be called concurrently from any task of the event loop."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -58,10 +58,10 @@ class McpServer:
         self._is_closed = False
 
     async def list_tools(self) -> list[OfferedTool]:
-        """Raises `ServerFailed`."""
+        """List the server's tools. Raises `ServerFailed`."""
         tools: list[OfferedTool] = []
         cursor = None
-        async with self._asking(LIST_SECONDS):
+        async with self._request(LIST_SECONDS):
             client = await self._client()
             while len(tools) < TOOLS_LIMIT:
                 page = await client.list_tools(cursor=cursor)
@@ -76,8 +76,8 @@ class McpServer:
         return tools[:TOOLS_LIMIT]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Raises `ServerFailed`. Cancelling it cancels the call at the server."""
-        async with self._asking(self.settings.timeout_seconds, *CONSEQUENCES):
+        """Call a tool. Raises `ServerFailed`. Cancelling this cancels the call at the server."""
+        async with self._request(self.settings.timeout_seconds, *CONSEQUENCES):
             client = await self._client()
             connection = self.connection
             try:
@@ -92,7 +92,7 @@ class McpServer:
         )
 
     async def aclose(self) -> None:
-        """Ends running calls and the connection, for good."""
+        """End running calls and close the connection; later requests fail."""
         self._is_closed = True
         connection, self.connection = self.connection, None
         if connection:
@@ -106,10 +106,13 @@ class McpServer:
         return await self.connection.client()
 
     @asynccontextmanager
-    async def _asking(
+    async def _request(
         self, seconds: float, unsent: str = "", unknown: str = ""
     ) -> AsyncIterator[None]:
-        """Turns all that can go wrong within into `ServerFailed`."""
+        """Limit the time of a request and turn all its errors into `ServerFailed`.
+
+        `unsent` and `unknown` are the consequences to add, depending on whether it was sent.
+        """
         self._busy += 1
         try:
             async with asyncio.timeout(seconds):
@@ -123,16 +126,16 @@ class McpServer:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 reason = await self._reason_of_end() or error.message
-                raise self._failed(f"broke off ({brief(reason, 300)})", unknown) from None
-            raise self._failed(f"refused ({brief(error.message, 300)})", "") from None
-        except (ValueError, RuntimeError) as error:  # what the SDK raises for a strange answer
+                raise self._failed(f"disconnected ({brief(reason, 300)})", unknown) from None
+            raise self._failed(f"returned an error ({brief(error.message, 300)})", "") from None
+        except (ValueError, RuntimeError) as error:  # raised by the SDK for an invalid answer
             reason = brief(str(error), 300)
-            raise self._failed(f"gave an answer that can't be read ({reason})", unknown) from None
+            raise self._failed(f"sent an answer that can't be read ({reason})", unknown) from None
         finally:
             self._busy -= 1
 
     async def _reason_of_end(self) -> str:
-        """Why the connection broke; it is closed unless other calls may still be running on it."""
+        """Return why the connection broke, and close it unless other calls may still use it."""
         connection = self.connection
         if connection is None or (self._busy > 1 and connection.is_usable):
             return ""

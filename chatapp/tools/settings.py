@@ -1,4 +1,7 @@
-"""What it takes to reach one tool server, apart from the database. Equal settings, same session."""
+"""How to reach a tool server, as values without the database.
+
+A server keeps its connection for as long as its settings are equal.
+"""
 
 import shlex
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from chatapp.models import ToolServer
 
 @dataclass(frozen=True)
 class HttpEndpoint:
-    """A server that speaks streamable HTTP, and the headers it wants."""
+    """A server that speaks streamable HTTP, and the headers to send it."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -16,7 +19,7 @@ class HttpEndpoint:
 
 @dataclass(frozen=True)
 class Command:
-    """A server that is started as a program and speaks over its stdin and stdout."""
+    """A server that is started as a program and speaks over stdin and stdout."""
 
     words: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()

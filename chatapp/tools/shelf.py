@@ -1,6 +1,6 @@
-"""What one configured server offers: its last listing, renewed in the background.
+"""Cache the tools of one configured server, listing them again in the background.
 
-Chatting never waits for a renewal, and only a short while for a server's first listing.
+A chat never waits for a refresh, and only briefly for a server's first listing.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ RETRY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Listing:
-    """A server's tools, or the sentence that says why there are none."""
+    """A server's tools, or a sentence that says why there are none."""
 
     tools: "tuple[OfferedTool, ...]" = ()
     problem: str = ""
 
 
 class Shelf:
-    """One server under one configuration; a changed configuration makes a new shelf."""
+    """One server with one configuration; a changed configuration needs a new `Shelf`."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -42,7 +42,7 @@ class Shelf:
         self._is_closed = False
 
     def renew(self) -> "asyncio.Task[None] | None":
-        """Lists the tools again where the listing is old; returns the task that does."""
+        """List the tools again if the listing is old; return the task that does."""
         is_running = self._renewal is not None and not self._renewal.done()
         if not is_running and not self._is_fresh():
             self._renewal = asyncio.create_task(self._renew())
@@ -58,7 +58,7 @@ class Shelf:
             return ToolResult(str(failed), is_error=True)
 
     async def aclose(self) -> None:
-        """Ends what runs on the server, and the server where it is a command of ours."""
+        """End calls on the server, and the server itself if it is a command that we started."""
         self._is_closed = True
         if self._renewal and self._renewal.cancel():
             await asyncio.wait([self._renewal])
@@ -84,11 +84,11 @@ class Shelf:
 
     async def _open(self) -> "McpServer":
         if self._server is None:
-            # In a thread, since the SDK's import would hold up every stream for most of a second.
+            # In a thread, because importing the SDK would block every stream for most of a second.
             await asyncio.to_thread(import_module, "chatapp.tools.servers")
             from chatapp.tools.servers import McpServer
 
             self._server = self._server or McpServer(self.settings)
-            if self._is_closed:  # meanwhile: a call that waited here must start nothing
+            if self._is_closed:  # meanwhile, so this call must not start the server
                 await self._server.aclose()
         return self._server

@@ -1,4 +1,4 @@
-"""What a tool is to the model and to the person, and what a call of it gives. Pure."""
+"""Tools and their results, as values, with checks and limits. No I/O."""
 
 import json
 import re
@@ -7,17 +7,17 @@ from hashlib import sha256
 from typing import Any, Self
 
 NAME_LIMIT = 64  # OpenAI: ^[a-zA-Z0-9_-]{1,64}$
-DESCRIPTION_LIMIT = 1024  # characters; OpenAI refuses a request with a longer one
+DESCRIPTION_LIMIT = 1024  # characters; OpenAI rejects requests with longer descriptions
 NESTING_LIMIT = 64
 
 
 class InvalidArguments(ValueError):
-    """Why a model's arguments can't be sent to a tool, as part of a sentence."""
+    """A model's arguments can't be sent to a tool; the message is a clause that says why."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: `name` is what the model calls it, `own_name` what its source does."""
+    """One tool: `name` is its name for the model, `own_name` its name at its source."""
 
     name: str
     own_name: str
@@ -27,7 +27,7 @@ class Tool:
     asks_first: bool
 
     def as_request(self) -> dict[str, Any]:
-        """One entry of a chat completion request's `tools`."""
+        """Return the tool as an entry of a chat completion request's `tools`."""
         function = {
             "name": self.name,
             "description": self.description,
@@ -38,14 +38,14 @@ class Tool:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call gave; an error's text is a sentence for the model and the person alike."""
+    """The result of a call; an error's text is a sentence for both the model and the person."""
 
     text: str
     is_error: bool = False
 
     @classmethod
     def bounded(cls, text: str, limit: int, is_error: bool = False) -> Self:
-        """The text's first `limit` bytes, and a sentence that says so where it was cut."""
+        """Return a result with the first `limit` bytes of the text, and a note if it was cut."""
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
         encoded = text.encode(errors="replace")
         if len(encoded) <= limit:
@@ -56,10 +56,10 @@ class ToolResult:
 
 
 def name_for_model(source: str, own_name: str) -> str:
-    """`source__own_name`, made to fit what upstreams accept.
+    """Return `source__own_name`, changed if necessary to a name that upstreams accept.
 
-    A name that had to be changed carries a digest of what it was, so that two tools stay two. The
-    source is always there: adding a server must not rename the tools that a conversation used.
+    A changed name ends with a digest of the original, so that names stay unique. The source is
+    always included, so that adding a server never renames the tools that a conversation used.
     """
     name = f"{source}__{own_name}"
     fitting = re.sub(r"[^a-zA-Z0-9_-]", "_", name)
@@ -70,13 +70,13 @@ def name_for_model(source: str, own_name: str) -> str:
 
 
 def brief(text: str, limit: int = DESCRIPTION_LIMIT) -> str:
-    """The text, without NUL, and cut where it is longer than `limit` characters."""
+    """Return the text without NUL, cut to `limit` characters."""
     text = text.replace("\0", "").strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def check_arguments(arguments: dict[str, Any]) -> None:
-    """Raises `InvalidArguments` for what can't travel as JSON; the rest is the tool's to check."""
+    """Raise `InvalidArguments` if JSON can't hold the arguments; the tool checks the rest."""
     parts: list[Any] = [arguments]
     for _ in range(NESTING_LIMIT):
         parts = [inner for part in parts for inner in _inside(part)]

@@ -1,4 +1,4 @@
-"""All tools of the process: what is offered, and calls that always give a result."""
+"""The tools of a process: list those to offer, and call them, always with a result."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from chatapp.tools.tool import (
     name_for_model,
 )
 
-PATIENCE_SECONDS = 3.0  # a prompt waits no longer for a server's first listing
-CHECK_SECONDS = 15.0  # an administrator who looks at a server does
+PATIENCE_SECONDS = 3.0  # how long a prompt waits for a server's first listing
+CHECK_SECONDS = 15.0  # how long an administrator's page waits for it
 TOOLS_LIMIT = 128
 
 
 class Toolbox:
-    """Belongs to one event loop; servers are connected when their tools are first asked for."""
+    """All tools of one event loop. Servers are connected when their tools are first requested."""
 
     def __init__(self) -> None:
         self._shelves: dict[int, Shelf] = {}
@@ -37,16 +37,17 @@ class Toolbox:
         has_clock: bool = True,
         person: int | None = None,
     ) -> list[Tool]:
-        """The built-in tool, unless it is unwanted, and those of every enabled server that has
-        told its own: of `servers`, where who asks has just read which are enabled. Where a `person`
-        is named, by their primary key, what is not open to them is left out.
+        """Return the tools to offer: the clock if `has_clock`, and those of all enabled servers.
 
-        A server's first listing is waited for, three seconds at most; what it tells later is
-        offered from then on, and `problems` says why a server offers nothing.
+        Pass `servers` if you have just read which are enabled. With `person` (a primary key), only
+        the tools open to that person are returned.
+
+        Waits at most three seconds for a server's first listing; a listing that comes later counts
+        from the next call on. `problems` says why a server offers nothing.
         """
         if servers is None:
             servers = await database_sync_to_async(ToolServer.all_enabled)(person)
-        await self._stock(servers)
+        await self._update_shelves(servers)
         tools = {CLOCK.name: CLOCK} if has_clock else {}
         for server in (one for one in servers if one.is_open):
             for tool in _tools_of(server, self._listing(server)):
@@ -54,20 +55,22 @@ class Toolbox:
         return list(tools.values())[:TOOLS_LIMIT]
 
     async def problems(self) -> list[str]:
-        """A sentence for each enabled server that offers nothing at the moment."""
+        """Return a sentence for each enabled server that currently offers nothing."""
         servers = await database_sync_to_async(ToolServer.all_enabled)()
-        await self._stock(servers)
+        await self._update_shelves(servers)
         return [problem for server in servers if (problem := self._listing(server).problem)]
 
     async def find(self, name: str, person: int | None = None) -> Tool | None:
-        """The tool that the model calls `name`, as it is configured now, for this person."""
+        """Return the tool that the model knows as `name`, as configured now for this person."""
         tools = await self.tools(person=person)
         return next((tool for tool in tools if tool.name == name), None)
 
     async def call(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Runs a tool that `find` gave: the one that a person was asked about, and no other that
-        has its name by now. Every failure is a result; only cancelling it raises, after
-        cancelling it at the server."""
+        """Call a tool that `find` returned.
+
+        Taking a `Tool` and not its name makes sure that exactly the tool that a person allowed is
+        called. Every failure becomes a result. Cancelling this cancels the call at the server.
+        """
         try:
             check_arguments(arguments)
         except InvalidArguments as invalid:
@@ -77,16 +80,16 @@ class Toolbox:
         shelves = (one for one in self._shelves.values() if one.settings.name == tool.source)
         if shelf := next(shelves, None):
             return await shelf.call(tool.own_name, arguments)
-        return ToolResult(f"The tool server {tool.source} is not there any more.", is_error=True)
+        return ToolResult(f"The tool server {tool.source} is no longer available.", is_error=True)
 
     async def aclose(self) -> None:
-        """Ends running calls, sessions and commands; the toolbox may be used again afterwards."""
+        """End running calls, sessions and commands; the toolbox can be used again afterwards."""
         self._retire(list(self._shelves))
         if self._closing:
             await asyncio.wait(self._closing)
 
-    async def _stock(self, servers: Sequence[ToolServer]) -> None:
-        """Makes the shelves those of `servers`, and waits a little for first listings."""
+    async def _update_shelves(self, servers: Sequence[ToolServer]) -> None:
+        """Replace the shelves by those of `servers`, and wait a little for first listings."""
         usable = [server for server in servers if not server.secret_problem]
         wanted = {server.pk: ServerSettings.of(server) for server in usable}
         self._retire(
@@ -104,7 +107,7 @@ class Toolbox:
             return Listing(problem=server.secret_problem)
         shelf = self._shelves.get(server.pk)
         if shelf is None or shelf.listing is None:
-            return Listing(problem=f"The tool server {server.name} has not told its tools yet.")
+            return Listing(problem=f"The tool server {server.name} has not listed its tools yet.")
         return shelf.listing
 
     def _retire(self, pks: list[int]) -> None:
@@ -129,9 +132,9 @@ def _tools_of(server: ToolServer, listing: Listing) -> list[Tool]:
 
 
 async def offered_by(server: ToolServer) -> tuple[list[Tool], str]:
-    """What a server offers right now, asked over a connection of its own; the tools or a problem.
+    """List a server's tools over a new connection; return them, and a problem or "".
 
-    For the administration, which may run on another event loop than the chat.
+    For the admin, which may run on another event loop than the chat.
     """
     if server.secret_problem:
         return [], server.secret_problem
@@ -151,7 +154,7 @@ _shared: Toolbox | None = None
 
 
 def shared_toolbox() -> Toolbox:
-    """The one `Toolbox` of this process, made on the event loop that asks first."""
+    """Return the process's only `Toolbox`, created on the event loop that first calls this."""
     global _shared
     if _shared is None:
         _shared = Toolbox()
@@ -159,7 +162,7 @@ def shared_toolbox() -> Toolbox:
 
 
 async def close_shared_toolbox() -> None:
-    """Closes and forgets the process's `Toolbox`."""
+    """Close and forget the process's `Toolbox`."""
     global _shared
     if _shared is not None:
         await _shared.aclose()

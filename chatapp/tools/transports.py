@@ -1,9 +1,9 @@
-"""How an MCP server is reached, with bounds that the SDK leaves out.
+"""Connect to an MCP server, with limits that the SDK does not have.
 
-Over HTTP no answer is longer than `ANSWER_LIMIT`, and none comes compressed, since a few bytes
-could unpack to any number. A command inherits none of this server's environment but PATH, HOME and
-the like, what it writes to stderr is logged, and its end is noticed at once. How much a command
-sends is not bounded: it already runs here as we do.
+Over HTTP, no answer may be longer than `ANSWER_LIMIT` or compressed, because a few bytes could
+decompress to any size. A command inherits only PATH, HOME and the like from our environment, its
+stderr is logged, and its end is noticed at once. The size of a command's output is not limited: it
+already runs on this machine with our permissions.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ STDERR_KEPT = 2000  # characters
 
 
 class Noted:
-    """What a transport has seen that explains a failure better than the SDK's error does."""
+    """Observations of a transport that explain a failure better than the SDK's error."""
 
     def __init__(self) -> None:
-        self.is_forgotten = False  # the server does not know our session any more
+        self.is_forgotten = False  # the server no longer knows our session
         self.refusal = ""  # the last HTTP error status
         self.stderr = ""  # the end of what the command wrote to stderr
 
@@ -46,24 +46,24 @@ class Noted:
 
 @asynccontextmanager
 async def over_http(endpoint: HttpEndpoint, noted: Noted) -> AsyncIterator[McpTransport]:
-    async def look_at(response: httpx2.Response) -> None:
+    async def check_response(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             noted.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
-            # Such a request did not run: modelcontextprotocol.io, transports, session management.
+            # Such a request did not run (MCP specification, Transports, Session Management).
             noted.is_forgotten |= response.request.method == "POST"
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.RemoteProtocolError("it compressed its answer, though it was asked not to")
+            raise httpx2.RemoteProtocolError("it sent a compressed answer despite our request")
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not is_stream:  # the SDK bounds an event, and nothing else
+        if not is_stream:  # the SDK limits only the size of events
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _Bounded(response.stream)
 
     async with httpx2.AsyncClient(
         headers=[*endpoint.headers, ("accept-encoding", "identity")],
-        timeout=httpx2.Timeout(REACH_SECONDS, read=None),  # a call has a timeout of its own
-        event_hooks={"response": [look_at]},
-        # Proxies of the environment are known to httpx2's own alone.
+        timeout=httpx2.Timeout(REACH_SECONDS, read=None),  # a call has its own timeout
+        event_hooks={"response": [check_response]},
+        # Only httpx2's own transport supports the environment's proxies.
         transport=None if getproxies().keys() - {"no"} else Transport(),
     ) as client:
         yield streamable_http_client(
@@ -91,7 +91,7 @@ class _Bounded(httpx2.AsyncByteStream):
 async def over_stdio(
     command: Command, name: str, noted: Noted, when_ended: Callable[[], None]
 ) -> AsyncIterator[McpTransport]:
-    """`when_ended` is called when the command closes its stdout."""
+    """Start the command; call `when_ended` when it closes its stdout."""
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as stderr:
         log, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -104,7 +104,7 @@ async def over_stdio(
         )
 
         @asynccontextmanager
-        async def noticed() -> AsyncIterator[Any]:  # the SDK keeps the type to itself
+        async def noticed() -> AsyncIterator[Any]:  # the SDK's type is private
             async with stdio_client(parameters, stderr) as (incoming, outgoing):
                 yield _EndNoticed(incoming, when_ended), outgoing
 

@@ -125,7 +125,7 @@ async def test_a_slow_server_does_not_hold_up_the_chat(
         command=f"{sys.executable} -c 'import sys; sys.stdin.read()'",
     )
     assert await box.tools() == [CLOCK]
-    assert await box.problems() == ["The tool server silent has not told its tools yet."]
+    assert await box.problems() == ["The tool server silent has not listed its tools yet."]
 
 
 async def test_an_old_listing_is_renewed_behind_the_chat(
@@ -161,7 +161,7 @@ async def test_a_disabled_server_is_closed_and_its_tools_are_gone(
     assert await box.tools() == [CLOCK]
     assert (await call).is_error
     late = await box.call(echo, {"text": "a person took their time to allow it"})
-    assert (late.text, late.is_error) == ("The tool server files is not there any more.", True)
+    assert (late.text, late.is_error) == ("The tool server files is no longer available.", True)
 
 
 async def test_a_command_that_dies_is_a_result_and_is_started_again(box: Toolbox, db: None) -> None:
@@ -173,7 +173,7 @@ async def test_a_command_that_dies_is_a_result_and_is_started_again(box: Toolbox
     )
     died = await called(box, "files__die", {})
     assert died.is_error
-    assert died.text.startswith("The tool server files broke off (Segmentation fault")
+    assert died.text.startswith("The tool server files disconnected (Segmentation fault")
     assert (await called(box, "files__echo", {"text": "back"})).text == "back"
 
 

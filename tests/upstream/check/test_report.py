@@ -6,7 +6,7 @@ from chatapp.upstream.check.report import Report, sentences, visible_finding
 REPORT = Report(
     (
         ok("Models", "2: one, two"),
-        note("Usage", "never", "The app shows estimates, marked as such."),
+        note("Usage", "never", "The app estimates it."),
         warning("Stream", "one JSON answer, no stream", "Check whether it can stream."),
         Finding("Wrong key", Verdict.FAILED, "no list"),
     )
@@ -16,7 +16,7 @@ REPORT = Report(
 def test_a_table_has_a_word_for_each_verdict() -> None:
     assert [row[2] for row in REPORT.table] == ["good", "note", "problem", "problem"]
     *_, usage, stream, key = REPORT.as_text(100).splitlines()
-    expected = "Usage never note: The app shows estimates, marked as such."
+    expected = "Usage never note: The app estimates it."
     assert " ".join(usage.split()) == expected
     assert stream.split()[:2] == ["Stream", "one"]
     assert key.split() == ["Wrong", "key", "no", "list", "problem"]

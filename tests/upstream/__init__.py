@@ -1,4 +1,4 @@
-"""What the tests of the upstream core share: bytes or events in, events or a reply out."""
+"""Helpers shared by the tests of `chatapp.upstream`: turn bytes into events and replies."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,7 @@ RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 
 def events_of(*reads: bytes, secret: str = "", choices: int = 1) -> list[Event]:
-    """The events of a body; `choices` is how many were asked for."""
+    """Decode a body; `choices` is the request's `n`."""
     decoder = EventDecoder(secret, choices)
     return [event for data in reads for event in decoder.receive_data(data)] + decoder.close()
 
@@ -34,7 +34,7 @@ def reply_of(*reads: bytes, choice: int = 0) -> Reply:
 
 
 class EagerClient(UpstreamClient):
-    """One that `ask` asks to give the events at once."""
+    """A client with which `ask` uses `at_once`."""
 
 
 async def ask(client: UpstreamClient, endpoint: Endpoint) -> list[Event]:

@@ -1,4 +1,4 @@
-"""A client, and where its upstream is."""
+"""A client, and the endpoint of its fake upstream."""
 
 from collections.abc import AsyncIterator
 
@@ -13,7 +13,7 @@ from tests.upstream import KEY
 
 @pytest.fixture
 def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
-    """Those that clients have made."""
+    """The transports that clients have created."""
     made: list[Transport] = []
 
     def transport(kept_seconds: float) -> Transport:
@@ -26,7 +26,7 @@ def transports(monkeypatch: pytest.MonkeyPatch) -> list[Transport]:
 
 @pytest.fixture
 def client_kind() -> type[UpstreamClient]:
-    """Of clients; modules whose tests are of all kinds say so."""
+    """The class of `client`; a module can override it to test several kinds."""
     return UpstreamClient
 
 

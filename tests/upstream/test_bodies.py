@@ -1,4 +1,4 @@
-"""Bodies that are packed against our wish."""
+"""Bodies that are compressed although we accept only `identity`."""
 
 import gzip
 
@@ -14,7 +14,7 @@ from tests.support.fake_upstream import (
 from tests.upstream import WHOLE, failure, reply_to
 
 
-async def test_a_packed_stream_is_unpacked(
+async def test_a_compressed_stream_is_decompressed(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     packed = gzip.compress(delta("Hello") + finish() + done())
@@ -28,7 +28,7 @@ async def test_a_packed_stream_is_unpacked(
     assert (await failure(client, endpoint)).kind is ErrorKind.MALFORMED
 
 
-async def test_a_stream_packed_in_several_members_is_unpacked(
+async def test_a_stream_of_several_gzip_members_is_decompressed(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     members = [gzip.compress(one) for one in WHOLE]
@@ -43,7 +43,7 @@ async def test_a_stream_packed_in_several_members_is_unpacked(
         assert reply.usage
 
 
-async def test_a_bomb_ends_the_reply_and_keeps_what_came_before(
+async def test_a_decompression_bomb_ends_the_reply_and_keeps_the_text_before_it(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     bomb = gzip.compress(delta("Hello") + b": ping\n\n" * 4_000_000)

@@ -1,4 +1,4 @@
-"""The client against a real server: what goes out, and when it is closed."""
+"""The client against a real server: the requests it sends, and when it closes connections."""
 
 import asyncio
 import socket
@@ -51,7 +51,7 @@ async def test_a_reply_streams_in(
     }
 
 
-async def test_events_come_as_they_are_written(
+async def test_events_arrive_as_they_are_written(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     pause = Pause()
@@ -63,7 +63,7 @@ async def test_events_come_as_they_are_written(
 
 
 @pytest.mark.parametrize("text", ["Größe 📏 \u2028", "half of a pair: \ud83d", 'a\0 "b" \\n'])
-async def test_any_text_is_sent_as_it_is(
+async def test_any_text_is_sent_unchanged(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, text: str
 ) -> None:
     messages = [{"role": "user", "content": text}]
@@ -72,7 +72,7 @@ async def test_any_text_is_sent_as_it_is(
     assert upstream.wait_for_request().body["messages"] == messages
 
 
-async def test_a_request_carries_its_options_and_without_a_key_no_header(
+async def test_a_request_has_its_options_and_without_a_key_no_authorization(
     client: UpstreamClient, upstream: FakeUpstream
 ) -> None:
     endpoint = Endpoint(upstream.base_url, dialect=OPENTOKEN)
@@ -94,7 +94,7 @@ async def test_a_request_carries_its_options_and_without_a_key_no_header(
         (400, {"message": "include_usage is not supported"}),
     ],
 )
-async def test_an_upstream_that_knows_no_stream_options_is_asked_again_without(
+async def test_a_request_is_repeated_without_stream_options_if_they_are_rejected(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, status: int, body: object
 ) -> None:
     upstream.fail(status, body)
@@ -107,7 +107,7 @@ async def test_an_upstream_that_knows_no_stream_options_is_asked_again_without(
     assert "stream_options" not in upstream.requests[2].body
 
 
-async def test_leaving_a_request_asked_again_closes_the_upstream(
+async def test_leaving_a_repeated_request_closes_the_upstream(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     upstream.fail(400, {"error": "no stream_options"})
@@ -120,7 +120,7 @@ async def test_leaving_a_request_asked_again_closes_the_upstream(
     assert (await (await upstream.until_requested()).until_closed()).was_streaming
 
 
-async def test_an_upstream_that_refuses_anything_else_is_not_asked_again(
+async def test_a_request_rejected_for_another_reason_is_not_repeated(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     upstream.fail(400, {"error": {"message": "no such model", "param": "model"}})
@@ -134,7 +134,7 @@ async def test_an_upstream_that_refuses_anything_else_is_not_asked_again(
     assert len(upstream.requests) == 3
 
 
-async def test_a_connection_is_used_again_and_keeps_no_cookie(
+async def test_a_connection_is_reused_without_keeping_cookies(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     upstream.script(delta("x"), finish(), done(), headers={"Set-Cookie": "who=alice"})
@@ -164,7 +164,7 @@ async def test_cancelling_closes_the_upstream(
 async def test_cancelling_twice_closes_the_upstream(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, turns: int
 ) -> None:
-    """Whatever it waits for when it is cancelled again, so many turns of the loop later."""
+    """Cancel again after `turns` iterations of the loop, whatever it awaits by then."""
     task = await streaming(client, endpoint, upstream)
     task.cancel()
     for _ in range(turns):
@@ -178,17 +178,17 @@ async def test_cancelling_twice_closes_the_upstream(
 async def streaming(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> asyncio.Task[None]:
-    """Reads a reply, the first of which has come."""
+    """Return a task that reads a reply, once its first events have come."""
     upstream.script(delta("Hello"), Stall())
-    has_come = asyncio.Event()
+    has_started = asyncio.Event()
 
     async def read() -> None:
         async with client.stream(endpoint, "m", MESSAGES) as reads:
             async for _ in reads:
-                has_come.set()
+                has_started.set()
 
     task = asyncio.create_task(read())
-    await has_come.wait()
+    await has_started.wait()
     return task
 
 
@@ -206,11 +206,11 @@ async def test_cancelling_before_the_headers_closes_the_upstream(
             with pytest.raises(asyncio.CancelledError):
                 await task
             while await asyncio.wait_for(loop.sock_recv(connection, 65536), 10):
-                pass  # what was still on its way; then the end
+                pass  # data still in flight, and then the end
 
 
 @pytest.mark.parametrize("how", ["break", "raise", "unread"])
-async def test_leaving_the_block_in_any_way_closes_the_upstream(
+async def test_leaving_the_block_for_any_reason_closes_the_upstream(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, how: str
 ) -> None:
     upstream.script(delta("Hello"), Stall())
@@ -227,7 +227,7 @@ async def test_leaving_the_block_in_any_way_closes_the_upstream(
 
 
 @pytest.mark.parametrize("beginning", [[delta("Packets ")], []], ids=["some text", "no text"])
-async def test_an_upstream_may_be_silent_for_as_long_as_is_set_for_it(
+async def test_an_upstream_can_have_its_own_silence_timeout(
     endpoint: Endpoint, upstream: FakeUpstream, beginning: list[bytes]
 ) -> None:
     client = UpstreamClient(idle_seconds=0.05)
@@ -262,7 +262,7 @@ async def test_a_response_is_recorded_as_it_came(
     assert (await client.record(endpoint, "m", MESSAGES)).body == b"no"
 
 
-async def test_models_are_listed_in_order_and_once(
+async def test_models_are_listed_in_order_without_duplicates(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["b", "a", "b"]
@@ -295,13 +295,13 @@ async def test_models_that_cannot_be_listed_are_an_error(
     assert "sk-a" not in str(raised.value)
 
 
-async def test_a_list_has_all_its_time_for_its_body(
+async def test_the_body_of_a_model_list_may_take_as_long_as_the_list(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What took longer than other bodies may was cut off, and was no list then."""
+    """It used to be cut off at the limit for other bodies, and was then invalid."""
     monkeypatch.setattr(client_module, "WHOLE_BODY_SECONDS", 0.0)
     listed = answered(200, {"data": [{"id": "late"}]})
     upstream.models_failure = Script((Delay(0.05), *listed.steps), headers=listed.headers)
@@ -309,7 +309,7 @@ async def test_a_list_has_all_its_time_for_its_body(
 
 
 @pytest.mark.network
-async def test_models_are_not_waited_for_long(
+async def test_listing_models_times_out(
     client: UpstreamClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "LIST_SECONDS", 0.05)

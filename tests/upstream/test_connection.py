@@ -1,4 +1,4 @@
-"""What comes over a connection: read by a task, or given to somebody in the turn it came in."""
+"""Data of a connection: read by a task, or passed on in the same iteration of the loop."""
 
 import asyncio
 from contextvars import ContextVar
@@ -15,8 +15,8 @@ EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 reply: ContextVar[str] = ContextVar("reply", default="none")
 
 
-class Line(asyncio.Transport):
-    """One that keeps what was written."""
+class RecordingTransport(asyncio.Transport):
+    """A transport that records writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,21 +26,21 @@ class Line(asyncio.Transport):
         self.written += data
 
     def pause_reading(self) -> None:
-        """Nothing is read from it."""
+        """Do nothing: there is no peer."""
 
     def resume_reading(self) -> None:
-        """Nothing is read from it."""
+        """Do nothing: there is no peer."""
 
 
 @pytest.fixture
 async def stream() -> Stream:
     stream = Stream(asyncio.get_running_loop())
-    stream.connection_made(Line())
+    stream.connection_made(RecordingTransport())
     return stream
 
 
 async def offering(stream: Stream, taken: list[bytes], most: int = 1000) -> asyncio.Task[bool]:
-    """Offers what comes until it is so many; the task that waits for the end of that."""
+    """Return a task that offers data and takes up to `most` pieces."""
 
     def take(data: bytes) -> bool:
         taken.append(data)
@@ -51,30 +51,30 @@ async def offering(stream: Stream, taken: list[bytes], most: int = 1000) -> asyn
     return offered
 
 
-async def test_what_comes_is_given_before_the_loop_turns(stream: Stream) -> None:
+async def test_data_is_passed_on_in_the_same_iteration_of_the_loop(stream: Stream) -> None:
     taken: list[bytes] = []
     offered = await offering(stream, taken, most=2)
     stream.data_received(b"one")
     assert taken == [b"one"]
     stream.data_received(b"two")
-    stream.data_received(b"three")  # no more was wanted
+    stream.data_received(b"three")  # after `take` has declined
     assert taken == [b"one", b"two"]
     assert await offered
     assert await stream.read(100) == b"three"
 
 
-async def test_what_is_much_is_to_be_read(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_data_must_be_read(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_MAX_AT_ONCE", 3)
     taken: list[bytes] = []
     offered = await offering(stream, taken)
     stream.data_received(b"three")
-    stream.data_received(b"two")  # behind it, and so not before it
+    stream.data_received(b"two")  # must stay in order
     assert not await offered
     assert taken == []
     assert await stream.read(100) == b"threetwo"
 
 
-async def test_what_came_before_is_to_be_read(stream: Stream) -> None:
+async def test_data_received_earlier_must_be_read(stream: Stream) -> None:
     stream.data_received(b"one")
     assert not await stream.offer(lambda _: True, None)
     await stream.read(100)
@@ -82,8 +82,8 @@ async def test_what_came_before_is_to_be_read(stream: Stream) -> None:
     assert not await stream.offer(lambda _: True, None)
 
 
-async def test_who_takes_does_so_where_it_was_offered(stream: Stream) -> None:
-    """Or its log lines would name whatever reply opened the connection."""
+async def test_data_is_taken_in_the_context_of_the_offer(stream: Stream) -> None:
+    """Otherwise its log lines would name the reply that opened the connection."""
     names = []
 
     def take(_data: bytes) -> bool:
@@ -99,7 +99,7 @@ async def test_who_takes_does_so_where_it_was_offered(stream: Stream) -> None:
     offered.cancel()
 
 
-async def test_an_error_in_taking_is_raised_where_it_was_offered(stream: Stream) -> None:
+async def test_an_error_while_taking_is_raised_in_the_offering_task(stream: Stream) -> None:
     offered = asyncio.create_task(stream.offer(lambda _: bool(1 / 0), None))
     await asyncio.sleep(0)
     stream.data_received(b"one")
@@ -107,17 +107,17 @@ async def test_an_error_in_taking_is_raised_where_it_was_offered(stream: Stream)
         await offered
 
 
-async def test_what_comes_after_a_cancelling_is_given_to_nobody(stream: Stream) -> None:
+async def test_nothing_is_passed_on_after_a_cancellation(stream: Stream) -> None:
     taken: list[bytes] = []
     offered = await offering(stream, taken)
     offered.cancel()
-    stream.data_received(b"one")  # before the task has heard of it
+    stream.data_received(b"one")  # before the task is cancelled
     with pytest.raises(asyncio.CancelledError):
         await offered
     assert taken == []
 
 
-async def test_a_silence_is_counted_from_what_was_given_last(stream: Stream) -> None:
+async def test_the_silence_timeout_restarts_with_each_piece(stream: Stream) -> None:
     given = 0
 
     def take(_data: bytes) -> bool:
@@ -134,9 +134,7 @@ async def test_a_silence_is_counted_from_what_was_given_last(stream: Stream) -> 
 
 
 @pytest.mark.parametrize("before", [b"", EARLY], ids=["", "after hints"])
-async def test_of_a_response_the_head_is_read_alone_however_it_is_cut(
-    stream: Stream, before: bytes
-) -> None:
+async def test_exactly_the_head_is_read_at_every_split(stream: Stream, before: bytes) -> None:
     data = before + HEAD + b"5\r\nHello\r\n"
     for cut in range(len(data)):
         stream.data_received(data[:cut])
@@ -150,7 +148,7 @@ async def test_of_a_response_the_head_is_read_alone_however_it_is_cut(
         assert body == b"5\r\nHello\r\n"
 
 
-async def test_of_a_head_without_end_is_read_what_there_is(stream: Stream) -> None:
+async def test_an_incomplete_head_is_returned_as_it_is(stream: Stream) -> None:
     stream.data_received(b"x" * 20)
     assert await stream.read_head(15) == b"x" * 20
     stream.data_received(b"HTTP/1.1 200")

@@ -1,4 +1,4 @@
-"""What a request fails with, in words that hold neither the key nor an error number."""
+"""Failed requests, described without the key or error numbers."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -37,7 +37,7 @@ from tests.upstream import KEY, failure
         (500, "x" * 1_000_000, {}, ErrorKind.SERVER_ERROR, "x" * 499 + "…", None),
     ],
 )
-async def test_a_response_that_is_no_stream_fails_with_what_it_says(
+async def test_a_response_that_is_not_a_stream_fails_with_its_message(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -54,7 +54,7 @@ async def test_a_response_that_is_no_stream_fails_with_what_it_says(
     assert error.retry_after == retry_after
 
 
-async def test_how_long_to_wait_may_be_a_date(
+async def test_retry_after_may_be_a_date(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
@@ -75,7 +75,7 @@ async def test_a_redirect_is_not_followed(
 
 
 @pytest.mark.parametrize("step", [Abort(), Close()], ids=["reset", "closed"])
-async def test_a_connection_lost_before_the_first_byte_may_be_tried_again(
+async def test_a_connection_lost_before_the_first_byte_may_be_retried(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, step: Abort | Close
 ) -> None:
     upstream.script(Delay(0.05), step)
@@ -89,7 +89,7 @@ async def test_a_connection_lost_before_the_first_byte_may_be_tried_again(
 @pytest.mark.parametrize(
     "base_url", ["http://127.0.0.1:1/v1", "nonsense", "http://[::1/v1", "ftp://127.0.0.1/v1", ""]
 )
-async def test_an_upstream_that_cannot_be_reached_fails_in_words(
+async def test_an_unreachable_upstream_fails_with_a_readable_message(
     client: UpstreamClient, base_url: str
 ) -> None:
     error = await failure(client, Endpoint(base_url, KEY))

@@ -1,4 +1,4 @@
-"""What a library knows of public gateways, asked in a process of its own."""
+"""Prices of public gateways from a library, looked up in a separate process."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from chatapp.upstream.known_prices import looked_up
 
 
 @pytest.mark.server
-async def test_a_public_gateways_models_are_known_by_its_address() -> None:
+async def test_models_of_a_public_gateway_are_found_by_its_address() -> None:
     found = await known_prices.known_prices(
         "https://api.openai.com/v1", ["gpt-4o", "no such model", "x" * 200, "\ud800"]
     )
@@ -21,7 +21,7 @@ async def test_a_public_gateways_models_are_known_by_its_address() -> None:
     assert len(found) == 1
 
 
-def test_a_name_alone_says_nothing_of_what_another_gateway_takes() -> None:
+def test_a_model_name_at_an_unknown_gateway_has_no_price() -> None:
     assert looked_up("https://gateway.test/v1", ["gpt-4o"]) == {}
 
 
@@ -39,16 +39,16 @@ print(*looked_up("https://api.openai.com/v1", ["gpt-4o"]))
 
 
 @pytest.mark.server
-def test_the_library_asks_no_network() -> None:
-    asking = [sys.executable, "-c", WITHOUT_NETWORK]
+def test_the_library_does_not_use_the_network() -> None:
+    command = [sys.executable, "-c", WITHOUT_NETWORK]
     done = subprocess.run(
-        asking, cwd=known_prices.ROOT, capture_output=True, text=True, check=False
+        command, cwd=known_prices.ROOT, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("gpt-4o\n", "", 0)
 
 
 @pytest.mark.parametrize("base_url", ["http://api.openai.com/v1", "http://127.0.0.1:4000/v1"])
-async def test_no_process_is_started_for_an_address_that_no_public_gateway_has(
+async def test_no_process_is_started_for_an_address_without_https(
     base_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "no such program")

@@ -1,4 +1,4 @@
-"""Connections: over TLS, to a host with several addresses, with more to read than is wanted."""
+"""Connections over TLS, to a host with several addresses, and with a slow reader."""
 
 import asyncio
 import datetime
@@ -32,7 +32,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A self-signed certificate of 127.0.0.1, with its key."""
+    """A self-signed certificate for 127.0.0.1, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "upstream")])
     now = datetime.datetime.now(datetime.UTC)
@@ -80,7 +80,7 @@ async def serving(answer: Answer, certificate: Path | None = None) -> AsyncItera
             await asyncio.wait_for(task, 5)
 
 
-async def test_over_tls_a_reply_streams_in_and_cancelling_closes_it(
+async def test_a_reply_streams_over_tls_and_leaving_closes_the_connection(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = asyncio.Event()
@@ -101,9 +101,9 @@ async def test_over_tls_a_reply_streams_in_and_cancelling_closes_it(
     await client.aclose()
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+async def test_an_untrusted_certificate_is_rejected(certificate: Path) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Is never asked."""
+        """Never called."""
 
     client = UpstreamClient()
     async with (
@@ -117,7 +117,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Pat
     await client.aclose()
 
 
-async def test_a_host_is_reached_at_the_address_that_answers(
+async def test_the_next_address_is_tried_if_one_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -133,8 +133,8 @@ async def test_a_host_is_reached_at_the_address_that_answers(
         stream.close()
 
 
-async def test_what_nobody_reads_waits_at_the_sender() -> None:
-    """Else an upstream that is faster than its reader would fill the memory."""
+async def test_a_slow_reader_holds_up_the_sender() -> None:
+    """Otherwise an upstream that is faster than its reader would fill the memory."""
     size, is_held = 64 * 1024 * 1024, asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -172,7 +172,7 @@ async def test_a_long_read_times_out_although_earlier_reads_set_the_timer() -> N
         stream.close()
 
 
-async def test_a_connection_that_nobody_needs_is_closed_after_a_while() -> None:
+async def test_an_idle_connection_is_closed_after_a_while() -> None:
     closed = asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -191,13 +191,13 @@ async def test_a_connection_that_nobody_needs_is_closed_after_a_while() -> None:
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHello\r\n1\r\n!\r\n0\r\n\r\n"
 HINTED = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + CHUNKED
-OF_A_LENGTH = b"HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\nHello!"
+WITH_LENGTH = b"HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\nHello!"
 
 
-@pytest.mark.parametrize(("written", "status"), [(CHUNKED, 200), (HINTED, 200), (OF_A_LENGTH, 201)])
-async def test_a_response_may_be_cut_anywhere(written: bytes, status: int) -> None:
-    """And its connection serves the next request."""
-    is_cut, goes_on = asyncio.Event(), asyncio.Event()
+@pytest.mark.parametrize(("written", "status"), [(CHUNKED, 200), (HINTED, 200), (WITH_LENGTH, 201)])
+async def test_a_response_is_read_at_every_split(written: bytes, status: int) -> None:
+    """The same connection serves all requests."""
+    is_cut, may_continue = asyncio.Event(), asyncio.Event()
     connections = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -207,8 +207,8 @@ async def test_a_response_may_be_cut_anywhere(written: bytes, status: int) -> No
             await reader.readuntil(b"\r\n\r\n")
             writer.write(written[:cut])
             is_cut.set()
-            await goes_on.wait()
-            goes_on.clear()
+            await may_continue.wait()
+            may_continue.clear()
             writer.write(written[cut:])
 
     transport = Transport(kept_seconds=5)
@@ -217,9 +217,9 @@ async def test_a_response_may_be_cut_anywhere(written: bytes, status: int) -> No
             asked = asyncio.create_task(answered(transport, port))
             await is_cut.wait()
             is_cut.clear()
-            for _ in range(3):  # turns of the loop, in which the first part is read
+            for _ in range(3):  # let the loop read the first part
                 await asyncio.sleep(0)
-            goes_on.set()
+            may_continue.set()
             assert await asked == (status, b"Hello!"), cut
         await transport.aclose()
     assert connections == 1

@@ -1,4 +1,4 @@
-"""What kept a connection from being made, told without the numbers of the operating system."""
+"""Connection errors are described without the operating system's error numbers."""
 
 import errno
 import os
@@ -28,8 +28,8 @@ def by_number(number: int) -> OSError:
         (ValueError(), "ValueError"),
     ],
 )
-def test_what_failed_is_told_in_words(error: Exception, words: str) -> None:
-    told = words_of(error)
-    assert words in told
-    assert "Errno" not in told
-    assert "[" not in told
+def test_an_error_is_described_in_words(error: Exception, words: str) -> None:
+    description = words_of(error)
+    assert words in description
+    assert "Errno" not in description
+    assert "[" not in description

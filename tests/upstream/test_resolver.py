@@ -1,4 +1,4 @@
-"""Names that are looked up: one that hangs is its own upstream's failure, and no other's."""
+"""Looking up host names: one that hangs affects only its own upstream."""
 
 import asyncio
 import os
@@ -20,8 +20,8 @@ from chatapp.upstream.resolver import Resolver
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import ROOT
 
-# With a name server of its own: eight names hang there, while /etc/hosts knows localhost.
-ASKING = """
+# Runs with a name server that never answers: eight names hang, but localhost is in /etc/hosts.
+PROGRAM = """
 import asyncio, sys, time
 from chatapp.upstream.client import Endpoint, UpstreamClient
 from chatapp.upstream.wire.errors import UpstreamFailed
@@ -30,10 +30,10 @@ async def ask(client, host, port):
     began_at = time.monotonic()
     try:
         models = await client.list_models(Endpoint(f"http://{host}:{port}/v1"))
-        told = " ".join(model.id for model in models)
+        result = " ".join(model.id for model in models)
     except UpstreamFailed as failed:
-        told = failed.error.message
-    print(f"{host} {time.monotonic() - began_at:.2f} {told}", flush=True)
+        result = failed.error.message
+    print(f"{host} {time.monotonic() - began_at:.2f} {result}", flush=True)
 
 async def main(port):
     client = UpstreamClient()
@@ -51,14 +51,14 @@ NAME_SERVER = "127.0.0.77"
 
 @pytest.fixture
 def silent_name_server(tmp_path: Path) -> Iterator[list[str]]:
-    """A name server that never answers; the words that start a program which asks it alone."""
+    """Run a name server that never answers; yield the command prefix to use only that server."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
-        pytest.skip("needs root and unshare, to give a program a name server of its own")
+        pytest.skip("needs root and unshare, to give a program its own name server")
     (tmp_path / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
     own = f'mount --bind {tmp_path}/resolv.conf /etc/resolv.conf && exec "$@"'
     words = ["unshare", "--mount", "sh", "-c", own, "sh"]
     if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("may not mount anything here")
+        pytest.skip("not allowed to mount here")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind((NAME_SERVER, 53))
         yield words
@@ -66,12 +66,12 @@ def silent_name_server(tmp_path: Path) -> Iterator[list[str]]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_upstreams_whose_names_hang_keep_no_other_waiting(
+def test_hanging_names_do_not_delay_other_upstreams(
     silent_name_server: list[str], upstream: FakeUpstream, loop: str
 ) -> None:
     port = upstream.base_url.rpartition(":")[2].partition("/")[0]
     done = subprocess.run(
-        [*silent_name_server, sys.executable, "-c", ASKING, port, loop],
+        [*silent_name_server, sys.executable, "-c", PROGRAM, port, loop],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -80,15 +80,15 @@ def test_upstreams_whose_names_hang_keep_no_other_waiting(
     )
     assert done.returncode == 0, done.stderr
     first, *others = done.stdout.splitlines()
-    host, seconds, told = first.split(" ", 2)
+    host, seconds, result = first.split(" ", 2)
     assert host == "localhost"
     assert float(seconds) < 1
-    assert told
-    assert "name server" not in told
+    assert result
+    assert "name server" not in result
     assert len(others) == 8
     for line in others:
-        host, seconds, told = line.split(" ", 2)
-        assert told == (
+        host, seconds, result = line.split(" ", 2)
+        assert result == (
             f"the address of {host} was not found within 6 seconds, because its name server does "
             "not answer"
         )
@@ -96,7 +96,7 @@ def test_upstreams_whose_names_hang_keep_no_other_waiting(
 
 
 class Hanging:
-    """In place of the system's resolver: names that hang until the test lets them go."""
+    """A fake system resolver whose look-ups hang until the test releases them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: Counter[str] = Counter()
@@ -118,7 +118,7 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
     hanging.go.set()
 
 
-async def test_all_who_want_one_name_wait_for_one_look_up(hanging: Hanging) -> None:
+async def test_concurrent_look_ups_of_a_name_share_one(hanging: Hanging) -> None:
     names = Resolver()
     for _ in range(2):
         asked = [names.addresses("gw.example") for _ in range(20)]
@@ -132,7 +132,7 @@ async def test_all_who_want_one_name_wait_for_one_look_up(hanging: Hanging) -> N
     assert hanging.asked == {"gw.example": 2}
 
 
-async def test_as_many_names_as_hang_at_once_are_bounded(
+async def test_the_number_of_hanging_look_ups_is_limited(
     hanging: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolver, "MOST_LOOK_UPS", 3)
@@ -164,7 +164,7 @@ async def test_an_address_and_an_idle_connection_need_no_look_up(
     await client.aclose()
 
 
-async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unknown_name_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(host: str, *args: Any, **options: Any) -> object:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 

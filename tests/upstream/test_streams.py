@@ -1,4 +1,4 @@
-"""The body of an answer from a real server: how long it is read, and what it comes to."""
+"""Bodies from a real server: their events, and when reading stops."""
 
 import base64
 import json
@@ -42,7 +42,7 @@ def client_kind(request: pytest.FixtureRequest) -> type[UpstreamClient]:
     return kind
 
 
-async def test_an_answer_that_is_json_is_taken_as_the_whole_reply(
+async def test_a_json_answer_is_the_whole_reply(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     message = {"role": "assistant", "content": "Größe", "refusal": None}
@@ -58,7 +58,7 @@ async def test_an_answer_that_is_json_is_taken_as_the_whole_reply(
     "content_type",
     ["application/json", "text/plain; charset=utf-8", "application/octet-stream", ""],
 )
-async def test_a_stream_is_one_whatever_it_is_called(
+async def test_a_stream_is_recognised_with_any_content_type(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, content_type: str
 ) -> None:
     pause = Pause()
@@ -72,7 +72,7 @@ async def test_a_stream_is_one_whatever_it_is_called(
         async for events in reads:
             seen += events
             if AnswerDelta("Hel") in events:
-                pause.release()  # so it is not waited for to its end
+                pause.release()  # so events came before the end of the body
     assert (folded(seen).answer, folded(seen).ending) == ("Hello", Ending.COMPLETE)
 
 
@@ -81,7 +81,7 @@ COMPLETION = {"choices": [{"message": {"content": "Hello"}, "finish_reason": "st
 
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", "text/plain"])
 @pytest.mark.parametrize("indent", [None, 2])
-async def test_a_whole_completion_is_a_reply_whatever_it_is_called(
+async def test_a_whole_completion_is_recognised_with_any_content_type(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -124,7 +124,7 @@ async def test_a_stream_that_ends_with_its_connection_is_read(
     assert (reply.answer, reply.ending) == ("Hel", Ending.CUT_OFF)
 
 
-async def test_a_finish_in_every_chunk_ends_nothing(
+async def test_a_finish_reason_in_every_chunk_does_not_end_the_reply(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -140,7 +140,7 @@ async def test_a_finish_in_every_chunk_ends_nothing(
     assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
 
 
-async def test_an_image_of_megabytes_comes_through(
+async def test_an_image_of_several_megabytes_arrives(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     data = b"\x89PNG\r\n\x1a\n" + b"\0" * 6_000_000
@@ -151,7 +151,7 @@ async def test_an_image_of_megabytes_comes_through(
     assert reply.ending is Ending.COMPLETE
 
 
-async def test_an_answer_that_is_json_and_too_large_fails(
+async def test_a_json_answer_that_is_too_large_fails(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -162,7 +162,7 @@ async def test_an_answer_that_is_json_and_too_large_fails(
     assert (await failure(client, endpoint)).kind is ErrorKind.TOO_LARGE
 
 
-async def test_an_error_frame_after_200_keeps_what_came_before(
+async def test_an_error_frame_after_200_keeps_the_text_before_it(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     upstream.script(delta("Packets "), error(), done())
@@ -175,7 +175,7 @@ async def test_an_error_frame_after_200_keeps_what_came_before(
 
 
 @pytest.mark.parametrize("step", [Abort(), Close()], ids=["reset", "closed"])
-async def test_a_connection_cut_in_the_middle_is_cut_off(
+async def test_a_reply_is_cut_off_if_its_connection_is_lost(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream, step: Abort | Close
 ) -> None:
     pause = Pause()
@@ -217,7 +217,7 @@ async def test_a_stream_that_stalls_times_out(
     await client.aclose()
 
 
-async def test_usage_is_waited_for_as_long_as_the_stream_is_open(
+async def test_usage_may_come_long_after_the_finish(
     client: UpstreamClient,
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -231,7 +231,7 @@ async def test_usage_is_waited_for_as_long_as_the_stream_is_open(
     await (await upstream.until_requested()).until_closed()
 
 
-async def test_usage_that_does_not_come_is_not_waited_for_without_end(
+async def test_waiting_for_missing_usage_times_out(
     client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     client = client_kind(usage_seconds=0.05)
@@ -241,7 +241,7 @@ async def test_usage_that_does_not_come_is_not_waited_for_without_end(
     await client.aclose()
 
 
-async def test_where_the_usage_is_known_the_rest_is_not_waited_for_long(
+async def test_the_wait_for_the_end_is_short_once_usage_is_known(
     client_kind: type[UpstreamClient],
     endpoint: Endpoint,
     upstream: FakeUpstream,
@@ -255,7 +255,7 @@ async def test_where_the_usage_is_known_the_rest_is_not_waited_for_long(
     await client.aclose()
 
 
-async def test_pings_after_the_finish_hold_nothing_up(
+async def test_pings_after_the_finish_do_not_extend_the_wait(
     client_kind: type[UpstreamClient], endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     client = client_kind(usage_seconds=0.05)
@@ -265,7 +265,7 @@ async def test_pings_after_the_finish_hold_nothing_up(
     await client.aclose()
 
 
-async def test_all_choices_are_waited_for(
+async def test_the_stream_is_read_until_all_choices_have_finished(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     late = chunk([{"index": 1, "delta": {"content": "late"}, "finish_reason": "stop"}])
@@ -287,7 +287,7 @@ async def test_an_upstream_that_leaves_the_body_open_after_done_is_closed(
     await (await upstream.until_requested()).until_closed()
 
 
-async def test_what_is_not_taken_at_once_comes_by_the_iteration_and_in_order(
+async def test_events_not_taken_at_once_are_iterated_over_in_order(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     words = [f"w{number} " for number in range(40)]
@@ -315,7 +315,7 @@ async def test_what_is_not_taken_at_once_comes_by_the_iteration_and_in_order(
     assert len({request.connection for request in upstream.requests}) == 1
 
 
-async def test_an_error_in_taking_at_once_is_raised_to_who_iterates(
+async def test_an_error_in_at_once_is_raised_by_the_iteration(
     client: UpstreamClient, endpoint: Endpoint, upstream: FakeUpstream
 ) -> None:
     pause = Pause()

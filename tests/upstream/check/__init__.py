@@ -1,8 +1,8 @@
-"""Scripts for a whole check, and what came of it.
+"""Scripts for a whole check, and its report.
 
-A check asks in this order: the list of models, a count, a greeting without `stream_options`, a
-tool call, a wrong model, a wrong key, a reply that is closed in its middle, a greeting, the same
-greeting with the clock on offer.
+A check sends requests in this order: the list of models, a count, a greeting without
+`stream_options`, a tool call, a wrong model, a wrong key, a reply that is closed halfway, a
+greeting, and the same greeting with the clock offered.
 """
 
 from collections.abc import Callable

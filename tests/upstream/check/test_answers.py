@@ -1,4 +1,4 @@
-"""What a recorded answer came to."""
+"""Reading recorded answers."""
 
 import gzip
 
@@ -9,7 +9,7 @@ from chatapp.upstream.recordings import Read, Recording
 from tests.upstream.check import recorded
 
 
-def test_a_packed_recording_is_read() -> None:
+def test_a_compressed_recording_is_read() -> None:
     packed = gzip.compress(recorded("aigateway"))
     reads = (Read(0.1, packed[:40]), Read(0.2, packed[40:]))
     recording = Recording("auto", "m", reads, headers={"content-encoding": "gzip"})
@@ -32,5 +32,5 @@ def test_a_packed_recording_is_read() -> None:
         (b"", "an empty body"),
     ],
 )
-def test_the_form_of_an_error_is_named(body: bytes, form: str) -> None:
+def test_the_form_of_an_error_is_described(body: bytes, form: str) -> None:
     assert form_of(body) == form

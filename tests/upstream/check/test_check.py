@@ -1,4 +1,4 @@
-"""What a check says of gateways that behave in every way."""
+"""Checks of gateways that behave, and misbehave, in various ways."""
 
 import asyncio
 
@@ -62,7 +62,7 @@ async def test_a_good_gateway_of_each_dialect_is_recognised(
         (b"", b"", "tokens per request, estimated from its description", Verdict.OK),
     ],
 )
-async def test_what_the_clock_costs_is_measured_by_asking_with_and_without(
+async def test_the_cost_of_the_clock_is_measured_with_and_without_it(
     upstream: FakeUpstream, without: bytes, offered: bytes, found: str, verdict: Verdict
 ) -> None:
     serve(upstream, tuple(answer()))
@@ -73,7 +73,9 @@ async def test_what_the_clock_costs_is_measured_by_asking_with_and_without(
     assert rows["Clock"].verdict is verdict
 
 
-async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstream) -> None:
+async def test_a_check_sends_small_requests_and_closes_the_long_reply(
+    upstream: FakeUpstream,
+) -> None:
     serve(upstream, tuple(answer()))
     await report_on(upstream)
     *others, closed, last, offered = upstream.chat_requests
@@ -93,7 +95,7 @@ async def test_a_check_asks_little_and_closes_the_long_reply(upstream: FakeUpstr
 
 
 @pytest.mark.network
-async def test_the_demo_passes(demo_url: str) -> None:  # noqa: F811
+async def test_the_demo_passes_a_check(demo_url: str) -> None:  # noqa: F811
     report = await check(Endpoint(f"{demo_url}/v1", DEMO_KEY))
     rows = {row.what: row for row in report.findings}
     assert report.can_serve
@@ -101,7 +103,7 @@ async def test_the_demo_passes(demo_url: str) -> None:  # noqa: F811
     assert rows["Wrong key"].found.startswith('401, {"error": {"message"')
 
 
-async def test_usage_that_never_comes_is_a_note(upstream: FakeUpstream) -> None:
+async def test_missing_usage_is_a_note(upstream: FakeUpstream) -> None:
     serve(upstream, PLAIN)
     report, rows = await report_on(upstream)
     assert report.can_serve
@@ -109,7 +111,7 @@ async def test_usage_that_never_comes_is_a_note(upstream: FakeUpstream) -> None:
     assert rows["Dialect"].found == "auto (Automatic)"
 
 
-async def test_a_dialect_that_never_asks_for_needed_usage_is_a_problem(
+async def test_a_configured_dialect_that_never_requests_usage_is_a_problem(
     upstream: FakeUpstream,
 ) -> None:
     serve(upstream, tuple(answer()))
@@ -119,7 +121,7 @@ async def test_a_dialect_that_never_asks_for_needed_usage_is_a_problem(
     assert (row.verdict, "Set it to Automatic" in row.cure) == (Verdict.WARNING, True)
 
 
-async def test_a_gateway_that_refuses_stream_options_is_asked_without(
+async def test_a_gateway_that_rejects_stream_options_is_asked_without_them(
     upstream: FakeUpstream,
 ) -> None:
     upstream.fail(400, {"error": {"message": REFUSED}})
@@ -133,7 +135,9 @@ async def test_a_gateway_that_refuses_stream_options_is_asked_without(
     ]
 
 
-async def test_the_newer_name_of_max_tokens_is_found(upstream: FakeUpstream) -> None:
+async def test_max_completion_tokens_is_tried_if_max_tokens_is_rejected(
+    upstream: FakeUpstream,
+) -> None:
     message = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     upstream.fail(400, {"error": {"message": message}})
     serve(upstream, PLAIN)
@@ -142,7 +146,7 @@ async def test_the_newer_name_of_max_tokens_is_found(upstream: FakeUpstream) -> 
     assert all("max_completion_tokens" in one.body for one in upstream.chat_requests[1:])
 
 
-async def test_a_gateway_that_buffers_is_told(
+async def test_a_buffering_gateway_is_reported(
     upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timing, "SILENCE_SECONDS", 0.0)
@@ -154,13 +158,13 @@ async def test_a_gateway_that_buffers_is_told(
     assert "proxy_buffering" in rows["Buffering"].cure
 
 
-async def test_think_tags_are_seen(upstream: FakeUpstream) -> None:
+async def test_think_tags_are_recognised(upstream: FakeUpstream) -> None:
     serve(upstream, (recorded("ollama"),))
     _, rows = await report_on(upstream)
     assert rows["Reasoning"].found == "in think tags inside the content"
 
 
-async def test_a_refusal_of_tools_is_a_note(upstream: FakeUpstream) -> None:
+async def test_rejected_tools_are_a_note(upstream: FakeUpstream) -> None:
     error = {"error": "tools are not supported"}
     serve(upstream, PLAIN, tools=lambda: upstream.fail(400, error))
     report, rows = await report_on(upstream)
@@ -169,7 +173,7 @@ async def test_a_refusal_of_tools_is_a_note(upstream: FakeUpstream) -> None:
     assert "rejects a request with tools (400 tools are not supported)" in rows["Tools"].found
 
 
-async def test_a_gateway_that_takes_anyone_is_told(upstream: FakeUpstream) -> None:
+async def test_a_gateway_that_accepts_any_key_is_reported(upstream: FakeUpstream) -> None:
     report, rows = await report_on(upstream)
     assert report.can_serve
     assert rows["Wrong key"].found == "accepts any key"
@@ -177,7 +181,7 @@ async def test_a_gateway_that_takes_anyone_is_told(upstream: FakeUpstream) -> No
     assert rows["Tools"].verdict is Verdict.NOTE
 
 
-async def test_a_refused_key_is_a_problem_and_is_never_repeated(upstream: FakeUpstream) -> None:
+async def test_a_rejected_key_is_a_problem_and_is_never_shown(upstream: FakeUpstream) -> None:
     upstream.fail_models(401, {"error": {"message": f"bad key {KEY}"}})
     report, _ = await report_on(upstream)
     assert not report.can_serve
@@ -186,7 +190,7 @@ async def test_a_refused_key_is_a_problem_and_is_never_repeated(upstream: FakeUp
     assert upstream.chat_requests == []
 
 
-async def test_a_key_refused_in_chat_alone_is_a_problem(upstream: FakeUpstream) -> None:
+async def test_a_key_rejected_only_in_chat_is_a_problem(upstream: FakeUpstream) -> None:
     upstream.fail(401, {"error": {"message": f"bad key {KEY}"}})
     report, _ = await report_on(upstream)
     assert report.why_not.endswith("It said: 401 bad key " + "*" * len(KEY))
@@ -199,7 +203,7 @@ async def test_a_gateway_that_is_down_is_a_problem() -> None:
     assert report.why_not.startswith("It can't be reached. Check the address")
 
 
-async def test_a_web_page_is_a_problem_and_its_title_is_told(upstream: FakeUpstream) -> None:
+async def test_a_web_page_is_a_problem_and_its_title_is_shown(upstream: FakeUpstream) -> None:
     page = "<html><title>Welcome to nginx!</title></html>"
     upstream.fail_models(200, page)
     upstream.fail(200, page)
@@ -208,7 +212,7 @@ async def test_a_web_page_is_a_problem_and_its_title_is_told(upstream: FakeUpstr
     assert rows["Models"].verdict is Verdict.NOTE
 
 
-async def test_without_a_list_a_model_must_be_named(upstream: FakeUpstream) -> None:
+async def test_without_a_model_list_a_model_must_be_given(upstream: FakeUpstream) -> None:
     upstream.fail_models(404, {"error": "no such path"})
     report, rows = await report_on(upstream)
     assert "Give one with --model" in report.why_not
@@ -235,7 +239,7 @@ async def test_a_stream_that_does_not_end_properly_is_a_problem(
     assert problem in report.why_not
 
 
-async def test_a_stream_under_another_name_is_one(upstream: FakeUpstream) -> None:
+async def test_a_stream_with_another_content_type_is_recognised(upstream: FakeUpstream) -> None:
     headers = {"content-type": "application/json"}
     upstream.script(*answer(), headers=headers)
     report, rows = await report_on(upstream)
@@ -243,13 +247,13 @@ async def test_a_stream_under_another_name_is_one(upstream: FakeUpstream) -> Non
     assert rows["Stream"].found == 'ends with finish_reason "stop" and [DONE]'
 
 
-async def test_a_reply_that_says_nothing_is_a_problem(upstream: FakeUpstream) -> None:
+async def test_an_empty_reply_is_a_problem(upstream: FakeUpstream) -> None:
     upstream.script(finish(), done())
     report, _ = await report_on(upstream)
     assert "without any content" in report.why_not
 
 
-async def test_an_answer_in_one_piece_serves_but_is_told(upstream: FakeUpstream) -> None:
+async def test_an_answer_that_is_not_streamed_works_with_a_warning(upstream: FakeUpstream) -> None:
     message = {"role": "assistant", "content": "Hello"}
     upstream.fail(200, {"choices": [{"message": message, "finish_reason": "stop"}]})
     report, rows = await report_on(upstream)
@@ -286,12 +290,14 @@ async def test_a_gateway_that_stalls_runs_out_of_time(
     assert ("did not finish a short reply" in report.why_not) is not report.can_serve
 
 
-async def test_what_a_gateway_says_obeys_nobody(upstream: FakeUpstream) -> None:
+async def test_control_characters_and_the_key_are_removed_from_a_gateways_texts(
+    upstream: FakeUpstream,
+) -> None:
     upstream.models = [f"\x1b[2J{KEY}\u202e"]
     serve(upstream, PLAIN)
     lines: list[str] = []
     report = await check(Endpoint(upstream.base_url, KEY), progress=lines.append)
-    told = report.as_text() + "".join(lines)
-    assert "\ufffd[2J***" in told
-    assert not {"\x1b", "\u202e", KEY} & {*told, *told.split()}
-    assert KEY not in told
+    shown = report.as_text() + "".join(lines)
+    assert "\ufffd[2J***" in shown
+    assert not {"\x1b", "\u202e", KEY} & {*shown, *shown.split()}
+    assert KEY not in shown

@@ -1,4 +1,4 @@
-"""Each kind of error is told with its cure, and what was said stands apart."""
+"""Each kind of error has its advice, separate from the upstream's own words."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_every_kind_of_error_has_a_sentence_and_a_cure(kind: ErrorKind) -> None:
+def test_every_kind_of_error_has_a_description_and_advice(kind: ErrorKind) -> None:
     problem = problem_of_error(UpstreamError(kind, "Oh. No.", status=500, code="odd"), "Fake")
     assert (problem.what, problem.verdict) == ("Fake", Verdict.FAILED)
     assert problem.found.startswith("It ")
@@ -18,6 +18,6 @@ def test_every_kind_of_error_has_a_sentence_and_a_cure(kind: ErrorKind) -> None:
     assert problem.said == ("odd" if kind is ErrorKind.FINISH_REASON else "500 Oh. No.")
 
 
-def test_an_answer_that_failed_is_the_problem_of_its_error() -> None:
+def test_a_failed_answer_gives_the_problem_of_its_error() -> None:
     error = UpstreamError(ErrorKind.UNAUTHORIZED, "wrong key", status=401)
     assert problem_of(failed_answer(error)) == problem_of_error(error)

@@ -1,9 +1,9 @@
-"""Whom a check asks."""
+"""The model that a check uses."""
 
 from chatapp.upstream.check import model_for_chat
 
 
-def test_a_model_for_something_else_is_not_asked_first() -> None:
+def test_a_chat_model_is_preferred() -> None:
     assert model_for_chat(["text-embedding-3", "whisper-1", "gpt-4o"]) == "gpt-4o"
     assert model_for_chat(["text-embedding-3"]) == "text-embedding-3"
     assert model_for_chat([]) == ""

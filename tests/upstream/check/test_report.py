@@ -1,4 +1,4 @@
-"""How a report reads: as a table, and as sentences."""
+"""A report as a table, and as sentences."""
 
 from chatapp.findings import Finding, Verdict, failed, note, ok, warning
 from chatapp.upstream.check.report import Report, sentences, visible_finding
@@ -22,13 +22,13 @@ def test_a_table_has_a_word_for_each_verdict() -> None:
     assert key.split() == ["Wrong", "key", "no", "list", "problem"]
 
 
-def test_a_table_is_as_wide_as_it_may_be() -> None:
+def test_a_table_fits_its_width() -> None:
     long = Report((ok("Models", "a sentence that goes on " * 20),))
     assert max(map(len, long.as_text(80).splitlines())) <= 80
     assert max(map(len, long.as_text(10).splitlines())) <= 60
 
 
-def test_problems_are_told_one_after_another_in_sentences() -> None:
+def test_problems_are_joined_as_sentences() -> None:
     refused = failed("Upstream", "It rejects the key", "Set the right one.", "401 no")
     silent = failed("Upstream", "It says nothing", "Try another model.")
     assert sentences(refused) == "It rejects the key. Set the right one. It said: 401 no"
@@ -39,8 +39,8 @@ def test_problems_are_told_one_after_another_in_sentences() -> None:
     assert REPORT.can_serve
 
 
-def test_neither_a_key_nor_what_a_terminal_obeys_is_shown() -> None:
-    told = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
-    shown = visible_finding(told, "sk-secret")
+def test_the_key_and_control_characters_are_removed() -> None:
+    hostile = failed("Upstream", "It said sk-secret", "Ask \x1b[2J.", "sk-secret\u202e")
+    shown = visible_finding(hostile, "sk-secret")
     assert "sk-secret" not in str(shown)
     assert (shown.cure, shown.said[-1]) == ("Ask \ufffd[2J.", "\ufffd")

@@ -1,4 +1,4 @@
-"""What is said of an answer."""
+"""Findings about an answer."""
 
 from chatapp.findings import Verdict
 from chatapp.upstream.check.answers import Answer

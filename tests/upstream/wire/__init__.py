@@ -1,4 +1,4 @@
-"""What several tests of the pure core share."""
+"""Data shared by tests of `chatapp.upstream.wire`."""
 
 import base64
 

@@ -1,7 +1,7 @@
-"""How upstreams write a reply: events in, bytes out. The other half of the decoder, for tests.
+"""Encode replies as upstreams do: events in, bytes out. The inverse of the decoder, for tests.
 
-An encoder is given what a reply says (deltas in any order, then how it finished) and writes it as
-one gateway would. What a gateway has no place for is not given to it.
+Each encoder writes a script (deltas in any order, then the finish and the usage) as one gateway
+would. Scripts contain only what every gateway can express.
 """
 
 import json
@@ -23,7 +23,7 @@ Delta = ReasoningDelta | AnswerDelta | RefusalDelta | ToolCallDelta
 
 @dataclass(frozen=True)
 class Script:
-    """What a reply says, in order, how it finishes and what it cost."""
+    """A reply's deltas in order, its finish and its usage."""
 
     deltas: list[Delta]
     finished: Finished
@@ -44,9 +44,9 @@ def aivene(script: Script) -> bytes:
 
 
 def aigateway(script: Script) -> bytes:
-    """No index, ids on the first chunk alone, the finish with the last delta, bare usage."""
+    """No index, ids only in the first chunk, the finish with the last delta, bare usage."""
     choices: list[dict[str, Any]] = [{"delta": {"role": "assistant"}}]
-    choices += [{"delta": _delta(said, "reasoning_content")} for said in script.deltas]
+    choices += [{"delta": _delta(event, "reasoning_content")} for event in script.deltas]
     choices[-1]["finish_reason"] = script.finished.finish_reason
     chunks: list[dict[str, Any]] = [{"choices": [choice]} for choice in choices]
     chunks[0]["id"], chunks[0]["model"] = "r", "m"
@@ -58,19 +58,19 @@ def vllm(script: Script) -> bytes:
 
 
 def mistral(script: Script) -> bytes:
-    """Content as a list of typed parts, the reasoning among them; the usage with the finish."""
+    """Content as a list of typed parts, including the reasoning; usage with the finish."""
 
-    def parts(said: Delta) -> dict[str, Any]:
-        match said:
+    def parts(event: Delta) -> dict[str, Any]:
+        match event:
             case ReasoningDelta():
-                thinking = [{"type": "text", "text": said.text}]
+                thinking = [{"type": "text", "text": event.text}]
                 return {"content": [{"type": "thinking", "thinking": thinking}]}
             case AnswerDelta():
-                return {"content": [{"type": "text", "text": said.text}]}
-        return _delta(said, "")
+                return {"content": [{"type": "text", "text": event.text}]}
+        return _delta(event, "")
 
     head = {"id": "r", "object": "chat.completion.chunk", "model": "m"}
-    choices: list[dict[str, Any]] = [{"index": 0, "delta": parts(said)} for said in script.deltas]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": parts(event)} for event in script.deltas]
     finish = {"index": 0, "delta": {"content": ""}, "finish_reason": script.finished.finish_reason}
     chunks: list[dict[str, Any]] = [{**head, "choices": [choice]} for choice in [*choices, finish]]
     chunks[-1]["usage"] = _usage(script.usage)
@@ -78,10 +78,10 @@ def mistral(script: Script) -> bytes:
 
 
 def small(script: Script) -> bytes:
-    """PHP's empty objects, an index that counts chunks, counts in quotes, no blank lines, pings."""
+    """PHP's empty objects, an index per chunk, counts as strings, no blank lines, pings."""
     choices: list[dict[str, Any]] = [
-        {"index": number, "delta": _delta(said, "reasoning"), "finish_reason": ""}
-        for number, said in enumerate(script.deltas)
+        {"index": number, "delta": _delta(event, "reasoning"), "finish_reason": ""}
+        for number, event in enumerate(script.deltas)
     ]
     finish = script.finished.finish_reason
     choices.append({"index": len(choices), "delta": [], "finish_reason": finish})
@@ -118,25 +118,25 @@ def _common(
         choice = {"index": 0, "delta": delta, **of_choice, "finish_reason": finish_reason}
         return {**head, "choices": [choice]}
 
-    deltas = [chunk(_delta(said, reasoning)) for said in script.deltas]
+    deltas = [chunk(_delta(event, reasoning)) for event in script.deltas]
     finish = chunk({}, script.finished.finish_reason)
     usage = {**head, "choices": [], "usage": _usage(script.usage)}
     return _events([chunk(opening), *deltas, finish, usage])
 
 
-def _delta(said: Delta, reasoning: str) -> dict[str, Any]:
-    match said:
+def _delta(event: Delta, reasoning: str) -> dict[str, Any]:
+    match event:
         case ReasoningDelta():
-            return {reasoning: said.text}
+            return {reasoning: event.text}
         case AnswerDelta():
-            return {"content": said.text}
+            return {"content": event.text}
         case RefusalDelta():
-            return {"refusal": said.text}
+            return {"refusal": event.text}
         case ToolCallDelta():
-            function = {"name": said.name, "arguments": said.arguments}
-            return {"tool_calls": [{"index": said.index, "id": said.id, "function": function}]}
+            function = {"name": event.name, "arguments": event.arguments}
+            return {"tool_calls": [{"index": event.index, "id": event.id, "function": function}]}
         case _:
-            assert_never(said)
+            assert_never(event)
 
 
 def _usage(usage: TokenUsage) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What is said of one choice of several, part by part."""
+"""Decoding choices: content parts, tags, finishes and limits."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.upstream import events_of, folded, reply_of
 from tests.upstream.wire import PNG
 
 
-def test_tags_are_text_where_the_reasoning_has_its_own_field() -> None:
+def test_tags_are_text_if_the_reasoning_has_its_own_field() -> None:
     reply = reply_of(reasoning("Hm."), delta("<think> is a tag."))
     assert (reply.reasoning, reply.answer) == ("Hm.", "<think> is a tag.")
 
@@ -31,7 +31,7 @@ def test_text_held_back_for_a_tag_is_never_lost(last: bytes) -> None:
     assert (reply.reasoning, reply.answer) == ("Hm. </thi", "")
 
 
-def test_parts_of_content_are_reasoning_answer_images_or_left_out() -> None:
+def test_content_parts_are_reasoning_answer_or_images_or_left_out() -> None:
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}, "!"]},
         *("Hi", {"type": "text", "text": " there"}, {"type": "image_url", "image_url": PNG}),
@@ -42,7 +42,7 @@ def test_parts_of_content_are_reasoning_answer_images_or_left_out() -> None:
     assert reply.left_out == {"content of type reference": 1, "content": 1}
 
 
-def test_a_finish_in_every_chunk_is_none_until_the_stream_ends() -> None:
+def test_a_finish_in_every_chunk_counts_only_at_the_end_of_the_stream() -> None:
     words = [
         frame({"choices": [{"delta": {"content": one}, "finish_reason": "stop"}]}) for one in "ab"
     ]
@@ -59,13 +59,13 @@ def test_a_finish_in_every_chunk_is_none_until_the_stream_ends() -> None:
     assert (reply.answer, reply.ending) == ("ab", Ending.CUT_OFF)
 
 
-def test_a_message_that_repeats_what_was_streamed_is_not_said_again() -> None:
+def test_a_message_that_repeats_the_deltas_is_ignored() -> None:
     whole = frame({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
     for before in (b"", role(), delta("Hi")):
         assert reply_of(before, whole, done()).answer == "Hi"
 
 
-def test_a_stream_has_finished_when_all_its_choices_have() -> None:
+def test_a_stream_has_finished_once_all_its_choices_have() -> None:
     decoder = EventDecoder(asked_choices=2)
     decoder.receive_data(finish())
     assert not decoder.has_finished
@@ -74,7 +74,7 @@ def test_a_stream_has_finished_when_all_its_choices_have() -> None:
 
 
 @pytest.mark.parametrize("index", [-1, 16, 10**9])
-def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index: int) -> None:
+def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(index: int) -> None:
     stray = chunk([{"index": index, "delta": {"content": "lost"}}])
     reply = folded(events_of(delta("kept") + stray + delta("lost"), choices=2))
     assert reply.answer == "kept"
@@ -83,7 +83,7 @@ def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index:
     assert f"index {index}; the limit is 16 choices" in reply.error.message
 
 
-def test_a_reply_without_an_end_fails_and_keeps_what_came_before() -> None:
+def test_an_endless_reply_fails_and_keeps_the_text_before_the_limit() -> None:
     pages = [delta("x" * 1_000_000)] * 8 + [delta("y" * 1_000_000)]
     reply = reply_of(*pages)
     assert reply.answer == "x" * 8_000_000

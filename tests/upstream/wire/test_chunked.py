@@ -1,4 +1,4 @@
-"""Chunked bodies, cut anywhere: what they hold, and what is left to whoever knows the rest."""
+"""Chunked bodies, split anywhere: the decoded body, and the bytes left for a full parser."""
 
 import pytest
 
@@ -9,7 +9,7 @@ CHUNKS = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in PARTS)
 
 
 def decoded(*reads: bytes) -> tuple[bytes, bytes]:
-    """The part of the body that is taken, and what is left."""
+    """Return the decoded body and the bytes that are left."""
     decoder, body, left = Decoder(), b"", b""
     for data in reads:
         if decoder.is_over:
@@ -33,7 +33,7 @@ def decoded(*reads: bytes) -> tuple[bytes, bytes]:
         b"f" * 16 + b"\r\n",
     ],
 )
-def test_what_is_no_plain_chunk_is_left_however_it_is_cut(rest: bytes) -> None:
+def test_anything_but_plain_chunks_is_left_at_every_split(rest: bytes) -> None:
     data = CHUNKS + rest
     expected = (b"".join(PARTS), rest)
     assert decoded(data) == expected
@@ -42,20 +42,20 @@ def test_what_is_no_plain_chunk_is_left_however_it_is_cut(rest: bytes) -> None:
         assert decoded(data[:cut], data[cut:]) == expected
 
 
-def test_a_part_is_given_as_soon_as_it_came() -> None:
+def test_parts_are_returned_as_soon_as_they_arrive() -> None:
     decoder = Decoder()
-    came = [decoder.receive_data(data) for data in (b"5\r", b"\nHe", b"llo", b"\r", b"\n3\r\na")]
-    assert came == [b"", b"He", b"llo", b"", b"a"]
+    parts = [decoder.receive_data(data) for data in (b"5\r", b"\nHe", b"llo", b"\r", b"\n3\r\na")]
+    assert parts == [b"", b"He", b"llo", b"", b"a"]
 
 
 @pytest.mark.parametrize("end", [b"xx", b"\n\n", b"\rx", b"0\r\n"])
-def test_a_chunk_that_does_not_end_where_it_says_is_broken_however_it_is_cut(end: bytes) -> None:
+def test_a_chunk_of_the_wrong_size_is_an_error_at_every_split(end: bytes) -> None:
     data = b"5\r\nHello" + end
     for cut in range(len(data)):
         with pytest.raises(BrokenCoding):
             decoded(data[:cut], data[cut:])
 
 
-def test_a_cut_inside_a_chunk_leaves_nothing() -> None:
+def test_data_cut_inside_a_chunk_leaves_no_rest() -> None:
     assert decoded(b"5\r\nHel") == (b"Hel", b"")
     assert decoded(b"5\r\nHello\r") == (b"Hello", b"")

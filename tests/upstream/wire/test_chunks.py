@@ -1,4 +1,4 @@
-"""Decoding one chunk: what may be missing, what is repaired, what is refused and where."""
+"""Decoding one chunk: missing fields, repairs, and errors with their position."""
 
 from contextlib import suppress
 
@@ -51,13 +51,13 @@ def test_everything_may_be_missing_or_null(data: str) -> None:
         ("a\u2028b", "a\u2028b"),
     ],
 )
-def test_odd_characters_in_the_content_are_read(written: str, read: str) -> None:
+def test_unusual_characters_in_the_content_are_decoded(written: str, read: str) -> None:
     content = content_of(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
     assert content == read
     content.encode()
 
 
-def test_half_a_character_is_kept_where_the_other_half_may_be_in_another_delta() -> None:
+def test_half_a_surrogate_pair_is_kept_at_either_end_of_a_text() -> None:
     def content(written: str) -> object:
         return content_of(f'{{"choices":[{{"delta":{{"content":"{written}"}}}}]}}')
 
@@ -67,7 +67,7 @@ def test_half_a_character_is_kept_where_the_other_half_may_be_in_another_delta()
 
 
 @pytest.mark.parametrize(
-    ("data", "place"),
+    ("data", "position"),
     [
         ('{"choices":[', "column"),
         ("ping", "column 1"),
@@ -76,12 +76,12 @@ def test_half_a_character_is_kept_where_the_other_half_may_be_in_another_delta()
         ('{"x":' + "9" * 5000 + "\0", "digits"),
     ],
 )
-def test_what_is_no_json_is_refused_with_its_place(data: str, place: str) -> None:
-    with pytest.raises(MalformedChunk, match=place):
+def test_invalid_json_is_an_error_with_its_position(data: str, position: str) -> None:
+    with pytest.raises(MalformedChunk, match=position):
         decode(data)
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60))
-def test_anything_at_all_is_a_chunk_or_malformed(data: str | bytes) -> None:
+def test_any_input_is_a_chunk_or_malformed(data: str | bytes) -> None:
     with suppress(MalformedChunk):
         decode(data)

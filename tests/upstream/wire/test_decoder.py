@@ -1,4 +1,4 @@
-"""The whole pure path: frames in, events out, whatever they are."""
+"""The whole decoder: arbitrary frames in, events out."""
 
 import json
 
@@ -121,18 +121,18 @@ def test_a_chunk_of_any_shape_gives_its_events(content: object, events: list[Eve
     assert events_of(frame(content)) == events
 
 
-def test_the_last_of_cumulative_usages_counts() -> None:
+def test_the_last_of_several_cumulative_usages_counts() -> None:
     counts = [{"prompt_tokens": 5, "completion_tokens": n} for n in (1, 2, 3)]
     stream = b"".join(chunk([{"index": 0, "delta": {"content": "x"}}], usage=c) for c in counts)
     assert reply_of(stream).usage == TokenUsage(5, 3, 8)
 
 
 @pytest.mark.parametrize("last", [done(), error()])
-def test_nothing_counts_after_the_end(last: bytes) -> None:
+def test_everything_after_the_end_is_ignored(last: bytes) -> None:
     assert events_of(last, delta("late")) == events_of(last) == events_of(last + delta("late"))
 
 
-def test_a_broken_event_is_left_out_and_the_reply_is_never_called_whole() -> None:
+def test_a_broken_event_is_left_out_and_the_reply_fails() -> None:
     broken = b'data: {"choices": [{"delta": {"content": "lo\n\n'
     events = events_of(delta("a") + broken + delta("b"), broken + finish() + usage(1, 2) + done())
     reply = folded(events)
@@ -156,14 +156,14 @@ def test_a_broken_event_is_left_out_and_the_reply_is_never_called_whole() -> Non
         (b'data: {"choices": [{"delta": {"tool_calls": ["x"]}}]}\n\n', {"tool_calls": 1}),
         (b"data: ping\n\n", {"an event that is no JSON": 1}),
         (b"data: 5\n\n", {"event": 1}),
-        # nothing at all is nothing that is left out
+        # empty values don't count as left out
         (b"data: null\n\ndata: []\n\ndata: {}\n\n", {}),
         (b'data: {"choices": [{"delta": []}], "usage": []}\n\n', {}),
         (b'data: {"choices": [null, {"delta": {"content": null, "tool_calls": false}}]}\n\n', {}),
         (b'event: heartbeat\ndata: 12:30\n\nevent: progress\ndata: {"done": 5}\n\n', {}),
     ],
 )
-def test_what_can_not_be_read_is_left_out_and_counted(
+def test_unreadable_pieces_are_left_out_and_counted(
     stream: bytes, left_out: dict[str, int]
 ) -> None:
     reply = reply_of(delta("a") + stream + delta("b") + finish() + done())
@@ -184,7 +184,7 @@ def test_what_can_not_be_read_is_left_out_and_counted(
     ],
 )
 @pytest.mark.parametrize("of_chunk", [{}, {"id": 5, "model": None}, {"usage": []}])
-def test_a_field_of_another_type_is_read_as_what_it_means(
+def test_a_field_of_the_wrong_type_is_converted(
     odd: dict[str, object], of_chunk: dict[str, object]
 ) -> None:
     stream = frame({**of_chunk, "choices": [odd]}), frame({**of_chunk, "choices": {"0": odd}})
@@ -193,13 +193,13 @@ def test_a_field_of_another_type_is_read_as_what_it_means(
         assert (reply.answer, reply.ending, reply.left_out) == ("12", Ending.COMPLETE, {})
 
 
-def test_zeros_after_a_usage_are_none() -> None:
+def test_zeros_after_a_usage_are_ignored() -> None:
     zeros = chunk([], usage={"prompt_tokens": 0, "completion_tokens": 0})
     assert reply_of(usage(1, 2), zeros).usage == TokenUsage(1, 2, 3)
     assert reply_of(zeros).usage == TokenUsage(0, 0, 0)
 
 
-def test_a_line_without_an_end_fails_the_reply_and_keeps_what_came_before() -> None:
+def test_an_endless_line_fails_the_reply_and_keeps_the_text_before_it() -> None:
     reply = reply_of(delta("kept") + b"data:" + b"x" * 2_000_000)
     assert reply.answer == "kept"
     assert reply.error
@@ -207,7 +207,7 @@ def test_a_line_without_an_end_fails_the_reply_and_keeps_what_came_before() -> N
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 40, 100])
-def test_half_a_chunk_at_the_end_is_a_cut_and_no_failure(cut: int) -> None:
+def test_half_a_chunk_at_the_end_means_cut_off_and_not_failed(cut: int) -> None:
     reply = reply_of(delta("one ") + delta("two")[:-cut])
     assert reply.answer == ("one " if cut > 2 else "one two")
     assert reply.ending is Ending.CUT_OFF
@@ -219,18 +219,18 @@ def test_the_last_event_needs_no_blank_line() -> None:
     assert isinstance(events_of(error()[:-1])[-1], Failed)
 
 
-def test_comments_blank_data_and_unknown_events_say_nothing() -> None:
+def test_comments_blank_data_and_unknown_events_are_ignored() -> None:
     pings = b": ping\n\ndata:\n\ndata:  \n\nevent: ping\ndata: {}\n\n"
     assert events_of(pings + refusal("No.") + pings)[1:] == [RefusalDelta("No.")]
 
 
-def test_the_key_is_taken_out_of_error_frames() -> None:
+def test_the_key_is_removed_from_error_frames() -> None:
     events = events_of(error("bad key sk-a-secret-key"), secret="sk-a-secret-key")
     assert "sk-a" not in str(events)
     assert "sk-a" not in repr(EventDecoder("sk-a-secret-key"))
 
 
-def test_names_of_any_length_are_cut_to_what_can_be_stored() -> None:
+def test_long_names_are_cut_to_what_can_be_stored() -> None:
     content = {"id": "i" * 999, "model": "m" * 999, "choices": [{"finish_reason": "f" * 999}]}
     started, finished = events_of(frame(content))
     assert isinstance(started, ResponseStarted)
@@ -239,12 +239,12 @@ def test_names_of_any_length_are_cut_to_what_can_be_stored() -> None:
     assert len(finished.finish_reason) == 100
 
 
-def test_a_service_that_gets_better_known_is_named_again() -> None:
+def test_a_service_is_reported_again_when_more_of_it_is_known() -> None:
     stream = frame({"service_tier": "flex"}) * 2 + frame({"system_fingerprint": "fp_1"})
     assert events_of(stream) == [ServiceNamed("flex", ""), ServiceNamed("flex", "fp_1")]
 
 
-def test_a_stream_that_says_nothing_for_ever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_sends_filler_forever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder_module, "MAX_BODY_BYTES", 1000)
     (failed,) = events_of(*[b": ping\n\n"] * 200)
     assert isinstance(failed, Failed)
@@ -276,7 +276,7 @@ COMPLETION = {
 }
 
 
-def test_an_answer_that_is_json_is_a_whole_reply() -> None:
+def test_a_completion_in_one_body_is_a_whole_reply() -> None:
     events = EventDecoder().receive_completion(json.dumps(COMPLETION).encode())
     assert events
     first, second = folded(events), folded(events, choice=1)
@@ -290,7 +290,7 @@ def test_an_answer_that_is_json_is_a_whole_reply() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b'{"choices": []}', b'{"choices": [{}]}', b"<html>", b'{"error": "x"}']
 )
-def test_json_without_a_choice_is_no_reply(body: bytes) -> None:
+def test_a_body_without_choices_is_not_a_reply(body: bytes) -> None:
     assert EventDecoder().receive_completion(body) is None
 
 

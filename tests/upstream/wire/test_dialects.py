@@ -1,4 +1,4 @@
-"""The request each dialect makes."""
+"""The requests that dialects build, and recognising a dialect by its marks."""
 
 import pytest
 
@@ -27,23 +27,23 @@ def test_every_dialect_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
-def test_every_dialect_asks_for_a_stream(dialect: Dialect) -> None:
+def test_every_dialect_requests_a_stream(dialect: Dialect) -> None:
     body = dialect.request_body("m", MESSAGES)
     assert (body["model"], body["messages"], body["stream"]) == ("m", MESSAGES, True)
 
 
 @pytest.mark.parametrize("dialect", [AUTO, OPENAI])
-def test_usage_is_asked_for_where_it_does_not_come_anyway(dialect: Dialect) -> None:
+def test_usage_is_requested_unless_it_always_comes(dialect: Dialect) -> None:
     assert dialect.request_body("m", MESSAGES)["stream_options"] == {"include_usage": True}
     assert "stream_options" not in dialect.request_body("m", [], takes_usage_option=False)
 
 
 @pytest.mark.parametrize("dialect", [OPENTOKEN, AIGATEWAY])
-def test_usage_that_always_comes_is_not_asked_for(dialect: Dialect) -> None:
+def test_usage_that_always_comes_is_not_requested(dialect: Dialect) -> None:
     assert "stream_options" not in dialect.request_body("m", MESSAGES)
 
 
-def test_parameters_and_tools_go_into_the_request_but_replace_nothing_of_ours() -> None:
+def test_parameters_and_tools_are_added_but_replace_no_reserved_parameter() -> None:
     tool = {"type": "function", "function": {"name": "now"}}
     parameters = {"temperature": 0, "n": 2, "stream": False, "model": "x", "messages": []}
     body = OPENTOKEN.request_body("m", MESSAGES, RequestOptions([tool], parameters))
@@ -58,7 +58,7 @@ def test_parameters_and_tools_go_into_the_request_but_replace_nothing_of_ours() 
 
 
 @pytest.mark.parametrize(("n", "choices"), [(None, 1), (3, 3), (0, 1), ("many", 1)])
-def test_one_choice_is_asked_for_unless_there_are_more(n: object, choices: int) -> None:
+def test_the_number_of_choices_comes_from_n(n: object, choices: int) -> None:
     assert RequestOptions(parameters={"n": n}).choices == choices
 
 
@@ -74,9 +74,9 @@ def test_one_choice_is_asked_for_unless_there_are_more(n: object, choices: int) 
         (Marks(UsageHabit.NEVER, UsageChunk.NONE, False, "ilbs_ccb8"), AUTO),
     ],
 )
-def test_a_dialect_is_told_by_its_marks(seen: Marks, dialect: Dialect) -> None:
+def test_a_dialect_is_recognised_by_its_marks(seen: Marks, dialect: Dialect) -> None:
     assert dialect_of(seen) is dialect
 
 
-def test_no_two_dialects_differ_in_their_names_alone() -> None:
+def test_every_dialect_has_its_own_marks() -> None:
     assert len({dialect.marks for dialect in DIALECTS.values()}) == len(DIALECTS)

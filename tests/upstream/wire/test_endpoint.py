@@ -1,4 +1,4 @@
-"""Addresses, headers and bodies of requests, made of what is known of an upstream."""
+"""An endpoint builds the addresses, headers and bodies of requests."""
 
 import pytest
 
@@ -9,7 +9,7 @@ KEY = "sk-a-secret-key"
 
 
 @pytest.mark.parametrize("base_url", ["http://host/v1", "http://host/v1/", " http://host/v1// "])
-def test_a_path_follows_the_base_url(base_url: str) -> None:
+def test_a_path_is_appended_to_the_base_url(base_url: str) -> None:
     assert Endpoint(base_url).url("models") == "http://host/v1/models"
 
 
@@ -17,16 +17,16 @@ def test_a_path_follows_the_base_url(base_url: str) -> None:
     ("key", "headers"),
     [(f" {KEY}\n", {b"Authorization": b"Bearer sk-a-secret-key"}), ("", {}), (" ", {})],
 )
-def test_a_key_goes_into_one_header(key: str, headers: dict[bytes, bytes]) -> None:
+def test_a_key_is_sent_as_a_bearer_token(key: str, headers: dict[bytes, bytes]) -> None:
     endpoint = Endpoint("http://host/v1", key)
     assert endpoint.headers() == headers
     assert KEY not in repr(endpoint)
 
 
-def test_usage_is_asked_for_unless_it_comes_anyway_or_was_refused() -> None:
+def test_usage_is_requested_unless_it_always_comes_or_was_rejected() -> None:
     plain = Endpoint("http://host/v1")
     refusing = Endpoint("http://host/v1", takes_usage_option=False)
-    telling = Endpoint("http://host/v1", dialect=OPENTOKEN)
-    for endpoint in (plain, refusing, telling):
+    reporting = Endpoint("http://host/v1", dialect=OPENTOKEN)
+    for endpoint in (plain, refusing, reporting):
         asks = "stream_options" in endpoint.request_body("m", [], NO_OPTIONS)
         assert asks is endpoint.asks_for_usage is (endpoint is plain)

@@ -1,4 +1,4 @@
-"""Errors of every shape become one value."""
+"""Error bodies and frames of every shape become an `UpstreamError`."""
 
 import json
 from datetime import UTC, datetime
@@ -101,12 +101,12 @@ def test_an_error_body_of_any_shape_is_read(body: str | bytes, message: str) -> 
         (204, ErrorKind.NOT_A_STREAM),
     ],
 )
-def test_the_status_gives_the_kind(status: int, kind: ErrorKind) -> None:
+def test_the_status_determines_the_kind(status: int, kind: ErrorKind) -> None:
     error = error_of(status, "")
     assert (error.kind, error.status) == (kind, status)
 
 
-def test_a_json_error_with_status_200_is_the_streams_error() -> None:
+def test_a_json_error_with_status_200_is_a_stream_error() -> None:
     error = error_of(200, '{"error": {"message": "m", "code": 7}}')
     assert (error.kind, error.message, error.code) == (ErrorKind.STREAM_ERROR, "m", "7")
 
@@ -130,18 +130,18 @@ def test_a_json_error_with_status_200_is_the_streams_error() -> None:
         (UpstreamError(ErrorKind.TOO_LARGE), False),
     ],
 )
-def test_what_may_pass_may_be_tried_again(error: UpstreamError, may_pass: bool) -> None:
+def test_errors_that_may_pass_can_be_retried(error: UpstreamError, may_pass: bool) -> None:
     assert error.may_pass is may_pass
 
 
-def test_the_key_is_never_in_a_message_not_even_where_it_is_cut() -> None:
+def test_a_message_contains_no_part_of_the_key_even_if_it_is_cut() -> None:
     text = "x" * (MAX_MESSAGE_LENGTH - 8) + "sk-a-secret-key"
     for body in (text, json.dumps({"error": {"message": text, "type": text, "code": text}})):
         assert "sk-" not in str(error_of(401, body))
     assert "sk-" not in str(error_of_frame(text, "sk-a-secret-key"))
 
 
-def test_a_placeholder_for_a_key_is_an_ordinary_word() -> None:
+def test_a_placeholder_key_is_not_removed_from_messages() -> None:
     assert error_of_frame("there is none", secret="none").message == "there is none"
 
 
@@ -192,12 +192,12 @@ def test_a_delay_is_found_in_the_body(body: object, seconds: float | None) -> No
     assert delay_of_body(body) == seconds
 
 
-def test_azure_says_it_in_milliseconds() -> None:
+def test_azure_sends_the_delay_in_milliseconds() -> None:
     headers = httpx.Headers({"Retry-After-Ms": "2500"})
     assert error_of_response(429, headers, b"{}").retry_after == 2.5
 
 
-def test_google_says_it_in_the_body() -> None:
+def test_google_sends_the_delay_in_the_body() -> None:
     body = b'[{"error":{"code":429,"message":"m","details":[{"retryDelay":"42s"}]}}]'
     assert error_of_response(429, httpx.Headers(), body).retry_after == 42
     assert error_of_response(400, httpx.Headers(), body).retry_after is None

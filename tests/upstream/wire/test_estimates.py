@@ -1,4 +1,4 @@
-"""What a request cost, estimated: the middle figure, and the one that no tokenizer is over."""
+"""Estimated usage: the middle figure, and the upper one that no tokenizer exceeds."""
 
 import pytest
 from hypothesis import given
@@ -25,20 +25,22 @@ def reply_of(*events: Event, choice: int = 0) -> Reply:
     return reply
 
 
-def said(*texts: str) -> Estimate:
+def estimate_of(*texts: str) -> Estimate:
     return estimate(Asked.of(NOTHING), [reply_of(*map(AnswerDelta, texts))])
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("Größe 12", 10), ("안녕하세요", 15), ("a", 1), ("\U0001f44d\U0001f3fd", 8)]
 )
-def test_a_text_is_a_token_for_four_bytes_and_at_most_one_for_each(text: str, size: int) -> None:
-    found = said(text)
+def test_a_text_counts_a_token_per_four_bytes_and_at_most_one_per_byte(
+    text: str, size: int
+) -> None:
+    found = estimate_of(text)
     assert found.middle.completion_tokens == -(-size // 4) + MIDDLE.choice
     assert found.upper.completion_tokens == size + UPPER.choice
 
 
-def test_a_prompt_is_its_texts_and_what_a_template_puts_around_them() -> None:
+def test_a_prompt_counts_its_texts_and_the_tokens_of_the_template() -> None:
     asked = Asked.of(
         History.of([{"role": "system", "content": "12"}, {"role": "user", "content": "1234"}])
     )
@@ -46,7 +48,7 @@ def test_a_prompt_is_its_texts_and_what_a_template_puts_around_them() -> None:
     assert estimate(asked).middle.prompt_tokens == 4 + MIDDLE.request + 2 * MIDDLE.message
 
 
-def test_calls_and_results_that_are_sent_again_count() -> None:
+def test_calls_and_results_in_the_history_count() -> None:
     function = {"name": "clock", "arguments": '{"zone": "UTC"}'}
     call = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
     result = {"role": "tool", "tool_call_id": "a", "content": "It is noon."}
@@ -57,7 +59,7 @@ def test_calls_and_results_that_are_sent_again_count() -> None:
 PROMPT = {"role": "user", "content": "Hi"}
 
 
-def test_the_schemas_of_tools_count_once_a_request() -> None:
+def test_tool_schemas_count_once_per_request() -> None:
     without, offered = (Asked.of(History.of([PROMPT]), tools) for tools in ([], [TOOL]))
     added = estimate(offered).middle.prompt_tokens - estimate(without).middle.prompt_tokens
     assert abs(added - cost_of_tools([TOOL])) <= 1
@@ -65,8 +67,8 @@ def test_the_schemas_of_tools_count_once_a_request() -> None:
 
 
 def test_every_choice_and_every_region_counts() -> None:
-    thought, refused = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
-    reply = reply_of(thought, refused, ToolCallDelta(0, "", "f", "{}"))
+    reasoning, refusal = ReasoningDelta("x" * 40), RefusalDelta("y" * 40)
+    reply = reply_of(reasoning, refusal, ToolCallDelta(0, "", "f", "{}"))
     one = estimate(Asked.of(NOTHING), [reply])
     assert one.middle.reasoning_tokens == 10
     assert one.middle.completion_tokens >= 20
@@ -75,15 +77,15 @@ def test_every_choice_and_every_region_counts() -> None:
     assert three.upper.completion_tokens == 3 * one.upper.completion_tokens
 
 
-def test_what_was_never_answered_costs_its_prompt() -> None:
+def test_an_unanswered_request_costs_only_its_prompt() -> None:
     found = estimate(Asked.of(History.of([{"role": "user", "content": "Why?"}])), [Reply()])
     assert found.middle.completion_tokens == found.upper.completion_tokens == 0
     assert found.middle.total_tokens == found.middle.prompt_tokens > 0
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=50), max_size=5))
-def test_the_upper_figure_is_over_the_middle_and_within_what_is_stated(texts: list[str]) -> None:
-    found = said(*texts)
+def test_the_upper_figure_is_between_one_and_four_times_the_middle(texts: list[str]) -> None:
+    found = estimate_of(*texts)
     middle, upper = found.middle.completion_tokens, found.upper.completion_tokens
     assert len("".join(texts).encode()) <= upper
     assert middle <= upper <= 4 * middle + UPPER.choice

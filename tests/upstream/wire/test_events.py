@@ -1,4 +1,4 @@
-"""Events are values."""
+"""Events are immutable values."""
 
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import get_args

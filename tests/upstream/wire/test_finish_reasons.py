@@ -1,16 +1,16 @@
-"""Every word has one meaning, however it is written."""
+"""Every finish_reason has one meaning, in any spelling."""
 
 from itertools import combinations
 
 from chatapp.upstream.wire.finish_reasons import FILTERED, KNOWN, LENGTH, REFUSED, WHOLE, plain
 
 
-def test_no_word_means_two_things() -> None:
+def test_no_finish_reason_has_two_meanings() -> None:
     for some, others in combinations((WHOLE, LENGTH, FILTERED, REFUSED), 2):
         assert not some & others
 
 
-def test_words_are_known_in_capitals_too() -> None:
+def test_finish_reasons_are_recognised_in_upper_case() -> None:
     assert plain(" MAX_TOKENS ") in LENGTH
     assert plain("SAFETY") in FILTERED
     assert {plain(word) for word in KNOWN} == KNOWN

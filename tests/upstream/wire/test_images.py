@@ -1,4 +1,4 @@
-"""Images are what their bytes say, and bounded."""
+"""Images are typed by their bytes, and limited in number and size."""
 
 import base64
 
@@ -26,7 +26,7 @@ def images(*urls: object) -> bytes:
     return choice({"images": parts})
 
 
-def test_images_are_told_by_their_bytes_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_recognised_by_their_bytes_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     def encoded(data: bytes, kind: str = "png") -> str:
         return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 

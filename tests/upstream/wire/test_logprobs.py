@@ -1,4 +1,4 @@
-"""Logprobs: read where they can be, and shown as whole characters with a probability."""
+"""Logprobs are read leniently, and shown as whole characters with a probability."""
 
 import gc
 import math
@@ -23,7 +23,7 @@ def test_tokens_come_with_their_bytes_and_alternatives() -> None:
     assert logprobs_of(content, 2) == LogprobsDelta((expected,), (expected,), choice=2)
 
 
-def test_a_long_answers_are_nothing_that_the_collector_looks_through() -> None:
+def test_tokens_are_not_tracked_by_the_garbage_collector() -> None:
     token = TokenLogprob("a", -1.0, None, (TokenLogprob("b", -2.0),))
     assert not gc.is_tracked(token)
 
@@ -40,7 +40,7 @@ def test_a_long_answers_are_nothing_that_the_collector_looks_through() -> None:
         ),
     ],
 )
-def test_odd_tokens_are_mended(token: dict[str, Any], read: TokenLogprob) -> None:
+def test_invalid_tokens_are_repaired(token: dict[str, Any], read: TokenLogprob) -> None:
     delta = logprobs_of({"content": [token]}, 0)
     assert delta
     assert delta.content == (read,)

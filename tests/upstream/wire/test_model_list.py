@@ -1,4 +1,4 @@
-"""A list of models of any shape is read, or said to be none."""
+"""Model lists of any shape are read, or rejected."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_a_list_of_any_shape_is_read(listed: object, models: list[str]) -> None:
     assert [model.id for model in listed_models(json.dumps(listed).encode())] == models
 
 
-def test_a_list_without_end_is_cut() -> None:
+def test_a_very_long_list_is_cut() -> None:
     listed = json.dumps([str(number) for number in range(20_000)]).encode()
     assert len(listed_models(listed)) == 10_000
 
@@ -98,13 +98,13 @@ GATEWAYS = {
 
 
 @pytest.mark.parametrize("gateway", GATEWAYS)
-def test_what_a_gateway_says_of_a_model_is_read(gateway: str) -> None:
+def test_a_gateways_description_of_a_model_is_read(gateway: str) -> None:
     entry, model = GATEWAYS[gateway]
     assert listed_models(json.dumps({"data": [entry]}).encode()) == [model]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "nonsense",
     [
         {"name": 5, "context_length": "much", "supported_parameters": 7, "architecture": []},
         {"name": "a", "context_length": -1, "tags": [None, {"vision": 1}], "capabilities": "none"},
@@ -112,18 +112,18 @@ def test_what_a_gateway_says_of_a_model_is_read(gateway: str) -> None:
         {"context_length": True, "max_model_len": "9" * 5000, "tags": ["vision"[:3]] * 10_000},
     ],
 )
-def test_nonsense_about_a_model_is_read_over(said: dict[str, object]) -> None:
-    assert listed_models(json.dumps([{"id": "a", **said}]).encode()) == [ListedModel("a")]
+def test_nonsense_about_a_model_is_ignored(nonsense: dict[str, object]) -> None:
+    assert listed_models(json.dumps([{"id": "a", **nonsense}]).encode()) == [ListedModel("a")]
 
 
-def test_a_name_is_cut_and_keeps_no_null() -> None:
+def test_a_name_is_cut_and_contains_no_nul() -> None:
     [model] = listed_models(json.dumps([{"id": "a", "name": "N\0" * 500}]).encode())
     assert len(model.name) == 100
     assert "\0" not in model.name
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"models": []}', b'{"data": 5}', b"5"])
-def test_what_is_none_is_malformed(body: bytes) -> None:
+def test_a_body_that_is_not_a_list_is_malformed(body: bytes) -> None:
     with pytest.raises(UpstreamFailed) as raised:
         listed_models(body)
     assert raised.value.error.kind is ErrorKind.MALFORMED

@@ -1,4 +1,4 @@
-"""What a model costs, as gateways' lists write it: dollars for a token, or for a million."""
+"""Model prices as given in gateways' lists: dollars per token, or per million tokens."""
 
 import pytest
 
@@ -44,9 +44,7 @@ DOLLAR = 10**9
         ({"pricing": {"prompt": "0", "completion": "0"}}, ListedPrice(0, 0)),
     ],
 )
-def test_what_a_gateway_says_of_a_price_is_read(
-    entry: dict[str, object], price: ListedPrice
-) -> None:
+def test_a_gateways_price_is_read(entry: dict[str, object], price: ListedPrice) -> None:
     assert price_in({"id": "m"} | entry) == price
 
 
@@ -69,5 +67,5 @@ def test_what_a_gateway_says_of_a_price_is_read(
         {"input": 10**400, "output": 1},
     ],
 )
-def test_nonsense_about_a_price_is_none(pricing: object) -> None:
+def test_a_nonsensical_price_is_ignored(pricing: object) -> None:
     assert price_in({"id": "m", "pricing": pricing}) is None

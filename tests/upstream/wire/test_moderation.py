@@ -1,4 +1,4 @@
-"""Moderation: verdicts of the specified shape are kept, strange ones cost nothing."""
+"""Moderation results of the specified shape are kept, and others ignored."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from chatapp.upstream.wire.moderation import (
     moderation_of,
 )
 
-VERDICT = {
+RESULT = {
     "type": "moderation_result",
     "flagged": True,
     "categories": {"violence": True, "self-harm": False, "hate": None},
@@ -19,8 +19,8 @@ VERDICT = {
 }
 
 
-def test_verdicts_keep_categories_and_scores() -> None:
-    content = {"type": "moderation_results", "model": "omni", "results": [VERDICT, {}, VERDICT]}
+def test_results_keep_categories_and_scores() -> None:
+    content = {"type": "moderation_results", "model": "omni", "results": [RESULT, {}, RESULT]}
     moderation = moderation_of(content)
     assert isinstance(moderation, ModerationResults)
     assert moderation.is_flagged
@@ -31,7 +31,7 @@ def test_verdicts_keep_categories_and_scores() -> None:
     assert moderation.results == (result, ModerationResult(False, (), {}, {}), result)
 
 
-def test_a_failed_moderation_says_why() -> None:
+def test_a_failed_moderation_keeps_its_reason() -> None:
     content = {"type": "error", "code": 500, "message": "bad key sk-a-secret-key"}
     expected = ModerationFailure("500", "bad key ***")
     assert moderation_of(content, "sk-a-secret-key") == expected
@@ -41,5 +41,5 @@ def test_a_failed_moderation_says_why() -> None:
     "content",
     [None, 5, {}, {"results": 5}, {"results": [5]}, {"results": [{"categories": ["violence"]}]}],
 )
-def test_what_is_no_verdict_is_none(content: object) -> None:
+def test_an_invalid_result_is_none(content: object) -> None:
     assert moderation_of(content) is None

@@ -1,4 +1,4 @@
-"""Streams as gateways really send them: what they say is read, or what is lost is told."""
+"""Odd streams that gateways really send: they are read, or the loss is reported."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.upstream import events_of, reply_of
 
 
 def body(*parts: bytes, split: int = 0) -> Reply:
-    """The reply of a stream, which may come byte for byte."""
+    """Decode a stream in one piece, or in pieces of `split` bytes."""
     whole = b"".join(parts)
     pieces = [whole[i : i + split] for i in range(0, len(whole), split)] if split else [whole]
     return reply_of(*pieces)
@@ -31,7 +31,7 @@ def bare(frame: bytes) -> bytes:
     ids=["doubled", "doubled without spaces", "a space", "a tab", "a BOM"],
 )
 @pytest.mark.parametrize("split", [0, 1])
-def test_what_stands_before_a_field_is_read_over(prefix: bytes, split: int) -> None:
+def test_prefixes_of_a_field_are_ignored(prefix: bytes, split: int) -> None:
     frames = [delta("Hello "), delta("there"), finish(), done()]
     for changed in (frames, frames[1:2], frames[3:]):
         parts = [prefix + bare(one) if one in changed else one for one in frames]
@@ -40,7 +40,7 @@ def test_what_stands_before_a_field_is_read_over(prefix: bytes, split: int) -> N
         assert not reply.left_out
 
 
-def test_two_objects_in_a_line_are_two_events() -> None:
+def test_two_objects_on_one_line_are_two_events() -> None:
     first, second = (bare(delta(text)).strip() for text in ("Hello ", "there"))
     for between in (b"", b" "):
         reply = body(b"data: " + first + between + second + b"\n\n", finish(), done())
@@ -50,13 +50,15 @@ def test_two_objects_in_a_line_are_two_events() -> None:
 
 
 @pytest.mark.parametrize("prefix", [b"chunk = ", b"Data: ", b"data ", b"> data: "])
-def test_an_event_in_a_line_that_is_no_field_is_read_and_the_rest_is_told(prefix: bytes) -> None:
+def test_an_event_on_a_line_that_is_not_a_field_is_read_and_the_prefix_reported(
+    prefix: bytes,
+) -> None:
     reply = body(delta("Hello "), prefix + bare(delta("there")), finish(), done())
     assert (reply.answer, reply.ending) == ("Hello there", Ending.COMPLETE)
     assert sum(reply.left_out.values()) == 1
 
 
-def test_a_broken_event_in_such_a_line_is_not_called_complete() -> None:
+def test_a_broken_event_on_such_a_line_fails_the_reply() -> None:
     reply = body(delta("Hello "), b'chunk = {"choices": [{"del\n\n', finish(), done())
     assert (reply.answer, reply.ending) == ("Hello ", Ending.FAILED)
 
@@ -65,7 +67,7 @@ def test_a_broken_event_in_such_a_line_is_not_called_complete() -> None:
 
 
 @pytest.mark.parametrize("word", ["null", "None", " ", "undefined"])
-def test_a_finish_that_is_none_ends_nothing(word: str) -> None:
+def test_an_empty_finish_reason_does_not_end_the_reply(word: str) -> None:
     said = choice({"content": "Four."}, word)
     assert body(said, finish(), done()).ending is Ending.COMPLETE
     assert not any(isinstance(event, Finished) for event in events_of(said))
@@ -74,14 +76,14 @@ def test_a_finish_that_is_none_ends_nothing(word: str) -> None:
     assert body(choice({"tool_calls": [call]}, word), finish("tool_calls"), done()).wants_tools
 
 
-def test_a_word_that_nobody_knows_counts_only_if_none_follows() -> None:
+def test_an_unknown_finish_reason_counts_only_if_it_is_the_last() -> None:
     assert body(delta("Hi"), finish("weird"), finish("stop"), done()).ending is Ending.COMPLETE
     assert body(delta("Hi"), finish("weird"), finish("length"), done()).ending is Ending.LENGTH
     assert body(delta("Hi"), finish("stop"), finish("weird"), done()).ending is Ending.FAILED
 
 
 @pytest.mark.parametrize("word", ["content-filter", "SAFETY", "guardrail_intervened", "SPII"])
-def test_words_of_providers_for_a_content_filter(word: str) -> None:
+def test_providers_names_for_a_content_filter_are_known(word: str) -> None:
     assert body(delta("Hi"), finish(word), done()).ending is Ending.CONTENT_FILTER
 
 
@@ -89,17 +91,17 @@ def test_words_of_providers_for_a_content_filter(word: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["content", "reasoning_content", "refusal"])
-def test_the_halves_of_a_character_may_come_in_two_deltas(field: str) -> None:
+def test_a_surrogate_pair_may_be_split_between_two_deltas(field: str) -> None:
     def said(text: str) -> bytes:
         frame = {"choices": [{"index": 0, "delta": {field: text}, "finish_reason": None}]}
         return f"data: {json.dumps(frame)}\n\n".encode()
 
     reply = body(said("Done \ud83c"), said("\udf89 a"), said("\udf89b"), said("c\ud83c"), finish())
-    told = {"content": reply.answer, "reasoning_content": reply.reasoning}
-    assert told.get(field, reply.refusal) == "Done 🎉 a\ufffdbc\ufffd"
+    texts = {"content": reply.answer, "reasoning_content": reply.reasoning}
+    assert texts.get(field, reply.refusal) == "Done 🎉 a\ufffdbc\ufffd"
 
 
-def test_so_may_those_of_arguments() -> None:
+def test_a_surrogate_pair_in_arguments_may_be_split_too() -> None:
     def part(arguments: str, **more: Any) -> bytes:
         call = {"index": 0, "function": {"arguments": arguments, **more}}
         frame = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
@@ -135,19 +137,19 @@ ZONE = '{"timezone": "Asia/Tokyo"}'
         ('{"timezone": "Asia/Tokyo"', "}"),
     ],
 )
-def test_arguments_that_are_repeated_or_cumulative_are_repaired(fragments: tuple[str]) -> None:
+def test_repeated_or_cumulative_arguments_are_repaired(fragments: tuple[str]) -> None:
     call = called(*fragments)
     assert call.parsed == {"timezone": "Asia/Tokyo"}
     assert json.loads(call.arguments) == call.parsed
 
 
 @pytest.mark.parametrize("fragments", [(None,), ("",), (" \n",), ("null",), ("{}",), ("{}", "{}")])
-def test_no_arguments_are_none(fragments: tuple[str | None]) -> None:
+def test_missing_arguments_are_an_empty_object(fragments: tuple[str | None]) -> None:
     assert called(*fragments).parsed == {}
 
 
 @pytest.mark.parametrize("fragments", [('{"a": 1}', '{"a": 2}'), ("[1]",), ('{"a": 1} x',), ("5",)])
-def test_what_means_nothing_is_told(fragments: tuple[str]) -> None:
+def test_meaningless_arguments_are_reported(fragments: tuple[str]) -> None:
     call = called(*fragments)
     assert call.parsed is None
     assert call.problem
@@ -196,13 +198,13 @@ def test_a_name_may_come_in_pieces(names: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_reasoning_and_answer_are_told_apart(frames: tuple[bytes, ...], split: int) -> None:
+def test_reasoning_and_answer_are_separated(frames: tuple[bytes, ...], split: int) -> None:
     reply = body(*frames, finish(), done(), split=split)
     assert (reply.reasoning.strip(), reply.answer.strip()) == ("Mull.", "Four.")
     assert reply.ending is Ending.COMPLETE
 
 
-def test_tags_that_a_person_asked_about_are_answered_with() -> None:
+def test_tags_within_an_answer_are_text() -> None:
     reply = body(reasoning("Mull."), delta("<think> opens"), delta(" and </think> closes."))
     assert reply.answer == "<think> opens and </think> closes."
     reply = body(reasoning("Mull."), delta("It is "), reasoning("More."), delta("</think>."))
@@ -211,7 +213,7 @@ def test_tags_that_a_person_asked_about_are_answered_with() -> None:
     assert reply.answer == "Four. <|channel|> is a mark."
 
 
-def test_nothing_that_stands_between_channels_is_lost() -> None:
-    told = "<|channel|>commentary to=functions.x<|message|>Let me look.<|call|>Lost?"
-    reply = body(delta(f"{told}<|channel|>final<|message|>a < b <|x|> <"))
+def test_no_text_between_channels_is_lost() -> None:
+    before = "<|channel|>commentary to=functions.x<|message|>Let me look.<|call|>Lost?"
+    reply = body(delta(f"{before}<|channel|>final<|message|>a < b <|x|> <"))
     assert (reply.reasoning, reply.answer) == ("Let me look.", "Lost?a < b <|x|> <")

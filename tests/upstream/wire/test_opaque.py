@@ -1,4 +1,4 @@
-"""What goes back with tool calls is what came, joined and whole."""
+"""Opaque fields are joined and kept whole, to be sent back with tool calls."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ def opaque_of(*deltas: dict[str, Any], calls: bytes = CALLS) -> dict[str, Any]:
     return dict(reply_of(*map(choice, deltas), calls, finish("tool_calls")).opaque)
 
 
-def test_details_of_the_reasoning_are_joined_by_their_index_and_encrypted_ones_stay() -> None:
+def test_reasoning_details_are_joined_by_index_and_encrypted_ones_stay_unchanged() -> None:
     def text(words: str, index: int = 0, **more: Any) -> dict[str, Any]:
         return {"type": "reasoning.text", "text": words, "index": index, "format": "f"} | more
 
@@ -40,7 +40,7 @@ def test_details_of_the_reasoning_are_joined_by_their_index_and_encrypted_ones_s
     }
 
 
-def test_a_block_of_thinking_ends_with_its_signature() -> None:
+def test_a_thinking_block_ends_with_its_signature() -> None:
     def thought(text: str, signature: str | None = None) -> dict[str, Any]:
         return {"type": "thinking", "thinking": text, "signature": signature}
 
@@ -57,7 +57,7 @@ def test_a_block_of_thinking_ends_with_its_signature() -> None:
     ]
 
 
-def test_a_signature_may_come_after_the_calls_and_after_the_finish() -> None:
+def test_a_signature_may_come_after_the_calls_or_the_finish() -> None:
     thought = {"type": "thinking", "thinking": "Hm."}
     signed = choice({"thinking_blocks": [{"type": "thinking", "signature": "s"}]})
     for end in ((signed, finish("tool_calls")), (finish("tool_calls"), signed)):
@@ -66,7 +66,7 @@ def test_a_signature_may_come_after_the_calls_and_after_the_finish() -> None:
         assert reply.wants_tools
 
 
-def test_fields_of_a_provider_grow_or_are_replaced() -> None:
+def test_provider_specific_fields_grow_or_are_replaced() -> None:
     first: dict[str, Any] = {"thought_signatures": ["a"], "model": "x", "other": {"b": 1}}
     second = {"thought_signatures": ["b"], "model": "y", "other": None}
     found = opaque_of({"provider_specific_fields": first}, {"provider_specific_fields": second})
@@ -74,16 +74,16 @@ def test_fields_of_a_provider_grow_or_are_replaced() -> None:
     assert found == {"provider_specific_fields": merged}
 
 
-def test_what_is_opaque_altogether_is_taken_as_it_is() -> None:
+def test_reasoning_opaque_is_taken_unchanged() -> None:
     assert opaque_of({"reasoning_opaque": "kC5="}) == {"reasoning_opaque": "kC5="}
 
 
-def test_nothing_is_kept_where_no_tool_is_called() -> None:
+def test_nothing_is_kept_without_a_tool_call() -> None:
     reply = reply_of(choice({"reasoning_opaque": "kC5="}), delta("Four."), finish())
     assert reply.opaque == {}
 
 
-def test_what_is_too_large_or_can_not_be_stored_is_left_out_whole() -> None:
+def test_a_field_that_is_too_large_or_can_not_be_stored_is_left_out_entirely() -> None:
     half = {"reasoning_opaque": "x" * (MAX_BYTES // 2)}
     details = {"reasoning_details": [{"type": "reasoning.text", "text": "\0"}]}
     deltas = [choice(one) for one in (half, details, half, half)]
@@ -92,7 +92,7 @@ def test_what_is_too_large_or_can_not_be_stored_is_left_out_whole() -> None:
     assert reply.left_out == {"reasoning_details": 1, "reasoning_opaque": 1}
 
 
-def test_odd_shapes_are_read_over() -> None:
+def test_odd_shapes_are_ignored() -> None:
     odd: list[Any] = [5, "text", [None, 5], {"a": "b"}, [[]], {"type": ["x"], "index": {}}]
     names = ("reasoning_details", "thinking_blocks", "provider_specific_fields")
     for name in names:
@@ -100,7 +100,7 @@ def test_odd_shapes_are_read_over() -> None:
         assert json.dumps(found)
 
 
-def test_a_call_takes_back_what_stood_beside_it_and_within_it() -> None:
+def test_a_call_keeps_extra_fields_beside_and_within_its_function() -> None:
     beside = {"thought_signature": "x", "provider_specific_fields": {"a": 1}}
     within = {"provider_specific_fields": {"thought_signature": "y"}}
     function = {"name": "now", "arguments": "{}"} | within

@@ -1,4 +1,4 @@
-"""Parameters that are probably not meant so are told, and nothing is refused."""
+"""Doubtful parameters get a warning, but none is rejected."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from chatapp.upstream.wire.parameters import doubts_about
         {"reasoning_effort": "low", "service_tier": "flex", "parallel_tool_calls": False},
     ],
 )
-def test_what_is_known_and_of_its_type_is_passed_without_a_word(
+def test_known_parameters_of_the_right_type_get_no_warning(
     parameters: dict[str, object],
 ) -> None:
     assert doubts_about(parameters) == []
@@ -34,14 +34,14 @@ def test_what_is_known_and_of_its_type_is_passed_without_a_word(
         ("reasoning_efort", "reasoning_effort"),
     ],
 )
-def test_a_misspelt_name_is_told_with_the_nearest_one(name: str, meant: str) -> None:
+def test_a_misspelt_name_gets_a_suggestion(name: str, meant: str) -> None:
     assert doubts_about({name: 1}) == [
         f"“{name}” is not a known parameter. Did you mean “{meant}”?"
     ]
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "warning"),
     [
         ("temperature", "0.2", "a number, but is the text “0.2”"),
         ("temperature", True, "a number, but is true"),
@@ -52,15 +52,15 @@ def test_a_misspelt_name_is_told_with_the_nearest_one(name: str, meant: str) -> 
         ("modalities", {}, "a list, but is an object"),
     ],
 )
-def test_a_value_of_another_type_is_told(name: str, value: object, told: str) -> None:
-    assert doubts_about({name: value}) == [f"“{name}” should be {told}."]
+def test_a_value_of_the_wrong_type_gets_a_warning(name: str, value: object, warning: str) -> None:
+    assert doubts_about({name: value}) == [f"“{name}” should be {warning}."]
 
 
-def test_a_name_that_is_like_no_other_is_told_alone_and_short() -> None:
+def test_an_unknown_name_is_shortened_and_gets_no_suggestion() -> None:
     assert doubts_about({"zz" * 500: 1}) == ["“" + "zz" * 29 + "z…” is not a known parameter."]
 
 
-def test_many_doubts_are_few_sentences() -> None:
+def test_only_the_first_few_warnings_are_returned() -> None:
     doubts = doubts_about({f"zz{number}": 1 for number in range(1000)})
     assert len(doubts) == 6
     assert doubts[-1] == "And 995 more."

@@ -1,4 +1,4 @@
-"""What holds for every stream: how it is written and cut changes nothing, and it costs no more."""
+"""Properties of every stream: dialect and split do not matter, and decoding is linear."""
 
 import itertools
 import sys
@@ -48,47 +48,47 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 
 
 @given(SCRIPTS, st.sampled_from(ENCODERS), st.lists(st.integers(0, 10_000), max_size=5))
-def test_a_reply_is_the_same_in_every_dialect_however_it_is_cut(
+def test_a_reply_is_the_same_in_every_dialect_at_any_split(
     script: Script, encode: Callable[[Script], bytes], places: list[int]
 ) -> None:
-    told = folded([*script.deltas, script.finished, UsageReported(script.usage), StreamDone()])
+    expected = folded([*script.deltas, script.finished, UsageReported(script.usage), StreamDone()])
     read = folded(events_of(*cut(encode(script), places)))
     assert (read.response_id, read.model) == ("r", "m")
     for part in ("reasoning", "answer", "refusal", "tool_calls", "finish_reason", "usage"):
-        assert getattr(read, part) == getattr(told, part)
-    assert read.ending is told.ending
+        assert getattr(read, part) == getattr(expected, part)
+    assert read.ending is expected.ending
 
 
 @given(st.lists(DELTAS, min_size=1, max_size=3), st.integers(1, 10_000))
 @example([AnswerDelta("\r"), AnswerDelta("0")], 1891)
 @example([AnswerDelta("\r"), RefusalDelta("0")], 439)
-def test_a_reply_cut_anywhere_keeps_every_delta_that_came_whole(
-    deltas: list[Delta], place: int
-) -> None:
+def test_a_reply_cut_anywhere_keeps_every_complete_delta(deltas: list[Delta], place: int) -> None:
     script = Script(deltas, Finished("stop"), TokenUsage(1, 2, 3))
     whole = ENCODERS[0](script)
     read = events_of(whole[: place % len(whole)])
-    came = _joined([event for event in read if isinstance(event, Delta)])
-    assert came in [_joined(deltas[:count]) for count in range(len(deltas) + 1)]
+    received = _joined([event for event in read if isinstance(event, Delta)])
+    assert received in [_joined(deltas[:count]) for count in range(len(deltas) + 1)]
 
 
 def _joined(deltas: list[Delta]) -> tuple[str, list[Delta]]:
-    """The answer in one, and what is of other regions: some of the answer may be held back, until
-    it is clear that no tag begins with it."""
+    """Return the joined answer and the other deltas.
+
+    Deltas of the answer can differ, because text that may begin a tag is held back.
+    """
     answer = "".join(one.text for one in deltas if isinstance(one, AnswerDelta))
     return answer, [one for one in deltas if not isinstance(one, AnswerDelta)]
 
 
 @pytest.mark.parametrize("name", adversarial(1))
-def test_ten_times_the_bytes_take_ten_times_the_steps(name: str) -> None:
+def test_ten_times_the_bytes_take_ten_times_the_steps_to_decode(name: str) -> None:
     small, large = (steps(adversarial(size)[name]) for size in (4_000, 40_000))
     assert large <= 12 * small + 1000
 
 
 def steps(data: bytes) -> int:
-    """Count the lines of Python that decoding takes, in pieces of 100 bytes.
+    """Count the lines of Python executed to decode `data` in pieces of 100 bytes.
 
-    What one line may cost in C is timed by `bench/decode.py`.
+    `bench/decode.py` measures the time, including that spent in C.
     """
     count = 0
 

@@ -1,4 +1,4 @@
-"""Every recording, at every byte split, gives the reply that stands next to its name."""
+"""Every recording, at every byte split, gives the reply listed here."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +22,8 @@ WEATHER = ("get_weather", {"city": "Tokyo"})
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a recording's first choice comes to."""
+class Expected:
+    """The expected reply of a recording's first choice."""
 
     answer: str = ""
     ending: Ending = Ending.COMPLETE
@@ -38,7 +38,7 @@ class Said:
     left_out: int = 0
 
     @classmethod
-    def by(cls, reply: Reply) -> "Said":
+    def of(cls, reply: Reply) -> "Expected":
         return cls(
             reply.answer,
             reply.ending,
@@ -58,100 +58,100 @@ FLIGHT = "Packets in flight"
 FAILED, CUT_OFF, STREAM_ERROR = Ending.FAILED, Ending.CUT_OFF, ErrorKind.STREAM_ERROR
 OUT_OF_RANGE, MALFORMED = ErrorKind.OUT_OF_RANGE, ErrorKind.MALFORMED
 REPLIES = {
-    "opentoken": Said(FLIGHT, usage=OPENTOKEN_USAGE),
-    "opentoken_reasoning": Said(
+    "opentoken": Expected(FLIGHT, usage=OPENTOKEN_USAGE),
+    "opentoken_reasoning": Expected(
         "Größe \u2028🚀 fertig\n",
         Ending.LENGTH,
         OPENTOKEN_USAGE,
         reasoning="Zählen: 数 🤔 eins,\u2028zwei.",
     ),
-    "opentoken_think_tags": Said(
+    "opentoken_think_tags": Expected(
         "Write <think> to start.", usage=OPENTOKEN_USAGE, reasoning="Hm, a < b"
     ),
-    "opentoken_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "openai": Said(FLIGHT, usage=OPENAI_USAGE),
-    "openai_tools": Said(usage=OPENAI_USAGE, calls=(WEATHER, ("now", None))),
-    "openai_function_call": Said(usage=OPENAI_USAGE, calls=(WEATHER,)),
-    "openai_refusal": Said(
+    "opentoken_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "openai": Expected(FLIGHT, usage=OPENAI_USAGE),
+    "openai_tools": Expected(usage=OPENAI_USAGE, calls=(WEATHER, ("now", None))),
+    "openai_function_call": Expected(usage=OPENAI_USAGE, calls=(WEATHER,)),
+    "openai_refusal": Expected(
         ending=Ending.REFUSED, usage=OPENAI_USAGE, refusal="I can't help with that."
     ),
-    "openai_logprobs": Said("Go 🚀", usage=OPENAI_USAGE),
-    "openai_choices": Said("Heads.", usage=OPENAI_USAGE),  # three of them
-    "openai_moderation": Said("Packets", usage=OPENAI_USAGE),
-    "aivene": Said(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
-    "aivene_tools": Said(calls=(WEATHER,)),
-    "aivene_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "aigateway": Said("Hello there", usage=AIGATEWAY_USAGE, reasoning="Count syllables. "),
-    "aigateway_tools": Said(usage=AIGATEWAY_USAGE, calls=(WEATHER,)),
-    "vllm": Said("In flight", usage=USAGE, reasoning="Count packets."),
-    "openrouter": Said(
+    "openai_logprobs": Expected("Go 🚀", usage=OPENAI_USAGE),
+    "openai_choices": Expected("Heads.", usage=OPENAI_USAGE),  # three of them
+    "openai_moderation": Expected("Packets", usage=OPENAI_USAGE),
+    "aivene": Expected(FLIGHT, usage=AIVENE_USAGE, reasoning="Count packets."),
+    "aivene_tools": Expected(calls=(WEATHER,)),
+    "aivene_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "aigateway": Expected("Hello there", usage=AIGATEWAY_USAGE, reasoning="Count syllables. "),
+    "aigateway_tools": Expected(usage=AIGATEWAY_USAGE, calls=(WEATHER,)),
+    "vllm": Expected("In flight", usage=USAGE, reasoning="Count packets."),
+    "openrouter": Expected(
         "In flight",
         usage=TokenUsage(12, 18, 30, cached_tokens=0, cost=100_000),
         reasoning="Count packets.",
     ),
-    "openrouter_details": Said("In flight", reasoning="Counting."),
-    "groq": Said("In flight", usage=USAGE, reasoning="Count."),
-    "ollama": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
-    "ollama_no_opening_tag": Said("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
-    "litellm": Said(FLIGHT, usage=USAGE),
-    "litellm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "transformers": Said(FLIGHT, usage=USAGE),
-    "transformers_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "transformers_tools": Said(usage=USAGE, calls=(WEATHER,)),
-    "llama_cpp": Said("Nul \ufffd, bell \x07."),
-    "llama_cpp_tools": Said(calls=(WEATHER,)),
-    "llama_cpp_interrupted": Said("Packets ", CUT_OFF),
-    "lobe_one_delta": Said("In flight", usage=USAGE, reasoning="Count."),
-    "lobe_usage_everywhere": Said(FLIGHT, usage=TokenUsage(12, 3, 15)),
-    "azure": Said("Packets ", Ending.CONTENT_FILTER, USAGE),
-    "mistral": Said("In flight", usage=USAGE, reasoning="Count packets.", left_out=1),
-    "mistral_length": Said("Packets ", Ending.LENGTH, USAGE),
-    "gemini": Said("In flight", usage=USAGE, reasoning="Count packets."),
-    "gemini_tools": Said(usage=USAGE, calls=(WEATHER, ("now", {}))),
-    "deepseek_tools": Said(usage=USAGE, reasoning="Tokyo, so ask.", calls=(WEATHER,)),
-    "deepseek_overloaded": Said("Packets ", FAILED, USAGE, error=ErrorKind.FINISH_REASON),
-    "magistral_raw": Said("In [the] flight", reasoning="Count [1] or [2]."),
-    "openrouter_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "openrouter_image": Said("Here it is.", usage=USAGE, images=1),
-    "vllm_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "anthropic_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "llama_cpp_error": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "ollama_tools": Said(
+    "openrouter_details": Expected("In flight", reasoning="Counting."),
+    "groq": Expected("In flight", usage=USAGE, reasoning="Count."),
+    "ollama": Expected("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "ollama_no_opening_tag": Expected("In flight", usage=USAGE, reasoning="Is 1 < 2? Yes.\n"),
+    "litellm": Expected(FLIGHT, usage=USAGE),
+    "litellm_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers": Expected(FLIGHT, usage=USAGE),
+    "transformers_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "transformers_tools": Expected(usage=USAGE, calls=(WEATHER,)),
+    "llama_cpp": Expected("Nul \ufffd, bell \x07."),
+    "llama_cpp_tools": Expected(calls=(WEATHER,)),
+    "llama_cpp_interrupted": Expected("Packets ", CUT_OFF),
+    "lobe_one_delta": Expected("In flight", usage=USAGE, reasoning="Count."),
+    "lobe_usage_everywhere": Expected(FLIGHT, usage=TokenUsage(12, 3, 15)),
+    "azure": Expected("Packets ", Ending.CONTENT_FILTER, USAGE),
+    "mistral": Expected("In flight", usage=USAGE, reasoning="Count packets.", left_out=1),
+    "mistral_length": Expected("Packets ", Ending.LENGTH, USAGE),
+    "gemini": Expected("In flight", usage=USAGE, reasoning="Count packets."),
+    "gemini_tools": Expected(usage=USAGE, calls=(WEATHER, ("now", {}))),
+    "deepseek_tools": Expected(usage=USAGE, reasoning="Tokyo, so ask.", calls=(WEATHER,)),
+    "deepseek_overloaded": Expected("Packets ", FAILED, USAGE, error=ErrorKind.FINISH_REASON),
+    "magistral_raw": Expected("In [the] flight", reasoning="Count [1] or [2]."),
+    "openrouter_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "openrouter_image": Expected("Here it is.", usage=USAGE, images=1),
+    "vllm_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "anthropic_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "llama_cpp_error": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "ollama_tools": Expected(
         calls=(WEATHER, ("get_weather", {"city": "Lima"}), ("now", {"zone": "UTC"}))
     ),
-    "perplexity": Said("In flight[1].", usage=USAGE, sources=("One", "Two")),
-    "openai_search": Said("In flight", sources=("One",)),
-    "xai": Said("In flight", usage=USAGE, sources=("", "")),
-    "openai_audio": Said("In flight", has_sound=True),
-    "groq_usage": Said("In flight", usage=USAGE),
-    "small_no_blank_lines": Said(FLIGHT),
-    "small_bare_completion": Said(FLIGHT, usage=USAGE),
-    "small_last_words": Said("Packets ", FAILED, error=STREAM_ERROR),
-    "small_odd_types": Said(FLIGHT, usage=USAGE, left_out=1),
-    "small_finish_everywhere": Said(FLIGHT, usage=USAGE),
-    "proxy_crlf": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_cr": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_bom": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_no_space": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_named_events": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_line_separator": Said("one\u2028two\u2029three\x85four"),
-    "proxy_after_done": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_no_done": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_no_blank_line": Said("Größe 数 🚀", usage=USAGE),
-    "proxy_cut": Said("Packets ", CUT_OFF),
-    "proxy_cut_in_character": Said("Packets ", CUT_OFF),
-    "hostile_html": Said(
+    "perplexity": Expected("In flight[1].", usage=USAGE, sources=("One", "Two")),
+    "openai_search": Expected("In flight", sources=("One",)),
+    "xai": Expected("In flight", usage=USAGE, sources=("", "")),
+    "openai_audio": Expected("In flight", has_sound=True),
+    "groq_usage": Expected("In flight", usage=USAGE),
+    "small_no_blank_lines": Expected(FLIGHT),
+    "small_bare_completion": Expected(FLIGHT, usage=USAGE),
+    "small_last_words": Expected("Packets ", FAILED, error=STREAM_ERROR),
+    "small_odd_types": Expected(FLIGHT, usage=USAGE, left_out=1),
+    "small_finish_everywhere": Expected(FLIGHT, usage=USAGE),
+    "proxy_crlf": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_cr": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_bom": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_no_space": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_named_events": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_line_separator": Expected("one\u2028two\u2029three\x85four"),
+    "proxy_after_done": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_no_done": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_no_blank_line": Expected("Größe 数 🚀", usage=USAGE),
+    "proxy_cut": Expected("Packets ", CUT_OFF),
+    "proxy_cut_in_character": Expected("Packets ", CUT_OFF),
+    "hostile_html": Expected(
         "<img src=x onerror=alert(1)>",
         FAILED,
         reasoning="<script>alert(1)</script>",
         refusal="<b>no</b>",
         error=ErrorKind.FINISH_REASON,  # it is "<script>"
     ),
-    "hostile_surrogates": Said("a\ufffdb\ufffdc"),
-    "hostile_choice_index": Said("kept", FAILED, error=OUT_OF_RANGE),
-    "hostile_tool_index": Said("kept", FAILED, error=OUT_OF_RANGE),
-    "hostile_nesting": Said("kept", FAILED, error=MALFORMED, left_out=1),
-    "hostile_arguments": Said(calls=(("f", None),)),
+    "hostile_surrogates": Expected("a\ufffdb\ufffdc"),
+    "hostile_choice_index": Expected("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_tool_index": Expected("kept", FAILED, error=OUT_OF_RANGE),
+    "hostile_nesting": Expected("kept", FAILED, error=MALFORMED, left_out=1),
+    "hostile_arguments": Expected(calls=(("f", None),)),
 }
 ASKED_CHOICES = {"openai_choices": 3, "hostile_choice_index": 2}
 
@@ -167,10 +167,10 @@ def test_every_recording_has_its_reply_and_every_dialect_its_recording() -> None
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
-    """At every third byte in a quick run, which tears each kind of line and of character."""
+    """In a quick run at every third byte, which still splits every kind of line and character."""
     stream, choices = recorded(name), ASKED_CHOICES.get(name, 1)
     events = events_of(stream, choices=choices)
-    assert Said.by(folded(events)) == REPLIES[name]
+    assert Expected.of(folded(events)) == REPLIES[name]
     for i in range(0, len(stream), scaled(3, 1)):
         assert events_of(stream[:i], stream[i:], choices=choices) == events
     assert events_of(*(stream[i : i + 1] for i in range(len(stream))), choices=choices) == events
@@ -192,7 +192,7 @@ def test_a_recording_gives_its_reply_at_every_split(name: str) -> None:
         ("azure", "chatcmpl-azure", "gpt-4o-2024-11-20", "", "fp_ee1d74bde0"),
     ],
 )
-def test_the_response_is_named(
+def test_the_response_and_its_service_are_named(
     name: str, response_id: str, model: str, service_tier: str, fingerprint: str
 ) -> None:
     reply = folded(events_of(recorded(name)))
@@ -200,7 +200,7 @@ def test_the_response_is_named(
     assert (reply.service_tier, reply.system_fingerprint) == (service_tier, fingerprint)
 
 
-def test_each_choice_is_a_reply_with_what_all_share() -> None:
+def test_each_choice_is_a_reply_with_the_shared_usage() -> None:
     events = events_of(recorded("openai_choices"), choices=3)
     first, second, third = (folded(events, choice) for choice in range(3))
     assert (first.answer, first.ending) == ("Heads.", Ending.COMPLETE)
@@ -210,7 +210,7 @@ def test_each_choice_is_a_reply_with_what_all_share() -> None:
     assert first.response_id == second.response_id
 
 
-def test_a_moderation_is_kept_with_its_failure() -> None:
+def test_moderation_results_and_failures_are_kept() -> None:
     moderation = folded(events_of(recorded("openai_moderation"))).moderation
     assert moderation
     assert isinstance(moderation.input, ModerationResults)

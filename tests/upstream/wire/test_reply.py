@@ -1,4 +1,4 @@
-"""The fold of events into a reply, and what the stream says of its end."""
+"""Folding events into a reply, and its ending according to the stream."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def reply_of(*events: Event) -> Reply:
     return folded(events)
 
 
-def test_every_event_has_its_place() -> None:
+def test_every_event_is_applied_to_the_reply() -> None:
     error = UpstreamError(ErrorKind.STREAM_ERROR, "stream interrupted")
     token = TokenLogprob("Hel", -0.5)
     reply = reply_of(
@@ -108,7 +108,7 @@ def test_every_event_has_its_place() -> None:
         ([Finished("stop", choice=1), TimedOut(120)], Ending.TIMED_OUT),
     ],
 )
-def test_the_ending_is_what_the_stream_says(events: list[Event], ending: Ending) -> None:
+def test_the_ending_follows_from_the_stream(events: list[Event], ending: Ending) -> None:
     assert folded(events).ending is ending
 
 
@@ -117,14 +117,14 @@ def test_a_timeout_is_an_error_with_its_seconds() -> None:
     assert error == UpstreamError(ErrorKind.TIMED_OUT, "nothing came for 120 seconds")
 
 
-def test_a_choice_takes_only_what_is_said_of_it() -> None:
+def test_a_reply_ignores_events_of_other_choices() -> None:
     events: list[Event] = [AnswerDelta("a"), AnswerDelta("b", choice=1)]
     events.append(Finished("stop", choice=1))
     assert (folded(events).answer, folded(events).ending) == ("a", Ending.CUT_OFF)
     assert (folded(events, 1).answer, folded(events, 1).ending) == ("b", Ending.COMPLETE)
 
 
-def test_what_stands_beside_the_text_is_kept() -> None:
+def test_images_sources_and_left_out_pieces_are_kept() -> None:
     image = Image("image/png", b"x")
     reply = reply_of(
         ReasoningFieldSeen("reasoning"),
@@ -177,7 +177,7 @@ def test_arguments_are_parsed_only_after_the_finish() -> None:
         ("{'a': 1}", "malformed"),
     ],
 )
-def test_arguments_that_do_not_parse_are_kept_and_say_why(arguments: str, problem: str) -> None:
+def test_arguments_that_do_not_parse_are_kept_with_the_reason(arguments: str, problem: str) -> None:
     (call,) = reply_of(ToolCallDelta(0, arguments=arguments), Finished("tool_calls")).tool_calls
     assert (call.id, call.arguments, call.parsed) == ("call_0", arguments, None)
     assert problem in call.problem
@@ -196,7 +196,5 @@ def test_arguments_that_do_not_parse_are_kept_and_say_why(arguments: str, proble
         ([Finished("tool_calls")], False),
     ],
 )
-def test_tools_are_wanted_when_whole_calls_were_made(
-    events: list[Event], wants_tools: bool
-) -> None:
+def test_tools_are_wanted_after_complete_calls(events: list[Event], wants_tools: bool) -> None:
     assert reply_of(*events).wants_tools is wants_tools

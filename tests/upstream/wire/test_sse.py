@@ -1,4 +1,4 @@
-"""The SSE decoder, on the HTML standard's own examples and on what gateways send."""
+"""The SSE decoder, with the HTML standard's examples and with what gateways send."""
 
 import pytest
 from hypothesis import given
@@ -63,7 +63,7 @@ def test_a_stream_gives_the_same_events_at_every_split(stream: bytes, messages: 
     assert messages_of(*(stream[i : i + 1] for i in range(len(stream)))) == messages
 
 
-def test_an_event_type_holds_for_one_event() -> None:
+def test_an_event_type_applies_to_one_event_only() -> None:
     stream = b"event: add\ndata: 1\n\ndata: 2\n\nevent: gone\n\ndata: 3\n\n"
     assert events_of(stream) == [("add", "1"), ("message", "2"), ("message", "3")]
 
@@ -71,7 +71,7 @@ def test_an_event_type_holds_for_one_event() -> None:
 @pytest.mark.parametrize(
     ("stream", "events"),
     [
-        # no blank line between events, with names and without, up to the end or for once
+        # no blank line between events, with and without names, throughout or once
         (
             b'data: {"a":1}\ndata: {"b":2}\ndata: {"c":3}\ndata: [DONE]\n',
             [("message", said) for said in ('{"a":1}', '{"b":2}', '{"c":3}', "[DONE]")],
@@ -81,19 +81,19 @@ def test_an_event_type_holds_for_one_event() -> None:
             [("error", '{"a":1}'), ("message", '{"b":2}'), ("add", '{"c":3}')],
         ),
         (b'data: null\ndata: {"a":1}\n\n', [("message", "null"), ("message", '{"a":1}')]),
-        # JSON that is written over several lines is one event
+        # JSON over several lines is one event
         (b'data: {"a": [{"b": 1},\ndata: {"c": 2}]\ndata: }\n\n',
          [("message", '{"a": [{"b": 1},\n{"c": 2}]\n}')]),
         # llama.cpp's own server
         (b'error: {"code":500}\n\n', [("error", '{"code":500}')]),
         (b"event: error\n\ndata: x\n\n", [("error", ""), ("message", "x")]),
-        # no field at all
+        # lines that are not a field
         (b'{"a":1}\n{"b":2}\n', [(STRAY, '{"a":1}'), (STRAY, '{"b":2}')]),
         (b'{\n "a": 1\n}', [(STRAY, '{\n "a": 1\n}')]),
         (b"data: x\nupstream error: gone\n\n", [("message", "x"), (STRAY, "upstream error: gone")]),
     ],
 )  # fmt: skip
-def test_what_small_servers_send_is_told_apart_at_every_split(
+def test_events_of_sloppy_servers_are_separated_at_every_split(
     stream: bytes, events: list[tuple[str, str]]
 ) -> None:
     assert events_of(stream) == events
@@ -101,7 +101,7 @@ def test_what_small_servers_send_is_told_apart_at_every_split(
         assert events_of(stream[:i], stream[i:]) == events
 
 
-def test_events_that_nothing_parts_are_not_waited_for() -> None:
+def test_events_without_blank_lines_are_returned_at_once() -> None:
     decoder = Decoder()
     assert decoder.receive_data(b'data: {"a":1}\n') == []
     assert len(decoder.receive_data(b'data: {"b":2}\n')) == 2
@@ -109,12 +109,12 @@ def test_events_that_nothing_parts_are_not_waited_for() -> None:
     assert Decoder().receive_data(b"data: [DONE]\n") == [ServerSentEvent("message", "[DONE]")]
 
 
-def test_an_event_is_there_as_soon_as_its_blank_line_is() -> None:
+def test_an_event_is_returned_as_soon_as_its_blank_line_arrives() -> None:
     for stream in (b"data: x\n\n", b"data: x\r\r", b"data: x\r\n\r"):
         assert Decoder().receive_data(stream) == [ServerSentEvent("message", "x")]
 
 
-def test_the_largest_event_passes() -> None:
+def test_an_event_of_the_largest_size_is_accepted() -> None:
     line = b"data:" + b"x" * (MAX_EVENT_BYTES - 5)
     assert len(messages_of(line + b"\n\n" + line + b"\n\n")) == 2
 
@@ -129,7 +129,7 @@ def test_the_largest_event_passes() -> None:
     ],
     ids=["a line without an end", "a line", "a comment", "many lines"],
 )
-def test_what_is_too_large_is_an_error_that_keeps_the_events_before_it(hostile: bytes) -> None:
+def test_an_event_that_is_too_large_is_an_error_with_the_events_before_it(hostile: bytes) -> None:
     with pytest.raises(EventTooLarge) as raised:
         Decoder().receive_data(b"data: before\n\n" + hostile)
     assert [event.data for event in raised.value.events] == ["before"]
@@ -157,7 +157,7 @@ def test_a_long_line_in_tiny_reads_is_joined_once() -> None:
     decoder = Decoder()
     for _ in range(50_000):
         assert decoder.receive_data(b"data: x") == []
-    assert len(decoder.unfinished) == 50_000  # kept apart until the line ends
+    assert len(decoder.unfinished) == 50_000  # not joined until the line ends
     assert len(decoder.receive_data(b"\n\n")) == 1
     assert decoder.unfinished == []
 
@@ -168,5 +168,7 @@ def test_any_bytes_give_the_same_events_however_they_are_split(reads: list[bytes
 
 
 @given(st.lists(st.text("dat: \r\nevx\ufeff", max_size=20).map(str.encode), max_size=6))
-def test_near_misses_give_the_same_events_however_they_are_split(reads: list[bytes]) -> None:
+def test_almost_valid_fields_give_the_same_events_however_they_are_split(
+    reads: list[bytes],
+) -> None:
     assert events_of(*reads) == events_of(b"".join(reads))

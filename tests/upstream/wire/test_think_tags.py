@@ -1,4 +1,4 @@
-"""Think tags at the start of the content, split anywhere, and closing ones that come alone."""
+"""Think tags at the start of the content, split anywhere, and closing tags on their own."""
 
 import itertools
 import re
@@ -51,7 +51,7 @@ def split(*deltas: str) -> tuple[str, str]:
         (" " * 100 + "<think>x", "", " " * 100 + "<think>x"),
     ],
 )
-def test_reasoning_and_answer_are_told_apart_at_every_split(
+def test_reasoning_and_answer_are_separated_at_every_split(
     content: str, reasoning: str, answer: str
 ) -> None:
     for i, j in itertools.combinations_with_replacement(range(len(content) + 1), 2):
@@ -59,14 +59,14 @@ def test_reasoning_and_answer_are_told_apart_at_every_split(
     assert split(*content) == (reasoning, answer)
 
 
-def test_only_what_may_be_a_tag_is_held_back() -> None:
+def test_only_text_that_may_be_a_tag_is_held_back() -> None:
     splitter = Splitter()
     assert splitter.receive_text("<think>Hm </th") == [ReasoningDelta("Hm ")]
     assert splitter.receive_text("e") == [ReasoningDelta("</the")]
     assert len(Splitter().receive_text("<b")) == 1
 
 
-def test_an_answer_that_was_reasoning_is_shown_until_that_is_known() -> None:
+def test_reasoning_is_shown_as_answer_until_its_closing_tag() -> None:
     splitter = Splitter(choice=1)
     assert splitter.receive_text("Hm. </th") == [AnswerDelta("Hm. ", choice=1)]
     assert splitter.receive_text("ink>\n") == [AnswerWasReasoning(choice=1)]

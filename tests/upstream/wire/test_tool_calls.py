@@ -1,4 +1,4 @@
-"""Which call a fragment belongs to, whatever the upstream says of its place."""
+"""Assigning fragments to tool calls, however the upstream numbers them."""
 
 from typing import Any
 
@@ -54,14 +54,14 @@ def test_fragments_join_by_index_in_any_order() -> None:
         ([{"id": "a"}], [("a", "", "")]),
     ],
 )
-def test_fragments_without_an_index_find_their_call(
+def test_fragments_without_an_index_are_assigned_to_their_call(
     fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
 ) -> None:
     assert calls_of({"tool_calls": fragments}) == calls
     assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
 
 
-def test_the_deprecated_form_counts_only_where_it_is_alone() -> None:
+def test_the_deprecated_form_counts_only_on_its_own() -> None:
     function = {"name": "f", "arguments": "{}"}
     assert calls_of({"function_call": function}) == [("call_0", "f", "{}")]
     both = {"function_call": function, "tool_calls": [fragment(0, "a", "f", "{}")]}
@@ -75,7 +75,7 @@ WHOLE = '{"n":1}'
 @pytest.mark.parametrize(
     ("fragments", "calls"),
     [
-        # Ollama: all of them are number 0
+        # Ollama: all calls have index 0
         (
             [fragment(0, "a", "f", WHOLE), fragment(0, "b", "f", WHOLE), fragment(0, "c", "g")],
             [("a", "f", WHOLE), ("b", "f", WHOLE), ("c", "g", "")],
@@ -84,7 +84,7 @@ WHOLE = '{"n":1}'
             [fragment(0, None, "f", WHOLE), fragment(0, None, "g", WHOLE)],
             [("call_0", "f", WHOLE), ("call_1", "g", WHOLE)],
         ),
-        # in pieces, one call after the other
+        # in pieces, one call after another
         (
             [
                 *(fragment(0, "a", "f", "{"), fragment(0, arguments="}")),
@@ -92,17 +92,17 @@ WHOLE = '{"n":1}'
             ],
             [("a", "f", "{}"), ("b", "g", "[]")],
         ),
-        # and a number that is taken by then
+        # an index that is already taken
         (
             [fragment(0, "a", "f"), fragment(0, "b", "g"), fragment(1, "c", "h", WHOLE)],
             [("a", "f", ""), ("b", "g", ""), ("c", "h", WHOLE)],
         ),
-        # one id for two calls: a result must still find its own
+        # one id for two calls: results need different ids
         (
             [fragment(0, "a", "f", WHOLE), fragment(1, "a", "g", WHOLE)],
             [("a", "f", WHOLE), ("a_1", "g", WHOLE)],
         ),
-        # the number counts fragments
+        # the index counts fragments
         (
             [fragment(0, "a", "f", "{"), fragment(1, "a", None, "}"), fragment(2, "b", "g")],
             [("a", "f", "{}"), ("b", "g", "")],
@@ -111,7 +111,7 @@ WHOLE = '{"n":1}'
             [fragment(0, "a", "f", "{"), fragment(1, None, None, "}")],
             [("a", "f", "{}")],
         ),
-        # the name in every fragment, and an id of its own for each
+        # the name in every fragment, or a different id in each
         (
             [fragment(0, "a", "f", "{"), fragment(0, "a", "f", "}")],
             [("a", "f", "{}")],
@@ -120,19 +120,19 @@ WHOLE = '{"n":1}'
             [fragment(0, "a", "f", "{"), fragment(0, "b", None, "}")],
             [("b", "f", "{}")],
         ),
-        # whole objects, in quotes, and numbers
+        # an object as arguments, an index as a string, an id as a number
         ([fragment("0", 7, "f", {"n": 1})], [("7", "f", WHOLE)]),
         ([fragment(1.0, "a", "f", WHOLE)], [("a", "f", WHOLE)]),
     ],
 )  # fmt: skip
-def test_each_call_is_its_own_however_they_are_numbered(
+def test_calls_are_separated_however_they_are_numbered(
     fragments: list[dict[str, Any]], calls: list[tuple[str, str, str]]
 ) -> None:
     assert calls_of({"tool_calls": fragments}) == calls
     assert calls_of(*({"tool_calls": [one]} for one in fragments)) == calls
 
 
-def test_what_must_go_back_with_a_call_is_kept_in_bounds() -> None:
+def test_extra_fields_of_a_call_are_kept_within_limits() -> None:
     signed = {"google": {"thought_signature": "x"}}
     part = {**fragment(0, "a", "f"), "extra_content": signed}
     deltas = [{"tool_calls": [part]}, {"tool_calls": [fragment(0, arguments="{}")]}]
@@ -146,7 +146,7 @@ def test_what_must_go_back_with_a_call_is_kept_in_bounds() -> None:
 
 
 @pytest.mark.parametrize("index", [-1, 128, 10**9])
-def test_an_index_out_of_range_fails_the_reply_and_keeps_what_came_before(index: int) -> None:
+def test_an_index_out_of_range_fails_the_reply_and_keeps_the_text_before_it(index: int) -> None:
     reply = reply_of(delta("kept"), choice({"tool_calls": [fragment(index, "a", "f")]}))
     assert reply.answer == "kept"
     assert reply.error

@@ -1,4 +1,4 @@
-"""Packed bodies: unpacked at any split, and never to more than can be held."""
+"""Compressed bodies are decompressed at any split, within memory limits."""
 
 import gzip
 import zlib
@@ -26,7 +26,7 @@ def unpacked(coding: str, *reads: bytes) -> bytes:
         ("gzip", gzip.compress(TEXT, mtime=0) + b"something behind it"),
     ],
 )
-def test_a_body_is_unpacked_at_every_split(coding: str, packed: bytes) -> None:
+def test_a_body_is_decompressed_at_every_split(coding: str, packed: bytes) -> None:
     for i in range(len(packed)):
         assert unpacked(coding, packed[:i], packed[i:]) == TEXT
 
@@ -45,14 +45,16 @@ def test_no_byte_of_a_large_body_is_held_back(size: int) -> None:
         ("gzip", gzip.compress(b"\0" * 50_000_000), ErrorKind.TOO_LARGE),
     ],
 )
-def test_what_can_or_must_not_be_unpacked_fails(coding: str, body: bytes, kind: ErrorKind) -> None:
+def test_a_body_that_can_or_must_not_be_decompressed_fails(
+    coding: str, body: bytes, kind: ErrorKind
+) -> None:
     with pytest.raises(UpstreamFailed) as raised:
         unpacked(coding, body)
     assert raised.value.error.kind is kind
     assert raised.value.error.message
 
 
-def test_a_bomb_is_given_up_early_and_comes_in_small_pieces() -> None:
+def test_a_decompression_bomb_is_stopped_early_in_small_pieces() -> None:
     bomb = gzip.compress(b"\0" * 50_000_000)
     sizes: list[int] = []
     with pytest.raises(UpstreamFailed):

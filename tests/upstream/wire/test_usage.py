@@ -1,4 +1,4 @@
-"""Usage under the names that gateways give it, and what they say that they charged."""
+"""Usage and costs under all the names that gateways use."""
 
 from typing import Any
 
@@ -50,14 +50,14 @@ def test_usage_keeps_every_detail() -> None:
         (None, 40, 30, None),
     ],
 )
-def test_main_counts_are_given_or_follow_or_there_is_no_usage(
+def test_main_counts_are_given_or_derived_or_there_is_no_usage(
     prompt: Any, completion: Any, total: Any, counts: tuple[int, int, int] | None
 ) -> None:
     usage = Usage(prompt, completion, total).counted()
     assert counts == (usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens))
 
 
-def test_a_bad_detail_is_not_given() -> None:
+def test_an_invalid_detail_is_ignored() -> None:
     usage = decode(
         '{"usage":{"prompt_tokens":1,"completion_tokens":2,'
         '"completion_tokens_details":{"reasoning_tokens":-1,"audio_tokens":"many"}}}'
@@ -106,7 +106,7 @@ def main(usage: TokenUsage) -> tuple[int, int, int]:
             ),
             *((9000, 20, 9020), 8000, 10, None),
         ),
-        # Anthropic counts what a cache holds apart
+        # Anthropic counts cached tokens separately
         (
             (100, 20, 8130, {"cache_read_input_tokens": 8000, "cache_creation_input_tokens": 10}),
             *((8110, 20, 8130), 8000, 10, None),
@@ -128,7 +128,7 @@ def test_counts_are_read_under_every_name(
     assert found.reasoning_tokens == reasoning
 
 
-def test_counts_are_read_under_the_names_of_other_apis() -> None:
+def test_counts_are_read_under_other_apis_names() -> None:
     found = reported({"input_tokens": 12, "output_tokens": 18})
     assert main(found) == (12, 18, 30)
     found = reported(
@@ -144,7 +144,7 @@ def test_counts_are_read_under_the_names_of_other_apis() -> None:
     assert main(found) == (112, 18, 130)
 
 
-def test_usage_within_a_choice_is_read() -> None:
+def test_usage_inside_a_choice_is_read() -> None:
     within = {"prompt_tokens": 3019, "completion_tokens": 21, "cached_tokens": 2900}
     ended = chunk([{"index": 0, "delta": {}, "finish_reason": "stop", "usage": within}])
     usage = reply_of(delta("So."), ended, done()).usage
@@ -152,7 +152,7 @@ def test_usage_within_a_choice_is_read() -> None:
     assert (main(usage), usage.cached_tokens) == ((3019, 21, 3040), 2900)
 
 
-def test_a_later_zero_erases_no_count() -> None:
+def test_a_later_zero_does_not_erase_a_count() -> None:
     def counted(*usages: dict[str, Any]) -> TokenUsage:
         events = events_of(*(chunk([], usage=usage) for usage in usages))
         return [event.usage for event in events if isinstance(event, UsageReported)][-1]
@@ -169,7 +169,7 @@ def test_a_later_zero_erases_no_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "nano"),
+    ("sent_cost", "nano"),
     [
         ({"cost": 0.0123}, 12_300_000),
         ({"cost": "0.0123"}, 12_300_000),
@@ -204,6 +204,6 @@ def test_a_later_zero_erases_no_count() -> None:
         ({"cost": []}, None),
     ],
 )
-def test_what_was_charged_is_read(said: dict[str, Any], nano: int | None) -> None:
-    found = reported({"prompt_tokens": 1, "completion_tokens": 1} | said)
+def test_the_cost_is_read(sent_cost: dict[str, Any], nano: int | None) -> None:
+    found = reported({"prompt_tokens": 1, "completion_tokens": 1} | sent_cost)
     assert found.cost == nano

@@ -71,7 +71,7 @@ async def beginning_of(pieces: AsyncGenerator[bytes]) -> bytes:
 
 
 async def after_start(start: bytes, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """Iterate over a body of which `start` has been read already."""
+    """Iterate over a body after its `start` has been read."""
     yield start
     async for data in pieces:
         yield data

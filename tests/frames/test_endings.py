@@ -296,7 +296,7 @@ OVER_HTTP: list[tuple[str, Script, Told]] = [
      WHOLE),
     ("half of a gzip", streamed(gzip.compress(HALF), Content_Encoding="gzip"), CUT),
     ("a packing that was not asked for", streamed(HALF, Content_Encoding="br"),
-     failed("packed as br", False)),
+     failed("compressed with br", False)),
     ("llama-cpp-python's second request", streamed(HALF, done(), Close()), CUT),
     ("the same, before a word", streamed(done(), Close()), NOTHING),
     ("cut before a word", streamed(role(), Close()), Told("cut_off", CUT.words[:20], False, True)),

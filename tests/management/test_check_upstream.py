@@ -28,7 +28,7 @@ def test_the_command_fails_for_a_gateway_that_cannot_serve(upstream: FakeUpstrea
     printed = Printed("check_upstream", upstream.base_url)
     assert (printed.status, printed.problem[:43]) == (
         1,
-        "It can't serve the app. It refuses the key.",
+        "It can't serve the app. It rejects the key.",
     )
     assert "no list (401 wrong key)" in printed.out
 
@@ -81,6 +81,6 @@ def test_the_command_as_a_process(upstream: FakeUpstream, tmp_path: Path) -> Non
         environment, "manage.py", "check_upstream", upstream.base_url, "--key-from-env", check=False
     )
     assert done.returncode == 1
-    assert "It refuses the key." in done.stderr
+    assert "It rejects the key." in done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr

@@ -1,7 +1,7 @@
 """A real MCP server for tests: `python -m tests.tools.server stdio|http|legacy-http`.
 
-What happens in it is told, a line each: `ready URL`, `started`, `running NAME`, `cancelled NAME`;
-to the unix socket that WITNESS names, or to stdout where that is free. The test's side is
+It reports what happens, one line per event (`ready URL`, `started`, `running NAME`, `cancelled
+NAME`), to the Unix socket in WITNESS, or else to stdout unless that carries MCP. The other end is
 `tests.tools.witness`.
 """
 
@@ -21,7 +21,7 @@ if witness:
     witness.connect(os.environ["WITNESS"])
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     if witness:
         witness.sendall(line.encode() + b"\n")
     elif sys.argv[1] != "stdio":
@@ -43,11 +43,11 @@ async def add(a: int, b: int) -> int:
 @server.tool()
 async def slow(name: str) -> str:
     """Runs until it is cancelled."""
-    tell(f"running {name}")
+    report(f"running {name}")
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
-        tell(f"cancelled {name}")
+        report(f"cancelled {name}")
         raise
     return "never"
 
@@ -59,7 +59,7 @@ meeting = asyncio.Event()
 async def meet(name: str) -> str:
     """Returns when a second call of it runs."""
     if name == "first":
-        tell("running first")
+        report("running first")
         await asyncio.wait_for(meeting.wait(), 15)
     meeting.set()
     return f"{name} met the other"
@@ -86,7 +86,7 @@ async def pid() -> int:
 
 @server.tool()
 async def big(size: int) -> CallToolResult:
-    """Gives as many bytes as it is asked for."""
+    """Gives as many bytes as requested."""
     return CallToolResult(content=[TextContent(text="ü" * (size // 2))])
 
 
@@ -118,7 +118,7 @@ def serve_http(forgets_new_protocol: bool) -> None:
     app = server.streamable_http_app()
 
     async def as_before_2026(scope: Any, receive: Any, send: Any) -> None:
-        """A server that knows nothing of the protocol that needs no session."""
+        """Act like a server that does not know the protocol without sessions."""
         if (b"mcp-method", b"server/discover") in scope.get("headers", []):
             scope = {**scope, "path": "/nothing-here"}
         await app(scope, receive, send)
@@ -126,13 +126,13 @@ def serve_http(forgets_new_protocol: bool) -> None:
     config = uvicorn.Config(
         as_before_2026 if forgets_new_protocol else app, log_level="error", lifespan="on"
     )
-    tell(f"ready http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+    report(f"ready http://127.0.0.1:{listener.getsockname()[1]}/mcp")
     uvicorn.Server(config).run(sockets=[listener])
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
-        tell("started")
+        report("started")
         server.run("stdio")
     else:
         serve_http(sys.argv[1] == "legacy-http")

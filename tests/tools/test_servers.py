@@ -1,6 +1,6 @@
-"""Real MCP servers: a command over stdio, and HTTP with the protocol of 2026 and the one before.
+"""Real MCP servers: a command over stdio, and HTTP with the protocol of 2026 and the older one.
 
-The servers are shared by the tests of this module where a test does not kill its own.
+The tests of this module share servers, except for tests that kill one.
 """
 
 import asyncio
@@ -90,16 +90,16 @@ async def test_tools_are_listed_with_bounded_descriptions(server: McpServer) -> 
     assert len(strange.description) <= 1024
 
 
-async def test_a_call_gives_its_text(server: McpServer) -> None:
+async def test_a_call_returns_its_text(server: McpServer) -> None:
     result = await server.call("echo", {"text": "Grüße 🦊 \u2028 <b>"})
     assert (result.text, result.is_error) == ("Grüße 🦊 \u2028 <b>", False)
 
 
-async def test_a_tool_of_any_name_can_be_called(server: McpServer) -> None:
+async def test_a_tool_with_any_name_can_be_called(server: McpServer) -> None:
     assert (await server.call("rm -rf / <b>ü</b>", {})).text == "ran"
 
 
-async def test_what_is_not_text_is_named(server: McpServer) -> None:
+async def test_content_other_than_text_is_named(server: McpServer) -> None:
     assert (await server.call("mixed", {})).text.split("\n\n") == [
         "<script>alert(1)</script>\N{REPLACEMENT CHARACTER}",
         "[image/png, which can't be shown here]",
@@ -120,14 +120,14 @@ async def test_a_long_result_is_cut(server: McpServer) -> None:
     assert len(result.text.encode()) < LIMIT + 100
 
 
-async def test_two_calls_run_at_once(server: McpServer, witness: Witness) -> None:
+async def test_two_calls_run_concurrently(server: McpServer, witness: Witness) -> None:
     first = asyncio.create_task(server.call("meet", {"name": "first"}))
     await witness.until("running first")
     assert (await server.call("meet", {"name": "second"})).text == "second met the other"
     assert (await first).text == "first met the other"
 
 
-async def test_cancelling_a_call_cancels_it_at_the_server_and_no_other(
+async def test_cancelling_a_call_cancels_only_that_call_at_the_server(
     server: McpServer, witness: Witness
 ) -> None:
     calls = [asyncio.create_task(server.call("slow", {"name": name})) for name in ("a", "b")]
@@ -166,7 +166,7 @@ async def test_closing_ends_running_calls(
     assert "its settings were changed" in await failure_of(server.call("echo", {}))
 
 
-async def test_a_command_that_dies_is_told_with_its_last_words_and_started_again(
+async def test_a_command_that_dies_is_reported_with_its_stderr_and_restarted(
     witness: Witness,
 ) -> None:
     async with connected(settings_of(command(witness))) as server:
@@ -175,18 +175,18 @@ async def test_a_command_that_dies_is_told_with_its_last_words_and_started_again
         assert (await server.call("echo", {"text": "back"})).text == "back"
 
 
-async def test_a_command_that_ends_between_calls_is_started_again(witness: Witness) -> None:
+async def test_a_command_that_ends_between_calls_is_restarted(witness: Witness) -> None:
     async with connected(settings_of(command(witness))) as server:
         await server.call("echo", {"text": "hello"})
         connection = present(server.connection)
         os.kill(int((await server.call("pid", {})).text), signal.SIGKILL)
         async with asyncio.timeout(WAIT_SECONDS):
-            while connection.is_usable:  # noqa: ASYNC110 - its own task sees it, and tells nobody
+            while connection.is_usable:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.01)
         assert (await server.call("echo", {"text": "back"})).text == "back"
 
 
-async def test_a_command_does_not_see_the_environment_of_the_app(
+async def test_a_command_does_not_inherit_the_apps_environment(
     witness: Witness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
@@ -197,7 +197,7 @@ async def test_a_command_does_not_see_the_environment_of_the_app(
 
 
 @pytest.mark.parametrize("kind", ["http", "legacy-http"])
-async def test_a_server_killed_during_a_call_is_used_again_once_it_is_back(
+async def test_a_server_killed_during_a_call_is_used_again_when_it_is_back(
     witness: Witness, kind: str
 ) -> None:
     async with witness.http_server(kind) as first, connected(endpoint_of(first)) as server:
@@ -212,7 +212,7 @@ async def test_a_server_killed_during_a_call_is_used_again_once_it_is_back(
             assert (await server.call("echo", {"text": "back"})).text == "back"
 
 
-async def test_a_session_that_the_server_forgot_is_opened_again(witness: Witness) -> None:
+async def test_a_session_forgotten_by_the_server_is_reopened(witness: Witness) -> None:
     async with witness.http_server("legacy-http") as first, connected(endpoint_of(first)) as server:
         await server.call("echo", {"text": "hello"})
         await first.kill()
@@ -225,19 +225,19 @@ def port_of(server: HttpServer) -> int:
     return int(server.url.rsplit(":", 1)[1].split("/")[0])
 
 
-async def test_a_command_that_is_not_there_is_named() -> None:
+async def test_a_missing_command_is_reported() -> None:
     async with connected(settings_of(Command(("/no/such/program",)))) as server:
         failure = await failure_of(server.list_tools())
     assert "'/no/such/program' can't be run (No such file or directory)" in failure
 
 
-async def test_a_command_that_is_no_server_is_told_with_its_last_words() -> None:
+async def test_a_command_that_is_not_a_server_is_reported_with_its_stderr() -> None:
     script = "raise SystemExit('no module named wiki')"
     async with connected(settings_of(Command((sys.executable, "-c", script)))) as server:
         assert "no module named wiki" in await failure_of(server.list_tools())
 
 
-async def test_a_command_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connecting_to_a_silent_command_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatapp.tools.connection.CONNECT_SECONDS", 0.3)
     silent = Command((sys.executable, "-c", "import sys; sys.stdin.read()"))
     async with connected(settings_of(silent)) as server:
@@ -245,16 +245,16 @@ async def test_a_command_that_never_answers_is_given_up(monkeypatch: pytest.Monk
     assert "can't be reached (it did not answer within 0" in failure
 
 
-async def test_a_name_that_hangs_is_its_own_servers_failure(
+async def test_a_hanging_host_name_affects_only_its_own_server(
     witness: Witness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The loop looks names up in a few threads, which upstreams' neighbours share."""
+    """The event loop looks up names in only a few threads, which all servers would share."""
     monkeypatch.setattr(resolver, "LOOK_UP_SECONDS", 0.3)
     go, known = threading.Event(), socket.getaddrinfo
-    looking: list[str] = []
+    threads: list[str] = []
 
     def look_up(host: str, *args: Any, **options: Any) -> object:
-        looking.append(threading.current_thread().name)
+        threads.append(threading.current_thread().name)
         assert host == "localhost" or go.wait(20)
         return known("127.0.0.1", *args, **options)
 
@@ -273,8 +273,8 @@ async def test_a_name_that_hangs_is_its_own_servers_failure(
             for failure in await asyncio.gather(*failing):
                 assert "because its name server does not answer" in failure
         go.set()
-    assert len(looking) == 41
-    assert all(name.startswith("look-up of") for name in looking)
+    assert len(threads) == 41
+    assert all(name.startswith("look-up of") for name in threads)
 
 
 Answer = Callable[[asyncio.StreamWriter], None]
@@ -282,7 +282,7 @@ Answer = Callable[[asyncio.StreamWriter], None]
 
 @asynccontextmanager
 async def answering(head: str, body: bytes = b"") -> AsyncIterator[str]:
-    """A server that answers every request so; its URL."""
+    """Run a server that sends this answer to every request; yield its URL."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -295,7 +295,7 @@ async def answering(head: str, body: bytes = b"") -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("head", "body", "told"),
+    ("head", "body", "message"),
     [
         ("401 Unauthorized", b"", "HTTP 401 Unauthorized"),
         ("502 Bad Gateway", b"<html>", "HTTP 502 Bad Gateway"),
@@ -311,9 +311,11 @@ async def answering(head: str, body: bytes = b"") -> AsyncIterator[str]:
         ),
     ],
 )
-async def test_what_is_no_tool_server_is_told(head: str, body: bytes, told: str) -> None:
+async def test_a_server_that_is_not_a_tool_server_is_reported(
+    head: str, body: bytes, message: str
+) -> None:
     async with answering(head, body) as url, connected(settings_of(HttpEndpoint(url))) as server:
-        assert told in await failure_of(server.list_tools())
+        assert message in await failure_of(server.list_tools())
 
 
 async def test_headers_are_sent() -> None:

@@ -1,4 +1,4 @@
-"""Names, results and arguments, without any server."""
+"""Names, results and arguments of tools, without a server."""
 
 import re
 
@@ -25,12 +25,12 @@ def test_a_fitting_name_stays_readable() -> None:
     assert name_for_model("wiki", "search_pages") == "wiki__search_pages"
 
 
-def test_names_that_look_alike_once_changed_stay_apart() -> None:
+def test_different_names_stay_different_when_changed() -> None:
     names = {name_for_model("wiki", own) for own in ("a.b", "a b", "a_b", "x" * 90, "x" * 91)}
     assert len(names) == 5
 
 
-def test_a_tool_reads_as_the_request_wants_it() -> None:
+def test_a_tool_has_the_form_that_requests_need() -> None:
     tool = Tool("wiki__search", "search", "wiki", "Searches.", {"type": "object"}, True)
     assert tool.as_request() == {
         "type": "function",
@@ -46,12 +46,12 @@ def test_a_result_within_the_limit_is_whole() -> None:
     assert ToolResult.bounded("über", 5) == ToolResult("über")
 
 
-def test_a_longer_result_is_cut_between_characters_and_says_so() -> None:
+def test_a_longer_result_is_cut_between_characters_with_a_note() -> None:
     result = ToolResult.bounded("üüü", 3)
     assert result.text == "ü\n\n[The result was cut: it has 6 bytes, the limit is 3.]"
 
 
-def test_a_result_holds_nothing_that_a_database_refuses() -> None:
+def test_a_result_contains_nothing_that_a_database_rejects() -> None:
     assert ToolResult.bounded("a\0b\udc00", 100).text == "a\N{REPLACEMENT CHARACTER}b?"
 
 
@@ -63,10 +63,10 @@ def test_a_long_description_is_cut() -> None:
     "arguments",
     [nested(65), {"a": float("nan")}, {"a": [float("inf")]}, {"a": "\ud800"}, {"\ud800": 1}],
 )
-def test_arguments_that_json_cannot_carry_are_refused(arguments: dict[str, object]) -> None:
+def test_arguments_that_json_cannot_express_are_rejected(arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidArguments):
         check_arguments(arguments)
 
 
-def test_arguments_that_json_can_carry_pass() -> None:
+def test_arguments_that_json_can_express_are_accepted() -> None:
     check_arguments({"a": [1, 2.5, None, "ü\0"], "b": nested(60)})

@@ -1,4 +1,4 @@
-"""The toolbox over the database: what is offered, where a call goes, what a failure becomes."""
+"""The toolbox with servers in the database: tools to offer, calls and failures."""
 
 import asyncio
 import subprocess
@@ -20,7 +20,7 @@ ALL = {"echo", "add", "slow", "meet", "fail", "die", "big", "mixed", "environmen
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[subprocess.Popen[str]]:
-    """A server for all tests here, which tells on its stdout what happens in it."""
+    """A server for all tests of this module; it reports events on stdout."""
     with subprocess.Popen([*COMMAND, "http"], stdout=subprocess.PIPE, text=True) as server:
         yield server
         server.kill()
@@ -41,7 +41,7 @@ async def until(server: subprocess.Popen[str], line: str) -> None:
 
 @pytest.fixture
 async def box(db: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Toolbox]:
-    """Waits for first listings however busy the machine is."""
+    """A toolbox that waits long enough for first listings on a busy machine."""
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 30.0)
     box = Toolbox()
     yield box
@@ -55,17 +55,17 @@ async def files(db: None, url: str) -> ToolServer:
     )
 
 
-async def called(box: Toolbox, name: str, arguments: dict[str, object]) -> ToolResult:
-    """The result of a call, as a model makes it: by a name that is looked up once."""
+async def result_of(box: Toolbox, name: str, arguments: dict[str, object]) -> ToolResult:
+    """Call a tool by name, as for a model."""
     return await box.call(present(await box.find(name)), arguments)
 
 
-async def test_without_servers_there_is_the_clock(box: Toolbox) -> None:
+async def test_without_servers_only_the_clock_is_offered(box: Toolbox) -> None:
     assert await box.tools() == [CLOCK]
-    assert (await called(box, CLOCK.name, {})).text.startswith("It is ")
+    assert (await result_of(box, CLOCK.name, {})).text.startswith("It is ")
 
 
-async def test_the_tools_of_a_server_are_offered_under_its_name(
+async def test_a_servers_tools_are_offered_with_its_name_as_prefix(
     box: Toolbox, files: ToolServer
 ) -> None:
     tools = await box.tools()
@@ -77,7 +77,7 @@ async def test_the_tools_of_a_server_are_offered_under_its_name(
     assert echo.as_request()["function"]["parameters"]["type"] == "object"
 
 
-async def test_a_person_is_asked_first_unless_a_tool_is_excepted(
+async def test_a_person_is_asked_first_unless_a_tool_is_exempt(
     box: Toolbox, files: ToolServer
 ) -> None:
     asking = {tool.own_name for tool in await box.tools() if tool.asks_first}
@@ -87,25 +87,25 @@ async def test_a_person_is_asked_first_unless_a_tool_is_excepted(
     assert not any(tool.asks_first for tool in await box.tools())
 
 
-async def test_a_call_goes_to_the_tools_server(box: Toolbox, files: ToolServer) -> None:
-    assert (await called(box, "files__echo", {"text": "hello"})).text == "hello"
+async def test_a_call_is_sent_to_the_tools_server(box: Toolbox, files: ToolServer) -> None:
+    assert (await result_of(box, "files__echo", {"text": "hello"})).text == "hello"
 
 
 async def test_a_result_is_cut_at_the_servers_limit(box: Toolbox, files: ToolServer) -> None:
-    assert "the limit is 1,000" in (await called(box, "files__big", {"size": 2000})).text
+    assert "the limit is 1,000" in (await result_of(box, "files__big", {"size": 2000})).text
 
 
-async def test_failures_are_results(box: Toolbox, files: ToolServer) -> None:
+async def test_failures_become_results(box: Toolbox, files: ToolServer) -> None:
     results = [
-        await called(box, "files__echo", {"text": float("nan")}),
-        await called(box, "files__add", {"a": "one"}),
-        await called(box, "files__fail", {}),
+        await result_of(box, "files__echo", {"text": float("nan")}),
+        await result_of(box, "files__add", {"a": "one"}),
+        await result_of(box, "files__fail", {}),
     ]
     assert all(result.is_error and result.text for result in results)
     assert results[0].text.startswith("The tool did not run: the arguments can't be sent as JSON")
 
 
-async def test_a_server_that_fails_is_told_and_leaves_the_others(
+async def test_a_failing_server_is_reported_and_does_not_affect_others(
     box: Toolbox, files: ToolServer
 ) -> None:
     await ToolServer.objects.acreate(name="gone", url="http://127.0.0.1:1/mcp")
@@ -115,7 +115,7 @@ async def test_a_server_that_fails_is_told_and_leaves_the_others(
     ]
 
 
-async def test_a_slow_server_does_not_hold_up_the_chat(
+async def test_a_slow_server_does_not_delay_the_chat(
     box: Toolbox, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.tools.toolbox.PATIENCE_SECONDS", 0.05)
@@ -128,7 +128,7 @@ async def test_a_slow_server_does_not_hold_up_the_chat(
     assert await box.problems() == ["The tool server silent has not listed its tools yet."]
 
 
-async def test_an_old_listing_is_renewed_behind_the_chat(
+async def test_an_old_listing_is_refreshed_in_the_background(
     box: Toolbox, files: ToolServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     renewed: list[Shelf] = []
@@ -150,10 +150,10 @@ async def test_an_old_listing_is_renewed_behind_the_chat(
     assert shelf.listing == before
 
 
-async def test_a_disabled_server_is_closed_and_its_tools_are_gone(
+async def test_a_disabled_server_is_closed_and_its_tools_disappear(
     box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
-    call = asyncio.create_task(called(box, "files__slow", {"name": "a"}))
+    call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
     echo = present(await box.find("files__echo"))
     files.enabled = False
@@ -164,20 +164,20 @@ async def test_a_disabled_server_is_closed_and_its_tools_are_gone(
     assert (late.text, late.is_error) == ("The tool server files is no longer available.", True)
 
 
-async def test_a_command_that_dies_is_a_result_and_is_started_again(box: Toolbox, db: None) -> None:
+async def test_a_command_that_dies_gives_a_result_and_is_restarted(box: Toolbox, db: None) -> None:
     await ToolServer.objects.acreate(
         name="files",
         transport=ToolServer.Transport.STDIO,
         command=STDIO,
         secrets=f"PYTHONPATH={ROOT}",
     )
-    died = await called(box, "files__die", {})
+    died = await result_of(box, "files__die", {})
     assert died.is_error
     assert died.text.startswith("The tool server files disconnected (Segmentation fault")
-    assert (await called(box, "files__echo", {"text": "back"})).text == "back"
+    assert (await result_of(box, "files__echo", {"text": "back"})).text == "back"
 
 
-async def test_a_call_that_a_change_overtakes_starts_nothing(
+async def test_a_call_overtaken_by_a_change_does_not_start_the_server(
     box: Toolbox, files: ToolServer
 ) -> None:
     shelf = Shelf(ServerSettings.of(files))
@@ -187,17 +187,17 @@ async def test_a_call_that_a_change_overtakes_starts_nothing(
     assert "its settings were changed" in (await call).text
 
 
-async def test_a_changed_server_is_connected_anew(box: Toolbox, files: ToolServer) -> None:
+async def test_a_changed_server_is_reconnected(box: Toolbox, files: ToolServer) -> None:
     await box.tools()
     files.name = "documents"
     await files.asave()
-    assert (await called(box, "documents__echo", {"text": "hello"})).text == "hello"
+    assert (await result_of(box, "documents__echo", {"text": "hello"})).text == "hello"
 
 
-async def test_cancelling_a_call_reaches_the_server(
+async def test_cancelling_a_call_cancels_it_at_the_server(
     box: Toolbox, files: ToolServer, server: subprocess.Popen[str]
 ) -> None:
-    call = asyncio.create_task(called(box, "files__slow", {"name": "a"}))
+    call = asyncio.create_task(result_of(box, "files__slow", {"name": "a"}))
     await until(server, "running a")
     call.cancel()
     await until(server, "cancelled a")

@@ -1,4 +1,4 @@
-"""The test's end of what `tests.tools.server` tells, and the servers themselves."""
+"""Start `tests.tools.server`, and receive its reports."""
 
 import asyncio
 import os
@@ -14,22 +14,22 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Witness:
-    """Waits for what a server tells; one for any number of servers."""
+    """Waits for lines that servers report; one for any number of servers."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lines: list[str] = []
-        self._told = asyncio.Condition()
+        self._changed = asyncio.Condition()
 
     async def until(self, beginning: str) -> str:
-        """The rest of the next line that begins so; it is taken away."""
-        async with asyncio.timeout(WAIT_SECONDS), self._told:
+        """Wait for a line with this beginning, remove it, and return the rest of it."""
+        async with asyncio.timeout(WAIT_SECONDS), self._changed:
             while True:
                 for line in self._lines:
                     if line.startswith(beginning):
                         self._lines.remove(line)
                         return line.removeprefix(beginning).strip()
-                await self._told.wait()
+                await self._changed.wait()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -37,9 +37,9 @@ class Witness:
 
     async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
-            async with self._told:
+            async with self._changed:
                 self._lines.append(line.decode().strip())
-                self._told.notify_all()
+                self._changed.notify_all()
         writer.close()
 
     @asynccontextmanager

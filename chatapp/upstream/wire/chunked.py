@@ -64,7 +64,7 @@ class Decoder:
 
     def _hold_line_end(self, data: bytes) -> None:
         if data != b"\r":
-            raise BrokenCoding("a chunk does not end where it says")
+            raise BrokenCoding("a chunk is not followed by CRLF")
         self._held = data
 
     def _hold_or_stop(self, data: bytes) -> None:

@@ -183,11 +183,11 @@ class EventDecoder:
         """Leave out an unreadable event. If it began as JSON, part of the reply may be lost."""
         if not text.lstrip().startswith(_JSON_BEGINS):
             self._plain_text = text
-            events.append(PieceLeftOut("an event that is no JSON"))
+            events.append(PieceLeftOut("an event that is not JSON"))
             return
         message = clean(str(error), secret=self.secret)
         self._first_damage = self._first_damage or UpstreamError(ErrorKind.MALFORMED, message)
-        events.append(PieceLeftOut("an event of broken JSON"))
+        events.append(PieceLeftOut("an event with broken JSON"))
         self._broken += 1
         if self._broken >= _MAX_BROKEN:
             events += self.fail(self._first_damage)

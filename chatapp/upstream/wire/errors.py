@@ -130,7 +130,7 @@ def is_error(content: Mapping[str, Any]) -> bool:
         return True
     if "error" in str(content.get("type", "")).lower():
         return True
-    inner = content.get("base_resp")  # MiniMax, whose 0 is success
+    inner = content.get("base_resp")  # MiniMax, where 0 means success
     if isinstance(inner, dict) and inner.get("status_code"):
         return True
     codes = (content.get("code"), content.get("status"), content.get("statusCode"))

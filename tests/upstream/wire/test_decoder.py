@@ -140,7 +140,7 @@ def test_a_broken_event_is_left_out_and_the_reply_fails() -> None:
     assert reply.error
     assert reply.error.kind is ErrorKind.MALFORMED
     assert "Unterminated" in reply.error.message
-    assert reply.left_out == {"an event of broken JSON": 2}
+    assert reply.left_out == {"an event with broken JSON": 2}
     assert reply.usage
     hundred = events_of(delta("a") + broken * 100 + delta("b"))
     assert isinstance(hundred[-1], Failed)
@@ -154,7 +154,7 @@ def test_a_broken_event_is_left_out_and_the_reply_fails() -> None:
         (b'data: {"choices": [{"index": {}, "delta": {"content": true}}]}\n\n', {"content": 1}),
         (b'data: {"choices": [{"delta": 5}]}\n\n' * 2, {"delta": 2}),
         (b'data: {"choices": [{"delta": {"tool_calls": ["x"]}}]}\n\n', {"tool_calls": 1}),
-        (b"data: ping\n\n", {"an event that is no JSON": 1}),
+        (b"data: ping\n\n", {"an event that is not JSON": 1}),
         (b"data: 5\n\n", {"event": 1}),
         # empty values don't count as left out
         (b"data: null\n\ndata: []\n\ndata: {}\n\n", {}),

@@ -32,8 +32,8 @@ def test_images_are_recognised_by_their_bytes_and_limited(monkeypatch: pytest.Mo
 
     kinds = [b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8 ", IMAGE_BYTES]
     reply = reply_of(images(*map(encoded, kinds)), finish())
-    told = [image.media_type.removeprefix("image/") for image in reply.images]
-    assert told == ["jpeg", "gif", "webp", "png"]
+    types = [image.media_type.removeprefix("image/") for image in reply.images]
+    assert types == ["jpeg", "gif", "webp", "png"]
     assert reply.images[3].data == IMAGE_BYTES
     assert (reply.ending, reply.left_out) == (Ending.COMPLETE, {})
     hostile = ["https://tracker.example/x.png", encoded(b"<svg onload=alert(1)>", "svg+xml")]

@@ -1,11 +1,11 @@
-"""What people may use: the one place that says so, for pages, sockets and tools alike.
+"""Access rules: which people may use which models and tools, for pages, sockets and tools alike.
 
-Everything is everybody's until it is given to groups. What is given is their people's alone, and a
-model's own rule counts before that of its upstream. A rule whose last group is gone lets nobody in,
-so that nothing opens by itself.
+Without a rule everybody has access. With one, only the members of its groups do; a model's own rule
+takes precedence over that of its upstream. A rule without groups, such as one whose last group was
+deleted, lets nobody in, so that access never opens by itself.
 
-Who asks an upstream for a reply, or for tools, learns it by the statement that reads them, so that
-it costs none of its own and is as it is at that moment.
+Access is checked in the statement that reads the upstream or the tools, so that the check needs no
+statement of its own and is always current.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,12 +21,12 @@ from chatapp.models.users import User
 
 LONGEST_MODEL = 200
 EVERYBODY = "Everybody"
-NOT_YOURS = "This model is not open to you. Choose another, or ask an administrator for it."
+NOT_YOURS = "You don't have access to this model. Choose another one, or ask an administrator."
 
 
 class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
     def give(self, groups: "Collection[Group] | None", **what: Any) -> None:
-        """Says to whom this is given; None is everybody."""
+        """Restrict this to the members of `groups`; None removes the restriction."""
         with transaction.atomic():
             if groups is None:
                 self.filter(**what).delete()
@@ -35,12 +35,12 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
             rule.groups.set(groups)
 
     def given_to(self, **what: Any) -> list[str]:
-        """The names of the groups that have this; `EVERYBODY` where it was not given."""
+        """Return the names of the groups that have access; `[EVERYBODY]` without a rule."""
         rule = self.filter(**what).first()
         return [one.name for one in rule.groups.all()] if rule else [EVERYBODY]
 
     def as_record(self) -> list[dict[str, Any]]:
-        """Of what each of them is, and to whom that is given."""
+        """Return each rule's model and the names of its groups, for the audit log."""
         rules = self.order_by("model").prefetch_related("groups")
         return [
             {"model": rule.model, "groups": [one.name for one in rule.groups.all()]}
@@ -49,10 +49,10 @@ class AccessRuleQuerySet(models.QuerySet["AccessRule"]):
 
 
 class AccessRule(models.Model):
-    """One upstream, one model of an upstream, or one tool server, and the groups that have it."""
+    """The groups that may use one upstream, one model of an upstream, or one tool server."""
 
     upstream = models.ForeignKey("chatapp.Upstream", models.CASCADE, null=True, related_name="+")
-    model = models.CharField(max_length=LONGEST_MODEL, blank=True, default="")  # "": all of them
+    model = models.CharField(max_length=LONGEST_MODEL, blank=True, default="")  # "": all models
     tool_server = models.ForeignKey(
         "chatapp.ToolServer", models.CASCADE, null=True, related_name="+"
     )
@@ -74,20 +74,20 @@ class AccessRule(models.Model):
 
 
 def model_is_open(model: Any, person: Any) -> Expression:
-    """Of an upstream: whether the person of this primary key may ask this model of it."""
-    of_it = AccessRule.objects.filter(upstream=OuterRef("pk"))
-    return _first_that_says(
-        of_it.filter(model=model), of_it.filter(model=""), groups={"groups__user": person}
+    """Annotate upstreams: whether the person with this primary key may use this model of it."""
+    rules = AccessRule.objects.filter(upstream=OuterRef("pk"))
+    return _first_that_applies(
+        rules.filter(model=model), rules.filter(model=""), groups={"groups__user": person}
     )
 
 
 def server_is_open(person: Any) -> Expression:
-    """Of a tool server: whether its tools are this person's to have called."""
-    of_it = AccessRule.objects.filter(tool_server=OuterRef("pk"))
-    return _first_that_says(of_it, groups={"groups__user": person})
+    """Annotate tool servers: whether this person's replies may call its tools."""
+    rules = AccessRule.objects.filter(tool_server=OuterRef("pk"))
+    return _first_that_applies(rules, groups={"groups__user": person})
 
 
-def _first_that_says(
+def _first_that_applies(
     *rules: "models.QuerySet[AccessRule]", groups: Mapping[str, object]
 ) -> Expression:
     cases = [When(Exists(rule), then=Exists(rule.filter(**groups))) for rule in rules]
@@ -96,7 +96,7 @@ def _first_that_says(
 
 @dataclass(frozen=True)
 class Permitted:
-    """The same for all that there is, of one person."""
+    """The access rules of all upstreams and models, evaluated for one person."""
 
     _models: Mapping[tuple[int | None, str], bool]
     has_rules: bool
@@ -107,7 +107,7 @@ class Permitted:
 
 
 def permitted(person: int) -> Permitted:
-    """What a page offers the person of this primary key."""
+    """Return what the person with this primary key may use, to build a page's list of models."""
     rules = _RULES.all(person)
     theirs = {(one.upstream_id, one.model): bool(vars(one)["is_theirs"]) for one in rules}
     return Permitted(theirs, bool(theirs))

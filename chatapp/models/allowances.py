@@ -1,9 +1,9 @@
-"""Allowances: what was spent of each limit in its present period, and what running replies hold.
+"""Budget accounts: what was spent of each limit in its current period, and what replies reserve.
 
-A row is the account of one limit, or of one person's under it. What is spent and held together is
-within the cap whenever something is held: that is only done while the row is locked, and rows are
-locked in the order of their ids, after a turn's or a reply's own, so that nobody waits for each
-other. Who made the first limit need not tell anybody: each prompt asks which there are.
+A row is the account of one limit, or of one person under it. Spent and held amounts together never
+exceed the cap at the time of a reservation: that is made only while the row is locked. Rows are
+locked in the order of their ids, after those of a turn or a reply, which prevents deadlocks. A new
+limit need not be announced to other processes: each prompt reads the limits.
 """
 
 from collections.abc import Collection, Iterable
@@ -22,29 +22,31 @@ from chatapp.models.statements import Among, Insert, Query, Update
 from chatapp.models.usage import Usage
 from chatapp.models.users import User
 
-MOST = 20  # limits that a prompt's statement is made for once; with more it is made each time
+MOST = 20  # limits that the prepared statement takes; with more, the ORM builds one each time
 
 
 class AllowanceQuerySet(models.QuerySet["Allowance"]):
     def to_be_locked(self) -> Self:
-        """For the rest of a transaction, in the order in which everybody does."""
+        """Lock the rows for the rest of the transaction, in the order of their ids."""
         rows = self.select_related("limit").order_by("pk")
         return rows.select_for_update(of=("self",), no_key=True)
 
     def remove_of(self, limit: Limit) -> None:
-        """In a transaction: those of a limit, which replies that run go on without."""
+        """Delete a limit's accounts, within a transaction; running replies continue without it."""
         accounts = self.filter(limit=limit)
-        list(accounts.to_be_locked())  # first, as whoever settles a reply does
+        list(accounts.to_be_locked())  # in the same order as settling a reply does
         accounts.delete()
 
     def of(self, limits: Collection[Limit], user: int) -> Self:
-        """Those from which a person's replies are paid under these limits."""
+        """Return the accounts that a person's replies are charged to under these limits."""
         return self.filter(Q(user=user) | Q(user=None), limit__in=limits)
 
 
 class Allowance(models.Model):
-    """Amounts are of what its limit measures. Of replies at once all that run are held, of those of
-    a minute all are spent."""
+    """The account of a limit. Amounts are in the unit that the limit measures.
+
+    For concurrent replies, each running one is held; for replies a minute, each one is spent.
+    """
 
     limit = models.ForeignKey(Limit, models.CASCADE, related_name="allowances")
     user = models.ForeignKey(
@@ -72,16 +74,18 @@ class Allowance(models.Model):
 
     @staticmethod
     def make_missing(limits: Iterable[Limit], user: int) -> None:
-        """Those of these limits that nobody has been paid from, where they are this person's."""
-        made = [
+        """Create the accounts of these limits that this person's replies need and do not exist."""
+        accounts = [
             Allowance(limit=one, user_id=user if one.has_each_their_own else None) for one in limits
         ]
-        Allowance.objects.bulk_create(made, ignore_conflicts=True)
+        Allowance.objects.bulk_create(accounts, ignore_conflicts=True)
 
     @staticmethod
     def locked(limits: Collection[Limit], user: int) -> "list[Allowance]":
-        """Those from which a person's replies are paid under these limits, each in its present
-        period; in a transaction."""
+        """Lock and return a person's accounts under these limits, each in its current period.
+
+        Call it within a transaction.
+        """
         keys = [one.pk for one in limits]
         if len(keys) > MOST:
             return _present(Allowance.objects.of(limits, user).to_be_locked())
@@ -89,32 +93,35 @@ class Allowance(models.Model):
 
     @staticmethod
     def locked_again(keys: Collection[int]) -> "list[Allowance]":
-        """The same of these keys, as far as they are there."""
+        """Lock and return the accounts with these keys that still exist."""
         return _present(_OF_KEYS.all(sorted(keys)))
 
     def begin_anew(self, now: datetime) -> None:
-        """Nothing is spent of a period that begins. What a host whose clock goes before others has
-        begun goes on; only what is over a period ahead was begun by a clock that was wrong."""
+        """Reset what was spent if a new period has begun.
+
+        A period begun by a host whose clock is slightly ahead continues. One that begins after the
+        end of the current period was begun by a wrong clock, and is reset.
+        """
         began, ends = self.limit.begins(now), self.limit.begins_anew(now)
         if self.since < began or (ends and self.since > ends):
             self.since, self.spent, self.overrun = began, 0, 0
 
     @property
     def left(self) -> int:
-        """Below 0 where replies went beyond the cap, or somebody lowered it."""
+        """The unspent amount; negative if replies exceeded the cap or the cap was lowered."""
         return self.limit.cap - self.spent - self.held
 
     def charge(self, spent: int, released: int) -> None:
-        """A reply that held so much has cost so much more than was charged for it before."""
+        """Book an additional cost of a reply, and release what was held for it."""
         self.spent = max(0, self.spent + spent)
         self.held = max(0, self.held - released)
         self.overrun = max(self.overrun, self.spent - self.limit.cap, 0)
 
 
 class Share(models.Model):
-    """What a reply holds of an allowance, and what was charged for it once it had ended.
+    """What a reply holds of an allowance, and what was charged when it ended.
 
-    No constraint holds the message: what was charged is known when that is gone.
+    The message is not a foreign key: the charge outlives it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -141,7 +148,7 @@ class Share(models.Model):
         return f"{self.held} held, {self.spent} spent"
 
     def settle(self, allowance: Allowance, cost: int) -> None:
-        """The reply has cost so much in all; it may have been charged with another sum before."""
+        """Charge the reply's total cost, or the difference to what was charged before."""
         if self.settled_at is None:
             self.overrun = max(0, cost - self.held)
         in_this_period = self.since == allowance.since
@@ -152,14 +159,16 @@ class Share(models.Model):
 
 
 def settle(usages: Iterable[Usage]) -> None:
-    """Charges each reply with what it cost, and holds nothing for it any more; in the transaction
-    that books it. A second time only the difference is charged."""
+    """Charge each reply's cost to its accounts and release what was held for it.
+
+    Call it in the transaction that books the usage. Calling it again charges only the difference.
+    """
     by_reply = {usage.message_id: usage for usage in usages}
     shares = _OF_REPLIES.all(by_reply)
     keys = {share.allowance_id for share in shares}
     if not (by_allowance := {one.pk: one for one in Allowance.locked_again(keys)}):
         return
-    # Again, since another process may have settled them until just now.
+    # Read them again under the lock: another process may have just settled them.
     unique = {share.pk: share for share in _OF_REPLIES.all(by_reply)}.values()
     shares = [share for share in unique if share.allowance_id in by_allowance]
     for share in shares:
@@ -170,14 +179,14 @@ def settle(usages: Iterable[Usage]) -> None:
 
 
 def charged(limit: Limit, usage: Usage) -> int:
-    """What a reply is charged with: what is known to have been used, likely as it may be."""
+    """Return the amount that a reply is charged: its known or estimated usage, else 0."""
     if limit.measure == Measure.MONEY:
         return usage.cost or 0
     return (usage.total_tokens or 0) if limit.measure == Measure.TOKENS else 0
 
 
 def _present(allowances: Iterable[Allowance]) -> list[Allowance]:
-    """Each once, in its present period."""
+    """Return each account once, reset if a new period has begun."""
     now = timezone.now()
     found = list({one.pk: one for one in allowances}.values())
     for allowance in found:

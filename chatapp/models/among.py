@@ -1,7 +1,7 @@
-"""Whether a row is one of many whose keys are known.
+"""A query condition: whether a row's key is among many given keys.
 
-They go to the database as one value: each of thousands that is a parameter of its own costs more
-than to find its row.
+The keys are sent as one value, because thousands of separate parameters cost more than finding
+the rows.
 """
 
 import json
@@ -15,7 +15,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class Keys(models.Field):  # type: ignore[type-arg]
-    """Any number of UUIDs."""
+    """Any number of UUIDs, as one parameter."""
 
     def get_db_prep_value(
         self, value: Iterable[UUID], connection: BaseDatabaseWrapper, prepared: bool = False
@@ -25,8 +25,10 @@ class Keys(models.Field):  # type: ignore[type-arg]
 
 
 class IsAmong(models.Func):
-    """A condition in a query: of its key, or of another of its UUIDs. Where the keys are not known
-    yet, `Keys` are what their slot is of."""
+    """Whether the primary key, or the UUID field named by `of`, is among these keys.
+
+    In a prepared statement, the keys are a slot whose field is `Keys`.
+    """
 
     output_field = models.BooleanField()
     arg_joiner, template = " = ANY(", "%(expressions)s::uuid[])"

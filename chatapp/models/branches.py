@@ -1,11 +1,11 @@
-"""One branch of a conversation: a way through its tree, from a first prompt to an end.
+"""Find one branch of a conversation: a path through its tree, from a first prompt to an end.
 
-A branch leads through the message that is named; where none is, through the one that was read last,
-and else through the newest. Where the one read last stands below the one named, it is the end;
-otherwise each message is followed by the newest that follows it, and of several choices of one
-response by the first. Of several replies that were asked for at once, it leads through the one that
-the person went on with. What was deleted is in no branch. Of a window of it no more is read than
-that holds, however long the branch is.
+A branch goes through the message that is given as `through`, or else through `leaf`, the one that
+was read last, or else through the newest. If `leaf` is below `through`, the branch goes on to it.
+From there on, each message is followed by its newest child, or by the first of several choices of
+one response. Of several replies that were asked for at once, the branch follows the one that the
+person continued with. Deleted messages are in no branch. However long a branch is, only the
+messages of a window are read.
 """
 
 from typing import TypeVar
@@ -20,8 +20,8 @@ from chatapp.models.statements import Among, Query, Slot, rows
 
 T = TypeVar("T")
 
-# The message from which a branch goes on to its end. From the one that was read last it is looked
-# upwards for the one named, which mostly is the same.
+# The message from which a branch is followed down to its end. `read` walks up from the leaf that
+# was read last to the given message, which usually is the same one.
 START = """
 WITH RECURSIVE
   read(id, parent_id) AS (
@@ -66,7 +66,7 @@ WITH RECURSIVE
   )
 """
 TO_END = "SELECT id FROM after WHERE id IS NOT NULL ORDER BY place DESC LIMIT 1"
-# From a message up to another one or the first prompt, no more than so many.
+# From a message up to another one or to the first prompt, at most so many steps.
 WALK = """
 WITH RECURSIVE upwards(id, parent_id, place) AS (
   SELECT id, parent_id, 0 FROM chatapp_message WHERE id = %s
@@ -87,41 +87,47 @@ ANY = 2**31 - 1
 
 
 def end(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Message | None:
-    """The last message of the branch, with what `Message.KNOWN_BY` names; None in an empty one."""
+    """Return the branch's last message, with the fields `Message.KNOWN_BY`; None if it is empty."""
     return _END.first(conversation, through, leaf)
 
 
 def together(reply: Message) -> list[Message]:
-    """Those that were asked for at once with a reply, itself among them, in that order."""
+    """Return the replies that were asked for at once with this one, itself included, by slot."""
     found = Message.objects.filter(parent=reply.parent_id, deleted_at=None).only(*Message.KNOWN_BY)
     return [one for one in found.order_by("slot") if one.is_beside(reply)]
 
 
 def newest_followed(replies: list[Message]) -> UUID | None:
-    """The one of these replies that has the newest message after it, if any has one."""
+    """Return the one of these replies that has the newest child, if any has children."""
     after = Message.objects.filter(parent__in=replies, deleted_at=None)
     newest = models.F("sequence").desc(nulls_last=True), "-created_at"
     return after.order_by(*newest).values_list("parent", flat=True).first()
 
 
 def upwards(message: UUID, most: int) -> list[UUID]:
-    """A message and those before it, the newest first."""
+    """Return up to `most` ids: a message and those before it, newest first."""
     return _ids(WALK + UPWARDS, message, None, most - 1) if most > 0 else []
 
 
 def downwards(message: UUID, end: UUID, most: int) -> list[UUID]:
-    """A message and those that follow it on the way to `end`, the oldest first."""
+    """Return up to `most` ids: a message and those after it on the path to `end`, oldest first.
+
+    Empty if the message is not on that path.
+    """
     found = _ids(WALK + DOWNWARDS, end, message, ANY, most)
     return found if found[:1] == [message] else []
 
 
 def prompts(end: UUID) -> list[UUID]:
-    """What a person typed on the branch that ends so, the oldest first."""
+    """Return the ids of the prompts typed on the branch that ends with `end`, oldest first."""
     return _ids(WALK + TYPED, end, None, ANY)
 
 
 def siblings(conversation: UUID, messages: "list[Message]") -> dict[UUID | None, list[Message]]:
-    """By what these messages follow: all that follow it, oldest first, known by their ids."""
+    """Return all siblings of these messages, oldest first, by their parent.
+
+    Only the parent and the time of creation are loaded.
+    """
     parents = {message.parent_id for message in messages}
     found = _CHILDREN.all(parents - {None})
     if None in parents:
@@ -133,13 +139,13 @@ def siblings(conversation: UUID, messages: "list[Message]") -> dict[UUID | None,
 
 
 def start_values(conversation: T, through: T, leaf: T) -> tuple[T, ...]:
-    """What `START` is given."""
+    """Return the parameters of `START`."""
     read = (leaf, conversation, through)
     return (*read, leaf, through, through, conversation, leaf, conversation, conversation)
 
 
 def uuid_of(stored: object) -> UUID:
-    """What a database that knows no UUID has of it as text."""
+    """Return a UUID read by raw SQL; SQLite stores it as text."""
     return stored if isinstance(stored, UUID) else UUID(str(stored))
 
 
@@ -159,7 +165,7 @@ def _children(*parents: Slot) -> "models.QuerySet[Message]":
 
 
 def _first(conversation: Slot) -> "models.QuerySet[Message]":
-    # Said so that nobody looks for them among the first prompts of all people.
+    # Not `parent=None`: the planner would look among the first prompts of all people.
     has_no_parent = models.Q(pk=Coalesce("parent", "pk"))
     first = Message.objects.filter(has_no_parent, conversation=conversation, deleted_at=None)
     return first.only("parent", "created_at")

@@ -1,23 +1,23 @@
-"""Whose app this is: what each page says of it, as this process remembers it.
+"""The installation's name, colours and logo, cached in this process for every page.
 
-It is read at the begin of a request (chatapp/middleware/branding.py), so that no template asks the
-database, and pages of failures need none.
+They are read at the start of a request (chatapp/middleware/branding.py), so that templates make no
+queries and error pages need no database.
 """
 
 import time
 from dataclasses import dataclass
 
 OWN_NAME = "chatapp"
-OWN_ACCENT = "#1d6469"  # as static/icon.svg has it; palette.css says it in its own way
-FRESH_SECONDS = 10.0  # after which a process asks again
+OWN_ACCENT = "#1d6469"  # the same as in static/icon.svg; palette.css has it in OKLCH
+FRESH_SECONDS = 10.0  # after which a process reads it again
 
 
 @dataclass(frozen=True)
 class Branding:
     name: str = OWN_NAME
-    accent: str = ""  # on a light page; "" is the app's own
+    accent: str = ""  # on light pages; "" is the app's own
     accent_dark: str = ""
-    logo: str = ""  # its version; "" without one
+    logo: str = ""  # the logo's version; "" without a logo
 
     @property
     def accent_version(self) -> str:
@@ -25,7 +25,7 @@ class Branding:
 
 
 _known = Branding()
-_asked_at: float | None = None
+_read_at: float | None = None
 
 
 def known() -> Branding:
@@ -33,13 +33,13 @@ def known() -> Branding:
 
 
 def is_fresh() -> bool:
-    return _asked_at is not None and time.monotonic() - _asked_at <= FRESH_SECONDS
+    return _read_at is not None and time.monotonic() - _read_at <= FRESH_SECONDS
 
 
 def ask_again_later() -> None:
-    """Whatever comes of asking: where the database is away, not every request waits for it."""
-    global _asked_at
-    _asked_at = time.monotonic()
+    """Start the ten seconds before the query: if the database is down, not every request waits."""
+    global _read_at
+    _read_at = time.monotonic()
 
 
 def remember(branding: Branding) -> None:
@@ -48,6 +48,6 @@ def remember(branding: Branding) -> None:
 
 
 def forget() -> None:
-    """So that it is asked for anew; others do so by themselves after ten seconds."""
-    global _asked_at
-    _asked_at = None
+    """Have this process read it again; the other processes do so within ten seconds."""
+    global _read_at
+    _read_at = None

@@ -1,5 +1,7 @@
-"""Groups that people are in since their organisation's sign-in says so; those given by hand are
-nobody's but the administrator's."""
+"""Group memberships that come from claims of the organisation's single sign-on.
+
+Memberships that an administrator gave are never changed here.
+"""
 
 from collections.abc import Collection
 
@@ -25,12 +27,12 @@ class ClaimedGroup(models.Model):
     @classmethod
     @transaction.atomic
     def claim(cls, person: User, names: Collection[str]) -> None:
-        """These are claimed now and no others; a name that no group has here means nothing."""
+        """Replace the person's claimed groups by those with these names; ignore unknown names."""
         claims = cls.objects.select_for_update().filter(user=person)
         before = _names_of(person)
-        over = claims.exclude(group__name__in=names)
-        person.groups.remove(*over.values_list("group", flat=True))
-        over.delete()
+        dropped = claims.exclude(group__name__in=names)
+        person.groups.remove(*dropped.values_list("group", flat=True))
+        dropped.delete()
         new = Group.objects.filter(name__in=names).exclude(user=person)
         for group in list(new):
             person.groups.add(group)
@@ -48,8 +50,10 @@ def _names_of(person: User) -> list[str]:
 def forget_claims(
     action: str, instance: User | Group, pk_set: Collection[int] | None, **_: object
 ) -> None:
-    """Who is taken out of a group is in it by no claim any more: whoever puts them back gives it by
-    hand."""
+    """Delete the claims of memberships that were removed.
+
+    If an administrator adds the person again, that membership is not a claimed one.
+    """
     if action not in ("post_remove", "post_clear"):
         return
     one, others = ("user", "group") if isinstance(instance, User) else ("group", "user")

@@ -1,4 +1,4 @@
-"""Connections to the database beside the pool that pages and sockets share, and their patience."""
+"""Database connections outside the pool that pages and sockets share, and their lock timeouts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from django.db.utils import ConnectionHandler
 def unpooled_connection(
     databases: dict[str, Any], lock_seconds: float | None = None
 ) -> BaseDatabaseWrapper:
-    """A connection to the default database of these settings, which waits for no other to end.
+    """Return a new connection to the default database that does not wait for the pool.
 
-    On SQLite it waits `lock_seconds` for a lock, where that is given.
+    On SQLite it waits at most `lock_seconds` for a lock, if given.
     """
     default = dict(databases["default"])
     options = {name: value for name, value in default.get("OPTIONS", {}).items() if name != "pool"}
@@ -25,13 +25,13 @@ def unpooled_connection(
 
 
 def is_locked(error: Exception) -> bool:
-    """Whether it is SQLite's word for a lock that another connection holds."""
+    """Whether SQLite reports that another connection holds the lock."""
     return "database is locked" in str(error)
 
 
 @contextmanager
 def impatient(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> Iterator[None]:
-    """What is written meanwhile fails where another program locks SQLite for longer than that."""
+    """Limit how long writes wait for SQLite's lock; they fail after that. No effect elsewhere."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -45,8 +45,11 @@ def impatient(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> Iterator
 
 
 def empty_write_ahead_log(connection: BaseDatabaseWrapper, seconds: float = 0.0) -> bool:
-    """SQLite's, which has old pages of the database for as long as nobody writes over them; whether
-    nobody was in its way for longer than that, in which nobody else writes."""
+    """Truncate SQLite's write-ahead log, which otherwise keeps old pages until overwritten.
+
+    Return whether it was truncated: False if other connections were in its way for longer than
+    `seconds`, during which they can't write. Always False on PostgreSQL.
+    """
     if connection.vendor != "sqlite":
         return False
     with impatient(connection, seconds), connection.cursor() as cursor:

@@ -1,9 +1,9 @@
-"""What conversations are found by, without a look at their messages: sums, and facts.
+"""Sums and facts by which conversations are found without reading their messages.
 
-The database keeps both by triggers (`chatapp.models.facts`); nothing else writes here. Each row has
-the day on which its conversation was used last, so that what is found can be read from the newest
-on and no further than a page of it. A constraint holds none of them: a process of the version
-before, which knows nothing of them, can delete conversations.
+Database triggers maintain both tables (`chatapp.models.facts`); nothing else writes to them. Each
+row has the day on which its conversation was last used, so that a search can read one page, newest
+first, and stop. They have no foreign key constraints, so that a process of the previous version,
+which knows nothing of these tables, can still delete conversations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,14 @@ from django.db import models
 
 from chatapp.models.statements import rows
 
-LONGEST_NAME = 200  # of a model's or a tool's, as far as it is looked for here
+LONGEST_NAME = 200  # characters of a name that a fact keeps
 
 
 class ConversationSums(models.Model):
-    """Of its replies that were not deleted; the cost is in nano-dollars and with its title's."""
+    """The sums of a conversation's replies that are not deleted.
+
+    The cost is in nano-dollars and includes that of the title.
+    """
 
     conversation = models.OneToOneField(
         "chatapp.Conversation",
@@ -30,15 +33,15 @@ class ConversationSums(models.Model):
     used_on = models.DateField()  # by UTC
     replies = models.BigIntegerField()
     cost = models.BigIntegerField()
-    # Of prompts and answers that were not deleted; None where they were not counted yet.
+    # In prompts and answers that are not deleted; None if they have not been counted yet.
     characters = models.BigIntegerField(null=True)
-    # Whether what was there before there were sums is among them.
+    # Whether messages from before this table existed are included.
     is_whole = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name_plural = "conversation sums"
         indexes = [
-            # The last of each is compared in the index itself, however few there are to be found.
+            # Covering: the second column is compared in the index itself, however few rows match.
             models.Index(fields=["used_on", "replies"], name="conversations_by_replies"),
             models.Index(fields=["used_on", "cost"], name="conversations_by_cost"),
             models.Index(fields=["used_on", "characters"], name="conversations_by_length"),
@@ -52,9 +55,9 @@ class ConversationSums(models.Model):
 
 
 class ConversationFact(models.Model):
-    """Something that is so of one of its replies, or was: deleted ones have left theirs behind.
+    """Something that is true of one of a conversation's replies, or was: facts outlive deletions.
 
-    A kind and its value, as `of_model` and the others say it.
+    `fact` is a kind and its value, as `of_model` and the other functions below build it.
     """
 
     pk = models.CompositePrimaryKey("conversation", "fact")
@@ -70,7 +73,7 @@ class ConversationFact(models.Model):
 
     class Meta:
         indexes = [
-            # The conversation is compared in it too, where another fact is to be so of the same.
+            # Includes the conversation, to find those that have several facts.
             models.Index(fields=["fact", "used_on", "conversation"], name="conversations_with_fact")
         ]
 
@@ -91,32 +94,32 @@ def of_tool(name: str) -> str:
 
 
 def of_ending(ending: str) -> str:
-    """Not of a complete reply, which almost every conversation has."""
+    """Complete replies have no such fact, since almost every conversation has one."""
     return f"ending {ending}"
 
 
 def of_feedback(rating: str = "") -> str:
-    """Without a rating: of either."""
+    """Without a rating, either one."""
     return f"feedback {rating}".strip()
 
 
 def of_flag(source: str = "") -> str:
-    """Without a source: of any."""
+    """Without a source, any of them."""
     return f"flagged {source}".strip()
 
 
 def of_category(name: str) -> str:
-    """As which moderation flagged a message."""
+    """A category for which moderation flagged a message."""
     return f"category {name[:LONGEST_NAME]}"
 
 
 def day_of(moment: datetime) -> date:
-    """That of `used_on`."""
+    """Return the UTC day, as in `used_on`."""
     return moment.astimezone(UTC).date()
 
 
 class Spread(NamedTuple):
-    """How often something is found, and from which day to which."""
+    """How often a fact is found, and the first and last day on which it is."""
 
     number: int
     since: date
@@ -124,11 +127,15 @@ class Spread(NamedTuple):
 
 
 def spreads_of(facts: Sequence[str], days: tuple[date, date], most: int) -> Mapping[str, Spread]:
-    """Of each of them, in these days; no more than so many are counted. What is never found ends
-    before it begins."""
-    found = [str(day) for day in days]
+    """Return the spread of each fact between two days, counting up to `most` conversations.
+
+    A fact that is never found has `since` after `until`.
+    """
+    between = [str(day) for day in days]
     values = [
-        one for fact in facts for one in (fact, fact, *found, fact, *found, fact, *found, most)
+        value
+        for fact in facts
+        for value in (fact, fact, *between, fact, *between, fact, *between, most)
     ]
     return {
         fact: Spread(number, _day(since) or date.max, _day(until) or date.min)
@@ -137,7 +144,7 @@ def spreads_of(facts: Sequence[str], days: tuple[date, date], most: int) -> Mapp
 
 
 def _day(value: date | str | None) -> date | None:
-    """SQLite has it as text."""
+    """SQLite returns dates as text."""
     return date.fromisoformat(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""Conversations in the plural: one of them by its id, and what they cost, to be compared."""
+"""The queryset of conversations: one by its id, and all of them with what they cost."""
 
 import uuid
 from typing import TYPE_CHECKING, Self
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 class ConversationQuerySet(ShelvedQuerySet):
     def named(self, pk: uuid.UUID) -> "Conversation":
-        """The one of this id; raises `NotHere` where it is not among these, or in the trash."""
+        """Return the one with this id. Raises `NotHere` if there is none or it is in the trash."""
         conversation = self.filter(pk=pk, trashed_at=None).first()
         if conversation is None:
             raise NotHere
         return conversation
 
     def with_usage(self) -> Self:
-        """Adds the sums that compare what conversations cost, their replies and their title.
+        """Annotate with the usage and cost of the replies and the title.
 
-        `reply_count`, `total_tokens`, `estimated_tokens` (those of the total that are estimated),
-        `upper_tokens` (what those are at most) and `unknown_replies` (how many replies the total
-        leaves out); `total_cost` and `estimated_cost` in nano-dollars, of what had a price; and
-        `has_flagged`, whether an upstream's moderation flagged one. Subqueries, so that a join of a
-        later filter multiplies nothing.
+        `reply_count`, `total_tokens`, `estimated_tokens` (the estimated part of the total),
+        `upper_tokens` (the upper bound of that part) and `unknown_replies` (how many replies the
+        total leaves out); `total_cost` and `estimated_cost` in nano-dollars, of replies that had a
+        price; and `has_flagged`, whether an upstream's moderation flagged a message. All are
+        subqueries, so that joins of later filters do not multiply the sums.
         """
         usage = Usage.objects.filter(message__conversation=models.OuterRef("pk"))
         estimated = usage.filter(provenance=Usage.Provenance.ESTIMATED)

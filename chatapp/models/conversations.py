@@ -1,4 +1,4 @@
-"""Conversations: whose they are, their branches, and what is asked in them."""
+"""A person's conversation: its title, its branches, and the prompts and replies stored in it."""
 
 import uuid
 from collections import Counter
@@ -28,7 +28,7 @@ from chatapp.models.windows import View
 from chatapp.seen import from_first_seen
 
 LONGEST_TITLE = 80
-TEMPORARY = "Temporary chat"  # what one is called, whose words are to be kept nowhere
+TEMPORARY = "Temporary chat"  # the title of one, which must not quote its prompt
 ERASED_AT_ONCE = 500  # messages
 UNINDEXED_TITLE = ~models.Q(indexed_title=models.F("title"))
 
@@ -42,10 +42,10 @@ class Conversation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=LONGEST_TITLE)
-    # By which searches find it; one that is another by now is to be indexed.
+    # The title in the search index. If `title` differs from it, the title is to be indexed again.
     indexed_title = models.CharField(max_length=LONGEST_TITLE, null=True, editable=False)  # noqa: DJ001 - none yet is not an empty one
     created_at = models.DateTimeField(auto_now_add=True)
-    # Orders a person's conversations: see `_moment_of_use`.
+    # Orders a person's conversations: see `_next_updated_at`.
     updated_at = models.DateTimeField(default=timezone.now, db_index=True)
     titled_by = models.CharField(
         max_length=6, choices=TitledBy, default=TitledBy.PROMPT, db_default=TitledBy.PROMPT
@@ -53,20 +53,21 @@ class Conversation(models.Model):
     project = models.ForeignKey(
         Project, models.SET_NULL, null=True, blank=True, related_name="conversations"
     )
-    # The last message of the branch that its owner read last; one that is gone means the newest.
+    # The last message of the branch that its owner read last. If it no longer exists, the newest
+    # branch is shown.
     active_leaf = models.UUIDField(null=True, editable=False)
     is_pinned = models.BooleanField(default=False, db_default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
     trashed_at = models.DateTimeField(null=True, blank=True)
     is_temporary = models.BooleanField(default=False, db_default=False)
-    # Of what was copied into it, and of the notes on its replies; see `storage`.
+    # The size of the messages copied into it and of the notes on its replies; see `storage`.
     stored_bytes = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
-    # A reply ended in it while no tab of its owner showed it; cleared when one does.
+    # Set when a reply ends while no tab of its owner shows it; cleared when one does.
     is_unread = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects = models.Manager.from_queryset(ConversationQuerySet)()
 
-    has_title_model = True  # as far as is known; `held` looks whether one is named at all
+    has_title_model = True  # assumed; only `held` checks whether a model for titles is set
 
     # Set by `with_usage`.
     reply_count: int
@@ -104,48 +105,56 @@ class Conversation(models.Model):
     @staticmethod
     def title_of(prompt: str) -> str:
         words = Truncator(" ".join(from_first_seen(prompt).split())).chars(LONGEST_TITLE)
-        return words[:LONGEST_TITLE]  # which counts combining characters, too
+        return words[:LONGEST_TITLE]  # `chars` does not count combining characters
 
     def rename(self, title: str) -> None:
-        """It keeps its place among the others; nothing comes of one that was deleted meanwhile."""
+        """Set the title without moving the conversation in its list.
+
+        Does nothing if it was deleted in the meantime.
+        """
         self.title, self.titled_by = title, self.TitledBy.PERSON
         Conversation.objects.filter(pk=self.pk).update(title=title, titled_by=self.titled_by)
 
     def claim_title(self, first_words: str) -> bool:
-        """Whether a model may give it a title: nobody has, nor will anybody else ask for one."""
-        still = Conversation.objects.filter(
+        """Reserve the right to have a model write the title; return whether it was granted.
+
+        It is granted once, and only while the title is still the prompt's first words.
+        """
+        untitled = Conversation.objects.filter(
             pk=self.pk,
             titled_by=self.TitledBy.PROMPT,
             title=first_words,
             is_temporary=False,
             trashed_at=None,
         )
-        return bool(still.update(titled_by=self.TitledBy.MODEL))
+        return bool(untitled.update(titled_by=self.TitledBy.MODEL))
 
     def give_title(self, title: str, first_words: str) -> bool:
-        """A model's, in place of its first words; whether they still stood there."""
+        """Replace the first words by a model's title; return whether they were still the title."""
         claimed = Conversation.objects.filter(
             pk=self.pk, titled_by=self.TitledBy.MODEL, title=first_words
         )
         return bool(claimed.update(title=title))
 
     def mark_unread(self) -> None:
-        """Nobody saw how its reply ended. Nothing comes of one that was deleted meanwhile."""
+        """Record that nobody saw how its reply ended.
+
+        Does nothing if the conversation was deleted in the meantime.
+        """
         Conversation.objects.filter(pk=self.pk).update(is_unread=True)
 
     def mark_read(self) -> bool:
-        """Whether there was something that nobody had seen."""
+        """Clear the unread mark; return whether it was set."""
         if not self.is_unread:
             return False
         self.is_unread = False
         return bool(Conversation.objects.filter(pk=self.pk).update(is_unread=False))
 
     def erase(self) -> Counter[str]:
-        """Deletes it with all that it holds, the newest messages first; returns how many rows of
-        each model went.
+        """Delete it with all its messages, newest first; return the number of rows per model.
 
-        In short transactions, so that nobody waits long for the database; where one fails, what is
-        left is a thread that ends earlier, and can be deleted like any other. Raises `Held`.
+        Uses short transactions so that nobody waits long for the database. If one fails, a shorter
+        thread is left, which can be deleted like any other. Raises `Held`.
         """
         deleted: Counter[str] = Counter()
         while True:
@@ -156,22 +165,24 @@ class Conversation(models.Model):
             deleted += some
         with transaction.atomic():
             refuse_held(self.user_id, self.pk)
-            # A reply that is saved just now waits, and is then found to have been deleted.
+            # A concurrent save of a reply waits for this lock, and then finds the reply deleted.
             Conversation.objects.select_for_update().filter(pk=self.pk).first()
             return deleted + Counter(self.delete()[1])
 
     @transaction.atomic
     def erase_newest(self) -> Counter[str]:
-        """Deletes as many messages as may go at once; returns how many rows of each model there
-        were. Raises `Held`. Who asks in it just now is done first, or finds it as it is then."""
+        """Delete one batch of messages; return the number of rows per model. Raises `Held`.
+
+        A concurrent `ask` either commits first or runs on what this leaves.
+        """
         refuse_held(self.user_id, self.pk)
         Conversation.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
         newest = list(self.messages.reverse().values_list("pk", flat=True)[:ERASED_AT_ONCE])
         return +Counter(Message.objects.filter(pk__in=newest).only("pk").delete()[1])
 
     def begin(self) -> None:
-        """Stores it, as the one that its owner used last."""
-        self.updated_at = self._moment_of_use()
+        """Store this new conversation as the one that its owner used last."""
+        self.updated_at = self._next_updated_at()
         self.save(force_insert=True)
 
     def ask(
@@ -186,11 +197,13 @@ class Conversation(models.Model):
         is_continuation: bool = False,
         others: Sequence[tuple[Upstream, str]] = (),
     ) -> list["Message"]:
-        """Stores a prompt, and the reply that will answer it as streaming; returns both, and then
-        the replies of the `others`, models that are asked at the same time.
+        """Store a prompt and its reply, which is streaming from now on.
 
-        A continuation has no text. Stores the conversation too where it is new. Raises
-        `StillStreaming` where a reply to it is being written, in whatever process.
+        Return both, followed by one reply for each of the `others`, models that are asked at the
+        same time. A continuation has no text. A new conversation is stored too.
+
+        Raises `StillStreaming` if a reply is being written in this conversation, in any process,
+        and `NotHere` if the conversation was deleted.
         """
         prompt = new(
             Message,
@@ -202,8 +215,8 @@ class Conversation(models.Model):
             is_continuation=is_continuation,
         )
         replies = [
-            self._reply_to(prompt, *asked, streamed_by, slot)
-            for slot, asked in enumerate([(upstream, model), *others])
+            self._reply_to(prompt, *choice, streamed_by, slot)
+            for slot, choice in enumerate([(upstream, model), *others])
         ]
         self._store([prompt], replies)
         return [prompt, *replies]
@@ -211,9 +224,9 @@ class Conversation(models.Model):
     def answer(
         self, prompt: "Message", upstream: Upstream, model: str, streamed_by: uuid.UUID
     ) -> "Message":
-        """Stores one more reply to `prompt`, streaming from now on, and returns it.
+        """Store and return one more reply to `prompt`, streaming from now on.
 
-        Raises `StillStreaming` as `ask` does.
+        Raises the same errors as `ask`.
         """
         reply = self._reply_to(prompt, upstream, model, streamed_by)
         self._store([], [reply])
@@ -239,118 +252,135 @@ class Conversation(models.Model):
             slot=slot,
         )
 
-    def _store(self, before: list["Message"], replies: list["Message"]) -> None:
-        """Few statements, since while many prompts come each waits for its turn to run."""
+    def _store(self, prompts: list["Message"], replies: list["Message"]) -> None:
+        """Store the messages in few statements: under load, each one waits for its turn to run."""
         first, *others = replies
         for other in others:
             other.created_at = first.created_at
         with transaction.atomic(savepoint=False):
-            self.updated_at = self._moment_of_use()
+            self.updated_at = self._next_updated_at()
             self.active_leaf = first.parent_id if others else first.pk
             if self._state.adding:
-                _BEGUN.run(self)
-            elif not _USED.run(self):
+                _INSERT.run(self)
+            elif not _TOUCH.run(self):
                 raise NotHere
-            elif _STREAMING.first(self.pk):  # in whatever slot
+            elif _STREAMING.first(self.pk):  # in any slot
                 raise StillStreaming
             try:
-                STORED.run(*before, *replies)
+                STORED.run(*prompts, *replies)
             except IntegrityError as error:
-                # PostgreSQL names the constraint, SQLite its columns.
+                # PostgreSQL's message names the constraint, SQLite's its columns.
                 if ONE_STREAMS in str(error) or "chatapp_message.conversation_id" in str(error):
                     raise StillStreaming from error
                 raise
 
-    def _moment_of_use(self) -> datetime:
-        """Now, or just after the person's last use where a clock of another time told that one."""
-        last = _USED_LAST.first(self.user_id)
+    def _next_updated_at(self) -> datetime:
+        """Return now, or just after the person's last use if another host's clock was ahead."""
+        last = _LAST_USED.first(self.user_id)
         now = timezone.now()
         return max(now, last.updated_at + timedelta(microseconds=1)) if last else now
 
     @staticmethod
     def model_used_last_by(user: User) -> ModelChoice | None:
-        """Of the newest reply, in whichever branch, of the conversation that this person used last,
-        and of several at once of the first; None where none is left."""
-        last = _USED_LAST.first(user.pk)
+        """Return the model of the newest reply in the conversation that this person used last.
+
+        The reply may be in any branch; of several models asked at once, the first counts. None if
+        there is no such reply.
+        """
+        last = _LAST_USED.first(user.pk)
         reply = _NEWEST_REPLY.first(last.pk) if last else None
         return ModelChoice(reply.upstream_id, reply.model) if reply and reply.upstream_id else None
 
     @property
     def instructions(self) -> str:
-        """What a model is told first, by its project."""
+        """The project's instructions for the model; empty without a project."""
         return self.project.instructions if self.project else ""
 
     def said(self, through: "uuid.UUID | None") -> Branch:
-        """A branch, of which `branches` says, as an upstream is sent it."""
+        """Return the branch through this message, as it is sent to an upstream; see `branches`."""
         return said(self.pk, through, self.active_leaf)
 
     def said_until(self, message: "uuid.UUID | None") -> Branch:
-        """What leads to this message, itself included."""
+        """Return the branch up to and including this message, as it is sent to an upstream."""
         return said_until(self.pk, message)
 
     def standing(self, through: "uuid.UUID | None" = None) -> View:
-        """Of a branch its end alone: of the reply's that streams, or else of this message's."""
+        """Return the branch of the streaming reply, or else of this message, without messages.
+
+        Only its end is read; see `View`.
+        """
         streaming = _STREAMING.all(self.pk)
         for one in streaming[:1]:
-            # Of several that were asked for at once the person may have chosen one by now.
+            # If several models were asked at once, the person may have chosen one reply by now.
             through = one.parent_id if one.parent_id == self.active_leaf else one.pk
         return self._branch(through, streaming)
 
     def view(self, through: "uuid.UUID | None" = None) -> View:
-        """The newest messages of that branch."""
+        """Return the newest messages of the branch that `standing` finds."""
         return self.standing(through).newest()
 
     def view_around(self, at: uuid.UUID) -> View:
-        """This message with what stands around it; raises `NotHere`."""
+        """Return this message and those around it. Raises `NotHere`."""
         return self._branch_of(at, _STREAMING.all(self.pk)).around(at)
 
     def opened_around(self, at: uuid.UUID) -> View:
-        """The same for its owner, who reads its branch from now on; raises `NotHere`."""
+        """Return `view_around(at)`, and make its branch the one that the owner reads.
+
+        Raises `NotHere`.
+        """
         return self._opened(self.view_around(at))
 
     def opened_at_end(self, of: uuid.UUID) -> View:
-        """The newest messages of this one's branch, likewise."""
+        """Return the newest messages of its branch, and make that the one that the owner reads.
+
+        Raises `NotHere`.
+        """
         return self._opened(self._branch_of(of, _STREAMING.all(self.pk)).newest())
 
     def prompts(self, of: "uuid.UUID | None") -> list[uuid.UUID]:
-        """What was typed on the branch of this message; on the standing one where it is not here,
-        the oldest first."""
+        """Return the ids of the prompts on the branch of this message, oldest first.
+
+        Uses the branch that `standing` finds if there is no such message.
+        """
         try:
             return (self._branch_of(of) if of else self.standing()).prompts()
         except NotHere:
             return self.standing().prompts()
 
     def earlier(self, than: uuid.UUID) -> View:
-        """The messages before this one; raises `NotHere`."""
+        """Return the messages before this one. Raises `NotHere`."""
         return self._branch_of(than).before(than)
 
     def later(self, than: uuid.UUID) -> View:
-        """The messages after this one; raises `NotHere`."""
+        """Return the messages after this one. Raises `NotHere`."""
         return self._branch_of(than).after(than)
 
     def read(self, through: uuid.UUID) -> None:
-        """Its owner reads the branch of this message from now on; raises `NotHere`."""
-        self._read(self._branch_of(through))
+        """Make the branch of this message the one that the owner reads. Raises `NotHere`."""
+        self._activate(self._branch_of(through))
 
     def go_on_from(self, message: "uuid.UUID | None") -> None:
-        """Its owner reads the branch through this message now; the newest one without it."""
-        self._read(self._branch(message) if message else View(self, []))
+        """Make the branch through this message the active one, or the newest if it is None."""
+        self._activate(self._branch(message) if message else View(self, []))
 
     def _opened(self, view: View) -> View:
-        # Who was led to one of several replies that stand side by side has not chosen it.
+        # Following a link to one of several replies shown side by side does not choose it.
         is_choice = view.end is not None and view.end.parent_id == self.active_leaf
         if view.leaf != self.active_leaf and not is_choice:
-            self._read(view)
+            self._activate(view)
         return view
 
-    def _read(self, view: View) -> None:
+    def _activate(self, view: View) -> None:
         self.active_leaf = view.leaf
         Conversation.objects.filter(pk=self.pk).update(active_leaf=self.active_leaf)
 
     def _branch(self, through: "uuid.UUID | None", streaming: Sequence["Message"] = ()) -> View:
-        """If none of several replies to its last prompt was chosen or followed, all are its end."""
+        """Return the branch without messages.
+
+        It ends in all replies to its last prompt if none of them was chosen or continued.
+        """
         end = branches.end(self.pk, through, self.active_leaf)
-        # Of several the last one was stored last, and so is found.
+        # Of replies asked for at once, `end` is the one stored last, so its slot is not 0.
         if end is None or not end.slot or end.pk in (through, self.active_leaf):
             return View(self, [], end, streaming)
         together = branches.together(end)
@@ -365,24 +395,24 @@ class Conversation(models.Model):
 
     @classmethod
     def own(cls, user: User, pk: uuid.UUID) -> "Conversation":
-        """This person's; raises `NotHere` where they keep none of this id."""
-        return _there(_OWN.first(user.pk, pk))
+        """Return this person's conversation. Raises `NotHere` if there is none or it is trashed."""
+        return _or_not_here(_OWN.first(user.pk, pk))
 
     @classmethod
     def held(cls, user: User, pk: uuid.UUID) -> "Conversation":
-        """The same for the rest of a transaction, in which nobody else changes what it holds."""
-        return _there(_HELD.first(user.pk, pk))
+        """Return the same as `own`, with its row locked for the rest of the transaction."""
+        return _or_not_here(_HELD.first(user.pk, pk))
 
 
-def _there(conversation: Conversation | None) -> Conversation:
+def _or_not_here(conversation: Conversation | None) -> Conversation:
     if conversation is None:
         raise NotHere
     return conversation
 
 
-_BEGUN = Insert(Conversation)
-_USED = Update(Conversation, ["updated_at", "active_leaf"])
-_USED_LAST = Query(
+_INSERT = Insert(Conversation)
+_TOUCH = Update(Conversation, ["updated_at", "active_leaf"])
+_LAST_USED = Query(
     lambda user: Conversation.objects.filter(user=user).only("updated_at")[:1], User._meta.pk
 )
 _NEWEST_REPLY = Query(
@@ -400,7 +430,7 @@ _NEWEST_REPLY = Query(
     Conversation._meta.pk,
 )
 _STREAMING = Query(
-    # Said so that SQLite knows it for what the index of those that stream holds.
+    # Raw SQL, because SQLite uses the partial index only if the condition is written as there.
     lambda conversation: (
         Message.objects.filter(
             RawSQL("chatapp_message.ending = 'streaming'", (), models.BooleanField()),

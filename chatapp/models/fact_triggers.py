@@ -1,5 +1,7 @@
-"""The triggers by which the database keeps what conversations are found by (`facts`): what each row
-that changes adds to the sums, and which facts it tells of."""
+"""The SQL of the triggers that maintain sums and facts (`facts`).
+
+For each kind of row: what a change adds to a conversation's sums, and which facts it implies.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +13,7 @@ DAY = {
     "postgresql": "({row}.updated_at AT TIME ZONE 'UTC')::date",
 }
 NAME = {"sqlite": "json_extract(run.value, '$.name')", "postgresql": "run.name #>> '{}'"}
-RUNS = {  # of a reply's earlier rounds, and of its last one
+RUNS = {  # tool runs of a reply's earlier rounds, and of its last one
     "sqlite": (
         "json_each({row}.earlier_rounds) AS round, json_each(round.value, '$.tool_runs') AS run",
         "json_each({row}.tool_runs) AS run",
@@ -22,7 +24,7 @@ RUNS = {  # of a reply's earlier rounds, and of its last one
     ),
 }
 CATEGORY = {"sqlite": "category.value", "postgresql": "category.name #>> '{}'"}
-CATEGORIES = {  # that moderation found in the prompt and the reply (`moderated`)
+CATEGORIES = {  # those that moderation found in the prompt and the reply (`moderated`)
     "sqlite": (
         "json_each({row}.moderation) AS side, json_each(side.value, '$.results') AS result,"
         " json_each(result.value, '$.categories') AS category"
@@ -33,9 +35,9 @@ CATEGORIES = {  # that moderation found in the prompt and the reply (`moderated`
 }
 HAS_ENDED = "{row}.ending NOT IN ('', 'streaming', 'complete')"
 COUNTS = "{row}.role = 'assistant' AND {row}.deleted_at IS NULL"
-# Of prompts and answers, and only of those that grow no more: a checkpoint changes no sum.
+# A message's text counts once it is no longer streaming, so that a checkpoint changes no sum.
 STANDS = "{row}.deleted_at IS NULL AND {row}.ending <> 'streaming'"
-CHARACTERS = {  # of a message, its earlier rounds among them
+CHARACTERS = {  # in a message, including its earlier rounds
     "sqlite": (
         "length({row}.content) + (SELECT coalesce(sum(length(json_extract(round.value,"
         " '$.content'))), 0) FROM json_each({row}.earlier_rounds) AS round)"
@@ -48,7 +50,10 @@ CHARACTERS = {  # of a message, its earlier rounds among them
 
 
 def of_reply(vendor: str, row: str) -> list[tuple[str, str, str]]:
-    """What is so of a message's row that is a reply: each fact, where it is read and whether."""
+    """Return the facts of a reply's row as SQL.
+
+    Each is the fact, the tables it is read from besides the row (or ""), and its condition.
+    """
     name = NAME[vendor]
     return [
         (f"'model ' || {row}.model", "", f"{row}.model <> ''"),
@@ -89,7 +94,7 @@ def _united(facts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _add_facts(vendor: str, conversation: str, facts: str) -> str:
-    """Those that are not there, with the day of the sums, which stays what it is meanwhile."""
+    """Return SQL that adds missing facts with the day of the sums, whose row it locks."""
     lock = " FOR SHARE OF sums" if vendor == "postgresql" else ""
     return (
         f"INSERT INTO {FACTS} (conversation_id, fact, used_on)"
@@ -102,11 +107,13 @@ def _add_facts(vendor: str, conversation: str, facts: str) -> str:
 def _add_sums(
     vendor: str, conversation: str, replies: str = "0", cost: str = "0", characters: str = "0"
 ) -> str:
-    """To a conversation's. PostgreSQL makes the row where there is none yet, so that two who come
-    at once wait for one another, and none for a conversation that goes meanwhile; SQLite knows but
-    one at a time."""
+    """Return SQL that adds to a conversation's sums.
+
+    On PostgreSQL a missing row is created, so that concurrent transactions wait for each other
+    there, but not if the conversation is being deleted. SQLite has one writer at a time.
+    """
     more = {"replies": replies, "cost": cost, "characters": characters}
-    added = ", ".join(f"{name} = {name} + {one}" for name, one in more.items() if one != "0")
+    added = ", ".join(f"{name} = {name} + {value}" for name, value in more.items() if value != "0")
     add = (
         f"UPDATE {SUMS} SET {added or 'replies = replies'} WHERE conversation_id = {conversation};"
     )
@@ -130,7 +137,7 @@ def _cost_of(row: str) -> str:
 
 
 def _booked_for(row: str) -> str:
-    """The conversation in which a row of the ledger counts, if any."""
+    """Return SQL for the conversation in which a row of the ledger counts, or NULL."""
     counts = COUNTS.format(row="reply")
     return (
         f"CASE WHEN {row}.kind = 'title' THEN {row}.message_id ELSE"
@@ -140,7 +147,7 @@ def _booked_for(row: str) -> str:
 
 
 Trigger = tuple[str, str, str, str, str]
-"""Its name, the table, the event, of which rows, and what it does."""
+"""Its name, table, event, condition on the row ("" for all rows), and body."""
 
 
 def triggers(vendor: str) -> Iterator[Trigger]:
@@ -157,14 +164,14 @@ def triggers(vendor: str) -> Iterator[Trigger]:
 
 def _of_messages(vendor: str) -> Iterator[Trigger]:
     old, new = COUNTS.format(row="OLD"), COUNTS.format(row="NEW")
-    told = _add_facts(vendor, "NEW.conversation_id", _united(of_reply(vendor, "NEW")))
+    facts = _add_facts(vendor, "NEW.conversation_id", _united(of_reply(vendor, "NEW")))
 
     message = "chatapp_message"
     counted = (
         f"CASE WHEN {new} THEN 1 ELSE 0 END",
         f"CASE WHEN {new} THEN {_cost_of('NEW')} ELSE 0 END",
     )
-    added = _add_sums(vendor, "NEW.conversation_id", *counted) + told
+    added = _add_sums(vendor, "NEW.conversation_id", *counted) + facts
     yield "message_came", message, "INSERT", "NEW.role = 'assistant'", added
     ended = HAS_ENDED.format(row="NEW")
     is_new = (
@@ -178,7 +185,7 @@ def _of_messages(vendor: str) -> Iterator[Trigger]:
     columns = (
         "UPDATE OF model, upstream_id, ending, earlier_rounds, tool_runs, is_flagged, moderation"
     )
-    yield "message_grew", message, columns, is_new, made + told
+    yield "message_grew", message, columns, is_new, made + facts
     sign = f"CASE WHEN {new} THEN 1 ELSE -1 END"
     moved = _add_sums(vendor, "NEW.conversation_id", sign, f"({sign}) * {_cost_of('NEW')}")
     columns = "UPDATE OF deleted_at, role"
@@ -192,12 +199,12 @@ def _of_texts(vendor: str) -> Iterator[Trigger]:
     before, after = (CHARACTERS[vendor].format(row=row) for row in ("OLD", "NEW"))
 
     message = "chatapp_message"
-    came = _add_sums(vendor, "NEW.conversation_id", characters=after)
-    yield "text_came", message, "INSERT", new, came
+    added = _add_sums(vendor, "NEW.conversation_id", characters=after)
+    yield "text_came", message, "INSERT", new, added
     more = f"(CASE WHEN {new} THEN {after} ELSE 0 END) - (CASE WHEN {old} THEN {before} ELSE 0 END)"
     columns = "UPDATE OF content, earlier_rounds, ending, deleted_at"
-    said = "NEW.content <> OLD.content OR NEW.earlier_rounds <> OLD.earlier_rounds"
-    is_new = f"({old}) <> ({new}) OR (({new}) AND ({said}))"
+    differs = "NEW.content <> OLD.content OR NEW.earlier_rounds <> OLD.earlier_rounds"
+    is_new = f"({old}) <> ({new}) OR (({new}) AND ({differs}))"
     changed = _add_sums(vendor, "NEW.conversation_id", characters=more)
     yield "text_changed", message, columns, is_new, changed
     taken = _add_sums(vendor, "OLD.conversation_id", characters=f"-({before})")

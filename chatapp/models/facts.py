@@ -1,13 +1,14 @@
-"""Keeps what conversations are found by, in the transaction that changes it: the database does, by
-triggers. So whoever stores a reply need not know of it, a process of the version before among them,
-and a turn needs no statement more.
+"""Maintain the sums and facts of conversations (`conversation_facts`) by database triggers.
 
-A conversation's row of the sums is what all its changes wait for one another at: whoever adds a
-fact reads the day there. Sums are exact; facts only ever come, since each is proven where it is
-used, so that a conversation's tenth reply by a model writes none.
+Triggers run in the transaction that changes a message. So code that stores replies need not know
+of them, not even a process of the previous version, and a turn needs no extra statement.
 
-The triggers are made after every `migrate`, as those of `sequence` are. What was there before them
-is added then, a few conversations at a time.
+Concurrent changes to a conversation wait for each other at its row of sums, because adding a fact
+reads the day from it. Sums are exact. Facts are only ever added, so that a conversation's tenth
+reply by a model writes none; queries that use a fact verify it against the messages.
+
+The triggers are created after every `migrate`, like those of `sequence`. Existing messages are
+added up then, a few conversations at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,8 +59,8 @@ def make_triggers(connection: BaseDatabaseWrapper) -> None:
 def before_migrating(
     sender: AppConfig, using: str, plan: Sequence[Any], apps: Any, **_: object
 ) -> None:
-    """On SQLite no table can be made anew that a trigger of another one names. Without triggers
-    sums may be missed, and are to be added up anew."""
+    """Drop the triggers on SQLite, where a table that another table's trigger names can't be
+    recreated. Changes made without triggers are missed, so all sums are marked incomplete."""
     connection = connections[using]
     if sender.name != "chatapp" or connection.vendor != "sqlite" or not plan:
         return
@@ -72,30 +73,32 @@ def before_migrating(
 
 @receiver(post_migrate)
 def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
-    if sender.name == "chatapp" and _are_known(apps):
+    if sender.name == "chatapp" and _has_current_tables(apps):
         make_triggers(connections[using])
         complete(using)
 
 
-def _are_known(apps: Any) -> bool:
-    """Where the tables are those of a version before, its own `migrate` makes the triggers."""
+def _has_current_tables(apps: Any) -> bool:
+    """False after migrating back: an older version's own `migrate` creates its triggers."""
     sums = apps.all_models["chatapp"].get("conversationsums")
     return sums is not None and any(field.name == "characters" for field in sums._meta.fields)
 
 
 def complete(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Adds up what was there before there were sums, and its facts, a few conversations at a time:
-    who writes in one of these waits for as long."""
+    """Add up the sums and facts of conversations whose sums are incomplete.
+
+    Takes a few conversations at a time, because writes to these wait until they are done.
+    """
     connection = connections[using]
     last: Any = None
-    while some := _incomplete(connection, last):
-        last = some[-1]
+    while batch := _incomplete(connection, last):
+        last = batch[-1]
         with transaction.atomic(using):
-            _complete(connection, some)
+            _complete(connection, batch)
 
 
 def _incomplete(connection: BaseDatabaseWrapper, last: Any) -> list[Any]:
-    """Keys as the database has them, in order."""
+    """Return the next batch of keys, in order, as the database represents them."""
     after = "" if last is None else "AND id > %s"
     with connection.cursor() as cursor:
         cursor.execute(
@@ -109,8 +112,11 @@ def _incomplete(connection: BaseDatabaseWrapper, last: Any) -> list[Any]:
 
 
 def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
-    """Once the rows are locked, whoever changes anything adds to what stands there afterwards, and
-    who did so before is seen by the statements after that one."""
+    """Compute the sums and facts of these conversations.
+
+    Their rows of sums are locked first. Later changes add to the new sums; earlier ones are
+    visible to the statements after the lock.
+    """
     vendor = connection.vendor
     among = f"IN ({', '.join(['%s'] * len(keys))})"
     day = DAY[vendor].format(row="used")
@@ -142,8 +148,7 @@ def _complete(connection: BaseDatabaseWrapper, keys: Sequence[Any]) -> None:
 
 
 def _truth(vendor: str, conversation: str) -> tuple[str, str, str]:
-    """Of a conversation: how many replies there are, what they and its title cost, and how many
-    characters stand in it."""
+    """Return SQL for a conversation's number of replies, cost with its title, and characters."""
     of_it = f"reply.conversation_id = {conversation} AND {COUNTS.format(row='reply')}"
     return (
         f"(SELECT count(*) FROM chatapp_message AS reply WHERE {of_it})",
@@ -157,8 +162,10 @@ def _truth(vendor: str, conversation: str) -> tuple[str, str, str]:
 
 
 def _all_facts(vendor: str) -> Iterator[tuple[str, str, str]]:
-    """Of all replies, of what was thought of them, and of what rules found: each fact, where it is
-    read and whether."""
+    """Yield all facts of replies, of feedback and of rule findings as SQL.
+
+    Each is the fact, the tables it is read from, and its condition.
+    """
     is_reply = "reply.role = 'assistant'"
     rated = "JOIN chatapp_feedback AS rated ON rated.message_id = reply.id"
     for joined, facts in (("", of_reply(vendor, "reply")), (rated, of_feedback("rated"))):
@@ -170,12 +177,14 @@ def _all_facts(vendor: str) -> Iterator[tuple[str, str, str]]:
 
 
 def differences() -> list[str]:
-    """The keys of the conversations whose sums or facts are not what their messages say; of one
-    moment, whoever writes meanwhile."""
+    """Return the ids of conversations whose sums or facts disagree with their messages.
+
+    One statement reads it all, so concurrent writes cause no false differences.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     vendor = connection.vendor
     replies, cost, characters = _truth(vendor, "conversation.id")
-    lacking = " UNION ALL ".join(
+    missing = " UNION ALL ".join(
         f"SELECT reply.conversation_id AS id FROM {read} WHERE {where} AND NOT EXISTS (SELECT 1"
         f" FROM {FACTS} AS kept WHERE kept.conversation_id = reply.conversation_id"
         f" AND kept.fact = {fact})"
@@ -195,13 +204,13 @@ def differences() -> list[str]:
             f" OR kept.used_on <> {DAY[vendor].format(row='conversation')}"
             f" UNION SELECT kept.conversation_id FROM {FACTS} AS kept JOIN {SUMS} AS sums"
             " ON sums.conversation_id = kept.conversation_id WHERE kept.used_on <> sums.used_on"
-            f" UNION {lacking} UNION {strays} ORDER BY 1"
+            f" UNION {missing} UNION {strays} ORDER BY 1"
         )
         return [str(UUID(str(key))) for (key,) in cursor.fetchall()]
 
 
 def rebuild() -> None:
-    """Adds up all of them anew, a few at a time, and forgets those of what is gone."""
+    """Recompute all sums and facts, a few at a time, and delete those of deleted conversations."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         for table in (SUMS, FACTS):
             cursor.execute(

@@ -1,4 +1,4 @@
-"""Who may use what: everything is everybody's until it is given to groups."""
+"""Access rules: without one everybody has access, with one only the members of its groups."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -28,7 +28,7 @@ HERE = uuid4()
 
 @pytest.fixture
 def writers(carol: User) -> Group:
-    """Of whom Carol is one."""
+    """A group that Carol is a member of."""
     group = Group.objects.create(name="Writers")
     group.user_set.add(carol)
     return group
@@ -40,20 +40,20 @@ def dave(db: None) -> User:
 
 
 def may(person: User, upstream: Upstream, model: str) -> bool:
-    """As a page and as a statement say it, which is the same."""
-    said = permitted(person.pk).may_ask(upstream.pk, model)
+    """What pages offer; asserts that the statement that checks a prompt agrees."""
+    is_permitted = permitted(person.pk).may_ask(upstream.pk, model)
     choice = ModelChoice(upstream.pk, model)
-    with nullcontext() if said else pytest.raises(Refused, match="not open to you"):
+    with nullcontext() if is_permitted else pytest.raises(Refused, match="don't have access"):
         Upstream.offering(choice, person.pk)
-    return said
+    return is_permitted
 
 
-def test_what_was_given_to_nobody_is_everybody_s(carol: User, gateway: Upstream) -> None:
+def test_everybody_may_use_an_upstream_without_a_rule(carol: User, gateway: Upstream) -> None:
     assert may(carol, gateway, "one")
     assert not permitted(carol.pk).has_rules
 
 
-def test_an_upstream_is_for_those_to_whom_it_was_given(
+def test_only_members_of_its_groups_may_use_a_restricted_upstream(
     carol: User, dave: User, writers: Group, gateway: Upstream
 ) -> None:
     other = Upstream.objects.create(name="Other", base_url="http://127.0.0.1:9/v1")
@@ -64,7 +64,7 @@ def test_an_upstream_is_for_those_to_whom_it_was_given(
     assert may(dave, gateway, "one")
 
 
-def test_a_model_s_own_rule_counts_before_its_upstream_s(
+def test_the_rule_of_a_model_takes_precedence_over_that_of_its_upstream(
     carol: User, dave: User, writers: Group, gateway: Upstream
 ) -> None:
     readers = Group.objects.create(name="Readers")
@@ -84,16 +84,18 @@ def test_a_model_s_own_rule_counts_before_its_upstream_s(
     }
 
 
-def test_a_group_s_end_opens_nothing(carol: User, writers: Group, gateway: Upstream) -> None:
+def test_deleting_a_group_gives_nobody_access(
+    carol: User, writers: Group, gateway: Upstream
+) -> None:
     AccessRule.objects.give([writers], upstream=gateway, model="")
     writers.delete()
     assert not may(carol, gateway, "one")
 
 
-def test_who_is_taken_from_the_group_asks_no_more(
+def test_a_person_removed_from_the_group_loses_access(
     carol: User, writers: Group, gateway: Upstream
 ) -> None:
-    """In a conversation that was begun with it, too; another model goes on with that."""
+    """Also in a conversation begun with that model, which can be continued with another one."""
     AccessRule.objects.give([writers], upstream=gateway, model="large")
     asked = Prompt("Why?", ModelChoice(gateway.pk, "large"), id=uuid4())
     turn = asked.store(carol, HERE)
@@ -108,13 +110,13 @@ def test_who_is_taken_from_the_group_asks_no_more(
         others=[ModelChoice(gateway.pk, "large")],
     )
     for refused in (again, beside):
-        with pytest.raises(Refused, match="not open to you"):
+        with pytest.raises(Refused, match="don't have access"):
             refused.store(carol, HERE)
     assert turn.conversation.messages.count() == 2
     Retry(turn.reply.pk, ModelChoice(gateway.pk, "small")).store(carol, HERE)
 
 
-def test_tools_are_for_those_to_whom_their_server_was_given(
+def test_only_members_of_its_groups_may_use_a_restricted_tool_server(
     carol: User, dave: User, writers: Group
 ) -> None:
     wiki, files = (
@@ -124,11 +126,11 @@ def test_tools_are_for_those_to_whom_their_server_was_given(
     AccessRule.objects.give([writers], tool_server=wiki)
     for person, opens in ((carol, [True, True]), (dave, [True, False])):
         found = ToolServer.all_enabled(person.pk)
-        assert found == [files, wiki]  # all of them: a process is connected for everybody
+        assert found == [files, wiki]  # all, since a process connects to them for everybody
         assert [one.is_open for one in found] == opens
 
 
-def test_a_rule_is_of_one_thing_and_a_thing_has_one(gateway: Upstream) -> None:
+def test_a_rule_applies_to_one_thing_and_a_thing_has_one_rule(gateway: Upstream) -> None:
     AccessRule.objects.create(upstream=gateway, model="one")
     server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:9/")
     wrong: tuple[dict[str, Any], ...] = (

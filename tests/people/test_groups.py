@@ -137,5 +137,5 @@ async def test_a_socket_asks_no_model_that_is_not_its_person_s(
         await database_sync_to_async(AccessRule.objects.give)([], upstream=connected, model="m")
         for _ in range(2):
             await tab.send(action="prompt", message="Hello", model=f"{connected.pk}/m")
-            assert "not open to you" in await tab.until('id="problem"')
+            assert "have access to this model" in await tab.until('id="problem"')
         assert await Message.objects.filter(conversation__user=bob).acount() == 2

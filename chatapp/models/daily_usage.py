@@ -1,7 +1,7 @@
-"""What the ledger adds up to, a day and a month: what the pages of usage read in place of it.
+"""Daily and monthly sums of the ledger, which the usage pages read instead of the ledger itself.
 
-Each row of the ledger counts in one row of either table, by the day that it names itself. The
-database keeps them (`chatapp.models.rollup`); nothing else writes here.
+Each row of the ledger counts in one row of either table, by the day that it names. Database
+triggers maintain both tables (`chatapp.models.rollup`); nothing else writes to them.
 """
 
 from collections.abc import Mapping
@@ -31,14 +31,14 @@ def _ended(*endings: Ending) -> str:
     return _where(f"{{row}}.ending IN ({listed})")
 
 
-MEASURABLE_MS = 250  # in less than that a reply came in one piece: its speed says nothing
+MEASURABLE_MS = 250  # a reply that took less arrived in one piece, so its speed means nothing
 _HAS_SPEED = (
     f"{{row}}.duration_ms - {{row}}.first_token_ms >= {MEASURABLE_MS}"
     " AND {row}.completion_tokens IS NOT NULL"
 )
 _IS_ESTIMATED = "{row}.provenance = 'estimated'"
-# What a row of the ledger adds, as SQL that SQLite and PostgreSQL both understand. Whole numbers
-# alone, so that their sums are the same in whatever order they come.
+# What a row of the ledger adds to each column, as SQL for both SQLite and PostgreSQL. Only
+# integers, so that the sums do not depend on the order of addition.
 SUMS: Mapping[str, str] = {
     "booked": "1",
     "replies": _where("{row}.kind = 'reply'"),
@@ -66,7 +66,7 @@ SUMS: Mapping[str, str] = {
 
 
 class UsageSums(models.Model):
-    """`person` is the primary key of who used it; 0: of nobody that there is any more."""
+    """The columns of both tables. `person` is a primary key, or 0 if that person was deleted."""
 
     day = models.DateField()
     person = models.BigIntegerField()

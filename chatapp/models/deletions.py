@@ -1,8 +1,8 @@
-"""A message is deleted with all that follows it, and brought back with the same.
+"""Delete a message with all that follows it, and restore exactly what a deletion took.
 
-Nothing is taken out of the database yet: each message that goes says when, and those of one
-deletion say the same. So below a deleted message there are deleted ones alone, and none that was
-deleted later; `MessageQuerySet.purge_deleted` takes them out in the end.
+Messages are only marked: all of one deletion get the same `deleted_at`. So everything below a
+deleted message is deleted too, and not later than it. `MessageQuerySet.purge_deleted` removes the
+rows in the end.
 """
 
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ WITH RECURSIVE below(id) AS (
 )
 SELECT id FROM below
 """
-STREAMS = "A reply is being written in what you would delete. Stop it first, or wait for its end."
-FOLLOWS_DELETED = "What this followed was deleted, too. Bring that back first."
+STREAMS = "A reply that this would delete is still being written. Stop it first, or wait."
+FOLLOWS_DELETED = "The message before this one was deleted too. Restore that one first."
 
 
 @dataclass(frozen=True)
 class Deleted:
-    """What went: a message, and how many with it."""
+    """A deleted message, and how many messages were deleted with it."""
 
     conversation: Conversation
     message: Message
@@ -43,13 +43,13 @@ class Deleted:
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a person wants to be gone: a message, and all that follows it."""
+    """A person's request to delete a message and all that follows it."""
 
     message: UUID
 
     @transaction.atomic
     def store(self, user: User) -> Deleted:
-        """Raises `Refused`, also while a reply is being written there."""
+        """Mark the messages as deleted. Raises `Refused`, also while a reply is being written."""
         message = held(user, self.message)
         conversation = message.conversation
         below = _with_all_below(message)
@@ -62,25 +62,27 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Restoration:
-    """What a person wants back: what was deleted with a message, and the branch they read then."""
+    """A person's request to restore what was deleted with a message.
+
+    `head` is the end of the branch that they read at the time.
+    """
 
     message: UUID
     head: UUID | None = None
 
     @transaction.atomic
     def store(self, user: User) -> Conversation:
-        """Brings back exactly what that deletion took; raises `Refused`."""
+        """Restore exactly what that deletion took. Raises `Refused`."""
         message = held(user, self.message, is_deleted=True)
         conversation = message.conversation
         if message.parent and message.parent.deleted_at:
             raise Refused(FOLLOWS_DELETED)
-        of_it = conversation.messages.filter(deleted_at=message.deleted_at)
-        of_it.update(deleted_at=None)
-        there = conversation.messages.filter(deleted_at=None)
-        # Where it ended in several replies, it does so again: nothing was chosen by the deletion.
+        conversation.messages.filter(deleted_at=message.deleted_at).update(deleted_at=None)
+        present = conversation.messages.filter(deleted_at=None)
+        # If the branch ended in several replies, it does so again: the deletion chose none.
         conversation.active_leaf = None
-        is_there = self.head and there.filter(pk=self.head).exists()
-        conversation.go_on_from(self.head if is_there else message.pk)
+        has_head = self.head and present.filter(pk=self.head).exists()
+        conversation.go_on_from(self.head if has_head else message.pk)
         return conversation
 
 
@@ -91,7 +93,7 @@ def _with_all_below(message: Message) -> MessageQuerySet:
 
 
 def _moment_in(conversation: Conversation) -> datetime:
-    """Now, or just after the last deletion there: no two are of one moment."""
+    """Return now, or just after the conversation's last deletion, so that no two are equal."""
     last = conversation.messages.aggregate(last=models.Max("deleted_at"))["last"]
     now = timezone.now()
     return max(now, last + timedelta(microseconds=1)) if last else now

@@ -1,7 +1,7 @@
-"""The browsers in which people are signed in: whose each session is, and when it was used last.
+"""The browsers in which people are signed in: the owner of each session, and its last use.
 
-The row is stored in the transaction that stores the session, so that an index finds all sessions of
-a person. What holds is the session: a row without one means nothing.
+A row is stored in the transaction that stores the session, so that all sessions of a person are
+found by an index. The session is what counts: a row without a session is ignored.
 """
 
 from django.contrib.sessions.models import Session
@@ -15,14 +15,14 @@ LONGEST_AGENT = 300
 
 class DeviceQuerySet(models.QuerySet["Device"]):
     def living(self) -> "DeviceQuerySet":
-        """Those that are signed in and whose session has not ended, the one used last first."""
-        there = Session.objects.filter(
+        """Return the signed-in devices with a session that has not expired, last used first."""
+        sessions = Session.objects.filter(
             session_key=models.OuterRef("session_key"), expire_date__gt=timezone.now()
         )
-        return self.filter(models.Exists(there), is_signed_in=True).order_by("-seen_at", "pk")
+        return self.filter(models.Exists(sessions), is_signed_in=True).order_by("-seen_at", "pk")
 
     def sign_out(self) -> int:
-        """Ends the sessions; returns how many there were."""
+        """End the sessions; return how many there were."""
         ended, _ = Session.objects.filter(pk__in=self.values("session_key")).delete()
         self.delete()
         return ended
@@ -31,9 +31,9 @@ class DeviceQuerySet(models.QuerySet["Device"]):
 class Device(models.Model):
     session_key = models.CharField(max_length=40, unique=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="devices")
-    # Until the second factor is given it is not.
+    # False until the second factor was given.
     is_signed_in = models.BooleanField(default=True, db_default=True)
-    agent = models.CharField(max_length=LONGEST_AGENT, blank=True)  # as the browser names itself
+    agent = models.CharField(max_length=LONGEST_AGENT, blank=True)  # the User-Agent header
     address = models.GenericIPAddressField(null=True)
     began_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -45,14 +45,14 @@ class Device(models.Model):
 
     @property
     def name(self) -> str:
-        """Its browser and system, as far as they say so."""
+        """The browser and operating system, as far as the user agent names them."""
         browser = _first_in(self.agent, BROWSERS) or "A browser"
         system = _first_in(self.agent, SYSTEMS)
         return f"{browser} on {system}" if system else browser
 
 
-# What stands in a browser's name for itself; the first that does is meant, since most also name
-# those that they want to be taken for.
+# Substrings of user agents. The first match counts, because most browsers also name those that they
+# are compatible with.
 BROWSERS = {
     "Edg": "Edge",
     "OPR/": "Opera",

@@ -1,4 +1,4 @@
-"""What came with a reply besides its text: sources, sound, what could not be read."""
+"""What came with a reply besides its text: sources, images, sound, and parts not understood."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,18 @@ from chatapp.upstream.wire.sources import MAX_SOURCES, Source, source_of
 
 @dataclass(frozen=True)
 class Extras:
-    """Of all rounds of a reply. The images themselves are rows of their own (`ReplyImage`)."""
+    """The extras of all rounds of a reply. The images themselves are rows of `ReplyImage`."""
 
     sources: tuple[Source, ...] = ()
     source_count: int = 0  # as the upstream counts them, named or not
     has_sound: bool = False
     image_count: int = 0
-    expired_images: int = 0  # that there were, and are kept no longer
-    left_out: Mapping[str, int] = field(default_factory=dict)  # how often, by what it was
-    reasoning_field: str = ""  # in which the reasoning came, and goes back with tool calls
+    expired_images: int = 0  # that were deleted by retention
+    left_out: Mapping[str, int] = field(default_factory=dict)  # number of skipped parts by kind
+    reasoning_field: str = ""  # in which reasoning arrived, and is sent back with tool calls
 
     def plus(self, reply: Reply) -> "Extras":
-        """These and those of one more round."""
+        """Return these extras with those of one more round."""
         by_url = {source.url: source for source in self.sources} | reply.sources
         left_out = dict(self.left_out)
         for what, count in reply.left_out.items():
@@ -38,10 +38,10 @@ class Extras:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any] | None) -> Self:
-        """Read what `as_record` made; a link is judged again, and what is unknown is read over."""
+        """Read what `as_record` wrote; check each link again, and ignore unknown keys."""
         if not record:
             return cls()
-        sources = (source_of(*one) for one in record.get("sources", ()))
+        sources = (source_of(*source) for source in record.get("sources", ()))
         return cls(
             tuple(filter(None, sources)),
             record.get("source_count", 0),
@@ -53,7 +53,7 @@ class Extras:
         )
 
     def as_record(self) -> dict[str, Any] | None:
-        """As JSON keeps it; None where there is nothing, as with most replies."""
+        """Return the extras as JSON, or None if there are none, as with most replies."""
         record = {
             "sources": [[source.url, source.title] for source in self.sources],
             "source_count": self.source_count,
@@ -67,18 +67,18 @@ class Extras:
 
     @property
     def is_seen(self) -> bool:
-        """Whether any of it stands under the answer."""
+        """Whether any of them is shown below the answer."""
         images = self.image_count or self.expired_images
         return bool(self.sources or self.source_count or self.has_sound or images)
 
     def without_images(self) -> Self:
-        """The same once its images are kept no longer."""
+        """Return the extras after the images have expired."""
         expired = self.expired_images + self.image_count
         return replace(self, image_count=0, expired_images=expired)
 
     @property
     def images(self) -> range:
-        """The images' positions."""
+        """The positions of the images."""
         return range(self.image_count)
 
     @property
@@ -87,6 +87,6 @@ class Extras:
 
     @property
     def left_out_words(self) -> str:
-        """What was left out, most often first: `content (2), image`."""
+        """The kinds of skipped parts, most frequent first: `content (2), image`."""
         pieces = sorted(self.left_out.items(), key=lambda piece: -piece[1])
         return ", ".join(f"{what} ({count})" if count > 1 else what for what, count in pieces)

@@ -1,4 +1,4 @@
-"""What people think of the replies that they were given."""
+"""Ratings that people give to replies, with an optional note."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +16,7 @@ LONGEST_NOTE = 1000  # characters
 
 
 class Feedback(models.Model):
-    """Of the conversation's owner; it goes with the reply, and no fork has it."""
+    """The rating by the conversation's owner. Deleted with the reply, and not copied to forks."""
 
     class Rating(models.TextChoices):
         UP = "up"
@@ -41,12 +41,15 @@ class Feedback(models.Model):
 
     @classmethod
     def give(cls, reply: "Message", rating: Rating | None, note: str | None) -> Self | None:
-        """In place of what was given before: no rating takes that back with its note, and without
-        a note its own stays. Raises `Refused`."""
+        """Replace the feedback on a reply; return the new one.
+
+        None as the rating deletes the feedback; None as the note keeps the present note. Raises
+        `Refused` for a prompt and for a streaming reply.
+        """
         if reply.is_prompt:
-            raise Refused("This is a prompt. Only replies are rated.")
+            raise Refused("This is a prompt. Only replies can be rated.")
         if reply.is_streaming:
-            raise Refused("This reply is being written. Rate it once it has ended.")
+            raise Refused("This reply is still being written. Rate it when it has finished.")
         before = cls.objects.filter(message=reply).first()
         if rating is None:
             after = None
@@ -58,6 +61,6 @@ class Feedback(models.Model):
             after = cls.objects.update_or_create(message=reply, defaults=given)[0]
         grown = (after.note_bytes if after else 0) - (before.note_bytes if before else 0)
         if grown:
-            in_all = Greatest(models.F("stored_bytes") + grown, 0)
-            Conversation.objects.filter(pk=reply.conversation_id).update(stored_bytes=in_all)
+            total = Greatest(models.F("stored_bytes") + grown, 0)
+            Conversation.objects.filter(pk=reply.conversation_id).update(stored_bytes=total)
         return after

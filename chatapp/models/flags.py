@@ -1,6 +1,7 @@
-"""What flags a conversation: the moderation of an upstream, its person by a thumb down, and rules.
+"""Query conditions for flagged conversations.
 
-What was deleted flags nothing any more.
+An upstream's moderation flags a conversation, its owner does by a thumb down, and review rules do.
+Deleted messages flag nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,14 +17,17 @@ from chatapp.models.review_rules import RuleFinding
 from chatapp.models.statements import Values
 
 MODERATION, PERSON, RULE, ANY, NONE = "moderation", "person", "rule", "any", "none"
-ONE_RULE = "rule-"  # with its number
+ONE_RULE = "rule-"  # followed by the rule's primary key
 
 
 def flagged_by(
     source: str, conversation: str = "pk", among: models.Expression | None = None
 ) -> models.Q:
-    """Of what names a conversation by this path: whether it is flagged by this source, by any of
-    them, or by none. Where it is asked `among` some keys, no more than their flags are read."""
+    """Return a condition: whether a conversation is flagged by `source`, by any, or by none.
+
+    `conversation` is the path from the filtered model to the conversation's key. With `among`, an
+    expression of conversation keys, only the flags of these are read.
+    """
     if source == ANY:
         return _any(conversation, among)
     if source == NONE:
@@ -48,7 +52,7 @@ def flagged_by(
 
 
 def moderated_as(category: str) -> models.Q:
-    """Of a conversation: whether moderation flagged this category in one of its messages."""
+    """Return a condition: whether moderation flagged this category in one of its messages."""
     flagged = Message.objects.filter(HasCategory(category), is_flagged=True, deleted_at=None)
     return models.Q(models.Exists(flagged.filter(conversation=models.OuterRef("pk"))))
 
@@ -62,20 +66,20 @@ def _any(conversation: str, among: models.Expression | None) -> models.Q:
 
 
 def rules_by_message(conversation: UUID) -> Mapping[UUID, list[str]]:
-    """Of a conversation's messages, the names of the rules that have found something in each."""
+    """Return the names of the rules that matched, by message, for one conversation."""
     found = RuleFinding.objects.filter(conversation=conversation).order_by("rule__name")
-    named: dict[UUID, list[str]] = {}
+    names: dict[UUID, list[str]] = {}
     for pk, name in found.values_list("message", "rule__name"):
-        named.setdefault(pk, []).append(name)
-    return named
+        names.setdefault(pk, []).append(name)
+    return names
 
 
 def rules_of(conversations: Iterable[UUID]) -> Mapping[UUID, list[str]]:
-    """The names of those that have found something there."""
-    named: dict[UUID, list[str]] = {}
+    """Return the names of the rules that matched, by conversation; deleted messages don't count."""
+    names: dict[UUID, list[str]] = {}
     for pk, name in _RULES.all(conversations):
-        named.setdefault(pk, []).append(name)
-    return named
+        names.setdefault(pk, []).append(name)
+    return names
 
 
 _RULES = Values(

@@ -1,11 +1,12 @@
-"""A fork: a conversation of its own that starts with a copy of a branch.
+"""Fork a conversation: copy a branch into a new conversation.
 
-The text, the tool calls and the images are copied, and how each reply came and ended. What a reply
-has cost is not, so that nothing is counted twice.
+Text, tool calls, images and the metadata of each reply are copied. Costs are not, so that nothing
+is counted twice.
 
 A branch may be long, and nobody else can write to SQLite during a transaction, so it is copied in
-small ones. Until the last, the conversation is a temporary one that no tab has open: no list shows
-it, and if the copying breaks off, the sweep of temporary conversations removes it.
+several short ones. Until the last one, the new conversation is a temporary one that no tab has
+open: no list shows it, and if copying is interrupted, the sweep of temporary conversations deletes
+it.
 """
 
 import uuid
@@ -27,7 +28,7 @@ MESSAGES_AT_ONCE = 200
 BYTES_AT_ONCE = 512 * 1024
 ROW_BYTES = 1024  # of a message, besides its text
 OF_A_FORK = " (fork)"
-STREAMS = "This reply is being written. Stop it first, or wait for its end."
+STREAMS = "This reply is still being written. Stop it first, or wait for it to finish."
 LONG_FIELDS = (
     "content",
     "reasoning",
@@ -45,7 +46,7 @@ SELECT %s, position, media_type, data FROM chatapp_replyimage WHERE message_id =
 
 @dataclass(frozen=True)
 class Fork:
-    """A person's request to go on elsewhere from a message."""
+    """A person's request to fork the conversation at a message."""
 
     message: uuid.UUID
 
@@ -62,7 +63,7 @@ class Fork:
         sizes = _sizes(ids)
         size = sum(sizes)
         storage.take_room(user, size, hourly)
-        fork = _beside(last.conversation, size)
+        fork = _fork_of(last.conversation, size)
         copies = {pk: uuid.uuid4() for pk in ids}
         fork.active_leaf = copies[last.pk]
         fork.begin()
@@ -71,7 +72,7 @@ class Fork:
 
 @dataclass
 class Copying:
-    """A fork in the making."""
+    """A fork that is being copied, step by step."""
 
     conversation: Conversation
     copies: dict[uuid.UUID, uuid.UUID]
@@ -93,7 +94,7 @@ class Copying:
 
 
 def _sizes(ids: list[uuid.UUID]) -> list[int]:
-    """The bytes of the texts and images of each message, and a few for its row."""
+    """Return the bytes of each message: its texts, its images, and an allowance for the row."""
     text = models.Value(ROW_BYTES) + sum(
         Coalesce(storage.Octets(Cast(name, models.TextField())), 0) for name in LONG_FIELDS
     )
@@ -119,7 +120,7 @@ def _steps(ids: list[uuid.UUID], sizes: list[int]) -> list[list[uuid.UUID]]:
     return steps
 
 
-def _beside(conversation: Conversation, size: int) -> Conversation:
+def _fork_of(conversation: Conversation, size: int) -> Conversation:
     title = conversation.title.removesuffix(OF_A_FORK)[: LONGEST_TITLE - len(OF_A_FORK)]
     return Conversation(
         user_id=conversation.user_id,
@@ -132,7 +133,7 @@ def _beside(conversation: Conversation, size: int) -> Conversation:
 
 
 def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conversation) -> None:
-    """Store copies of some messages, in that order."""
+    """Store copies of these messages, in this order. Raises `Refused` if one was deleted."""
     found = Message.objects.filter(deleted_at=None).in_bulk(ids)
     if len(found) < len(ids):  # deleted since the copying began
         raise Refused(GONE)
@@ -144,7 +145,7 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
         message.sequence = message.streamed_by = message.indexed_at = None
     STORED.run(*messages)
     pk = Message._meta.pk
-    pictured = [
+    with_images = [
         old for old, message in zip(ids, messages, strict=True) if message.extras.image_count
     ]
     with connection.cursor() as cursor:
@@ -152,6 +153,6 @@ def _copy(ids: list[uuid.UUID], copies: dict[uuid.UUID, uuid.UUID], fork: Conver
             COPIED_IMAGES,
             [
                 [pk.get_db_prep_value(one, connection) for one in (copies[old], old)]
-                for old in pictured
+                for old in with_images
             ],
         )

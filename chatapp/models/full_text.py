@@ -1,10 +1,10 @@
-"""The databases' own text search: it keeps the words that are made here, and finds them again.
+"""Store and find words with the database's own full-text search.
 
-SQLite has an FTS5 table of them beside `SearchEntry`, PostgreSQL a `tsvector` in it with a GIN
-index. Each word stands there with its owner before it (`000017_packet`), so that a search reads
-nothing of what others have, neither for a word that everybody uses nor for what many begin with.
+SQLite has an FTS5 table beside `SearchEntry`, PostgreSQL a `tsvector` column in it with a GIN
+index. Each word is prefixed with its owner (`000017_packet`), so that a search reads nothing of
+other people's entries, not even for a common word or a common prefix.
 
-All of it is made after every `migrate`, as the triggers of `sequence` are.
+The table, column and indexes are created after every `migrate`, like the triggers of `sequence`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,18 +21,18 @@ from django.dispatch import receiver
 
 from chatapp.indexing import Phrase, Term
 
-# The words are whole as they come: only a space separates them, and nothing is folded again. The
-# table keeps them: to delete from one that does not, SQLite 3.40 would have to be told them.
+# Words are already normalised: only a space separates them, and nothing is folded again. The table
+# stores its content, because deleting from a contentless one in SQLite 3.40 requires the words.
 SQLITE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS chatapp_words USING fts5("
-    # Of two and three letters behind the owner, since very many words may begin with these.
+    # Prefixes of two and three letters after the owner: very many words may begin with these.
     """words, tokenize = "ascii tokenchars '_'", prefix = '9 10')""",
     "CREATE TRIGGER IF NOT EXISTS chatapp_searchentry_deleted AFTER DELETE ON chatapp_searchentry "
     "BEGIN DELETE FROM chatapp_words WHERE rowid = OLD.id; END",
 )
-# The words lie beside the rows, so that many rows are read quickly. What is written waits in a list
-# for its place in the index; each search reads that list, so it is a short one. Titles are few, and
-# have indexes of their own: in that of everything a search reads the places of messages, too.
+# Words are stored out of line (TOAST), so that many rows are read quickly. New entries wait in a
+# GIN index's pending list, which each search scans, so it is kept short. Titles are few and have
+# indexes of their own, since searching the full index would read the postings of messages too.
 POSTGRESQL = (
     "ALTER TABLE chatapp_searchentry ADD COLUMN IF NOT EXISTS words tsvector",
     "ALTER TABLE chatapp_searchentry SET (toast_tuple_target = 128)",
@@ -48,16 +48,16 @@ POSTGRESQL_HAS_IT = (
     "SELECT to_regclass('chatapp_searchentry_words') IS NOT NULL "
     "AND to_regclass('chatapp_searchentry_title_words') IS NOT NULL"
 )
-MOST_PLACES = 255  # of a word, that a tsvector keeps
+MOST_PLACES = 255  # positions of a word that a tsvector keeps
 MERGED_AT_ONCE = 500  # pages of SQLite's index
 
-# What stands in every hundredth entry is found among the newest, what is rarer by its index:
-# thousands of rows that have it are never read to show some.
-NEWEST, MOST_NEWEST = 600, 9000  # rows that are read: at first, and once it is known how rare it is
+# A word in at least every hundredth entry is looked for in the newest rows, a rarer one by its
+# index. So never are thousands of matching rows read to show a few.
+NEWEST, MOST_NEWEST = 600, 9000  # rows read at first, and at most once the frequency is known
 
 
 class Row(NamedTuple):
-    """An entry as it is stored, with the words that it is found by."""
+    """A search entry to be stored, with its words."""
 
     id: int
     user: int
@@ -110,17 +110,17 @@ def store(rows: Sequence[Row]) -> None:
 
 
 def _owned(user: int, words: Iterable[str]) -> list[str]:
-    owner = f"{user:06}_"  # of one length, for the prefixes of SQLite's index
+    owner = f"{user:06}_"  # of a fixed length, for the prefix indexes of SQLite
     return [owner + word for word in words]
 
 
 def _tsvector(words: Iterable[str]) -> str:
-    """In PostgreSQL's notation, in which words of letters, digits and marks need no more."""
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(words, 1):
-        places.setdefault(word, []).append(place)
+    """Return a tsvector as text; words of letters, digits and marks need no escaping."""
+    positions: dict[str, list[int]] = {}
+    for position, word in enumerate(words, 1):
+        positions.setdefault(word, []).append(position)
     return " ".join(
-        f"'{word}':{','.join(map(str, found[:MOST_PLACES]))}" for word, found in places.items()
+        f"'{word}':{','.join(map(str, found[:MOST_PLACES]))}" for word, found in positions.items()
     )
 
 
@@ -132,7 +132,7 @@ JOINS = """
 JOIN chatapp_conversation AS conversation ON conversation.id = entry.conversation_id
 LEFT JOIN chatapp_message AS message ON message.id = entry.message_id
 """
-# The order of the tables is that of the statement: the newest are read until there are enough.
+# CROSS JOIN keeps SQLite from reordering the tables: the newest are read until there are enough.
 SQLITE_FINDS = f"""
 SELECT entry.id, entry.conversation_id, entry.message_id
 FROM chatapp_words CROSS JOIN chatapp_searchentry AS entry ON entry.id = chatapp_words.rowid
@@ -140,7 +140,7 @@ FROM chatapp_words CROSS JOIN chatapp_searchentry AS entry ON entry.id = chatapp
 WHERE chatapp_words MATCH %s AND chatapp_words.rowid >= %s AND chatapp_words.rowid < %s
 AND {FILTERS} {{more}} ORDER BY chatapp_words.rowid DESC LIMIT %s
 """  # noqa: S608 - our own
-# LIMIT has this planned for itself, so that no rare word is looked for in all rows.
+# The inner LIMIT is an optimisation fence, so that a rare word is not looked for in all rows.
 POSTGRESQL_FINDS_NEWEST = f"""
 SELECT entry.id, entry.conversation_id, entry.message_id FROM (
   SELECT id, conversation_id, message_id, words FROM chatapp_searchentry
@@ -152,7 +152,7 @@ POSTGRESQL_HAS_OLDER = """
 SELECT FROM chatapp_searchentry
 WHERE user_id = %s AND id >= %s AND id < %s {kind} ORDER BY id DESC OFFSET %s LIMIT 1
 """
-# OFFSET does that, too, and keeps the order, in which what is joined is read until it is enough.
+# OFFSET 0 is such a fence too, and keeps the order, so that joined rows are read until the LIMIT.
 POSTGRESQL_FINDS = f"""
 SELECT entry.id, entry.conversation_id, entry.message_id FROM (
   SELECT id, conversation_id, message_id FROM chatapp_searchentry
@@ -172,11 +172,11 @@ def find(
     conversation: UUID | None = None,
     in_titles: bool = False,
 ) -> list[Hit]:
-    """The newest of a person's entries that have all of the terms, and whose id is in the range.
+    """Return a person's newest entries that match all terms, up to `most`.
 
-    With `projects`, only of conversations in one of these; of this `conversation` alone where one
-    is named; `in_titles`, of titles alone. What is in
-    the trash, deleted or temporary is not found.
+    `ids` is the range of entry ids, its end excluded. `projects`, `conversation` and `in_titles`
+    restrict the search to conversations of these projects, to one conversation, and to titles.
+    Trashed, deleted and temporary content is not found.
     """
     if projects is not None and not projects:
         return []
@@ -223,7 +223,10 @@ def as_uuid(value: Any) -> UUID:
 
 
 def fts5(user: int, terms: Iterable[Term]) -> str:
-    """https://sqlite.org/fts5.html#full_text_query_syntax, with each word in a string."""
+    """Return an FTS5 query: https://sqlite.org/fts5.html#full_text_query_syntax
+
+    Each phrase is a quoted string, so that no word is taken for an operator.
+    """
 
     def phrase(one: Phrase) -> str:
         return f'"{" ".join(_owned(user, one.words))}"{" *" if one.is_prefix else ""}'
@@ -232,7 +235,10 @@ def fts5(user: int, terms: Iterable[Term]) -> str:
 
 
 def tsquery(user: int, terms: Iterable[Term]) -> str:
-    """https://www.postgresql.org/docs/current/datatype-textsearch.html, likewise."""
+    """Return a tsquery: https://www.postgresql.org/docs/current/datatype-textsearch.html
+
+    Each word is quoted.
+    """
 
     def phrase(one: Phrase) -> str:
         found = [f"'{word}'" for word in _owned(user, one.words)]
@@ -244,13 +250,14 @@ def tsquery(user: int, terms: Iterable[Term]) -> str:
 
 
 def clear_deleted(connection: BaseDatabaseWrapper) -> None:
-    """Writes SQLite's index anew without what was deleted, whose words it keeps until then.
+    """Merge SQLite's index, which keeps the words of deleted entries until then.
 
-    Step by step, so that nobody waits long; PostgreSQL's are gone after `vacuuming`.
+    Works in steps, so that nobody waits long. PostgreSQL's words are removed by `vacuuming`.
     """
     if connection.vendor != "sqlite":
         return
-    pages = -MERGED_AT_ONCE  # that all of it is to be one, not only what is of the same size
+    # FTS5: a negative number first makes all segments one level, so that all are merged into one.
+    pages = -MERGED_AT_ONCE
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chatapp_words (chatapp_words, rank) VALUES ('usermerge', 2)")
         while _merge(cursor, pages):
@@ -258,7 +265,10 @@ def clear_deleted(connection: BaseDatabaseWrapper) -> None:
 
 
 def _merge(cursor: CursorWrapper, pages: int) -> bool:
-    """Whether there was something to be done; SQLite counts what it changed for that."""
-    counted = cursor.connection.total_changes
+    """Run one step; return whether it did anything, by SQLite's count of changes.
+
+    https://sqlite.org/fts5.html#the_merge_command: a step that did nothing changes less than two.
+    """
+    before = cursor.connection.total_changes
     cursor.execute("INSERT INTO chatapp_words (chatapp_words, rank) VALUES ('merge', %s)", [pages])
-    return bool(cursor.connection.total_changes - counted >= 2)
+    return bool(cursor.connection.total_changes - before >= 2)

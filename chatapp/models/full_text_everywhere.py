@@ -1,8 +1,8 @@
-"""The same search among what everybody wrote, or some people: for who reviews.
+"""Full-text search over the conversations of everybody, or of one person, for reviewers.
 
-Each word stands in the index behind its owner, so it is looked for with each of them in turn: what
-is rare by the index, the rest in the rows that it finds. What is all common is looked for in the
-newest entries alone.
+In the index each word is prefixed with its owner, so it is looked for once per person. Rare terms
+are looked for by the index, the other terms in the rows found so. If all terms are common, only the
+newest entries are searched.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from chatapp.indexing import Term
 from chatapp.models.full_text import as_uuid, fts5, rows_of, tsquery
 from chatapp.models.users import User
 
-COUNTED = 1000  # of the newest entries: how many of them have a term says how common it is
-COMMON, COMMON_OF_ONE = 20, 100  # of these; one person's own are fewer to be found by the index
-NEWEST, NEWEST_OF_ONE = 5000, 2500  # entries, in which what is common is looked for
-MOST_ENTRIES, MOST = 2500, 1000  # that are found, and their conversations
+COUNTED = 1000  # newest entries in which terms are counted, to see how common they are
+COMMON, COMMON_OF_ONE = 20, 100  # matches that make a term common: for everybody, for one person
+NEWEST, NEWEST_OF_ONE = 5000, 2500  # newest entries that are searched for common terms
+MOST_ENTRIES, MOST = 2500, 1000  # entries found at most, and conversations returned at most
 
 NOBODY, LAST = 0, 2**63 - 1
-# The words of a query with the owner of a row or of a person in place of nobody.
+# A query's words with their owner, `NOBODY`, replaced by that of a row or by a person.
 OF_OWNER = """
 replace(
   %s, '''000000_', '''' || lpad({owner}::text, greatest(6, length({owner}::text)), '0') || '_'
 )::tsquery
 """
 OF_ROW, OF_PERSON = OF_OWNER.format(owner="user_id"), OF_OWNER.format(owner="id")
-# The deleted ones are few, and have an index; else a message were read for each entry.
+# Deleted messages are few and have an index; a join would read a message for each entry.
 STANDS = """
 NOT EXISTS (
   SELECT 1 FROM chatapp_message AS message
@@ -76,14 +76,16 @@ ORDER BY chatapp_words.rowid DESC LIMIT %s
 
 class Everywhere(NamedTuple):
     conversations: list[UUID]
-    is_cut: bool  # there may be older ones
+    is_cut: bool  # whether there may be older ones
 
 
 def find_everywhere(
     terms: Sequence[Term], person: int | None = None, before: int = LAST
 ) -> Everywhere:
-    """Those that have all of the terms in a message that was not deleted, or in the title; those of
-    `person`, or of anybody; in entries `before` an id."""
+    """Return conversations with all terms in a message that is not deleted, or in the title.
+
+    Only those of `person`, if given, and only in entries with an id below `before`. Newest first.
+    """
     find = _in_sqlite if connection.vendor == "sqlite" else _in_postgresql
     found, is_cut = find(terms, person, before)
     return Everywhere(found[:MOST], is_cut or len(found) > MOST)
@@ -102,7 +104,7 @@ def _in_postgresql(
     )
     each = [tsquery(NOBODY, [term]) for term in terms]
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        # To compile it would take ten times as long as it takes to run.
+        # JIT compilation would take ten times as long as running the statement.
         cursor.execute("SET LOCAL jit = off")
         [having] = rows_of(counts, [*each, before, *values, COUNTED])
         common = [term for term, count in zip(terms, having, strict=True) if count >= enough]
@@ -125,7 +127,7 @@ def _in_postgresql(
 
 def _in_sqlite(terms: Sequence[Term], person: int | None, before: int) -> tuple[list[UUID], bool]:
     people = [person] if person is not None else User.objects.values_list("pk", flat=True)
-    of_each = [rows_of(SQLITE, [fts5(one, terms), before, one, MOST_ENTRIES]) for one in people]
-    found = sorted((row for rows in of_each for row in rows), key=lambda row: -row[1])
-    is_cut = len(found) > MOST_ENTRIES or any(len(rows) == MOST_ENTRIES for rows in of_each)
+    by_person = [rows_of(SQLITE, [fts5(one, terms), before, one, MOST_ENTRIES]) for one in people]
+    found = sorted((row for rows in by_person for row in rows), key=lambda row: -row[1])
+    is_cut = len(found) > MOST_ENTRIES or any(len(rows) == MOST_ENTRIES for rows in by_person)
     return list(dict.fromkeys(as_uuid(row[0]) for row in found[:MOST_ENTRIES])), is_cut

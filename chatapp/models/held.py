@@ -1,4 +1,4 @@
-"""A message that a person is about to do something with: one of theirs, held where it stands."""
+"""Load one of a person's messages and lock its conversation, before changing something there."""
 
 from uuid import UUID
 
@@ -11,17 +11,17 @@ GONE = "That message is not here any more. Reload the page."
 
 
 def held(user: User, pk: UUID, *, is_deleted: bool = False) -> Message:
-    """This person's message; raises `Refused`. Nobody else changes its conversation until the
-    transaction ends, in which this must be called.
+    """Return this person's message, with its conversation locked until the transaction ends.
 
-    It is looked for among what was not deleted, or where it `is_deleted`, among what was.
+    Call it within a transaction. Finds messages that are not deleted, or with `is_deleted` only
+    deleted ones. Raises `Refused` if there is none.
     """
     own = Conversation.objects.filter(user=user, messages=pk, trashed_at=None).order_by()
     if (conversation := own.select_for_update(of=("self",), no_key=True).first()) is None:
         raise Refused(GONE)
-    # Only now: until just now another process may have deleted it, or brought it back.
-    there = Message.objects.filter(pk=pk, deleted_at__isnull=not is_deleted).order_by()
-    message = there.select_related("parent").defer("logprobs", "parent__logprobs").first()
+    # Read after locking, because another process may just have deleted or restored it.
+    found = Message.objects.filter(pk=pk, deleted_at__isnull=not is_deleted).order_by()
+    message = found.select_related("parent").defer("logprobs", "parent__logprobs").first()
     if message is None:
         raise Refused(GONE)
     message.conversation = conversation

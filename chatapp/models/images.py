@@ -1,4 +1,4 @@
-"""Images that came with replies. They are rows of their own, so that no thread loads them."""
+"""Images that came with replies, in a table of their own so that loading a thread skips them."""
 
 from django.db import models
 
@@ -9,21 +9,23 @@ from chatapp.models.users import User
 
 class ReplyImageQuerySet(models.QuerySet["ReplyImage"]):
     def readable_by(self, user: User) -> "ReplyImageQuerySet":
-        """Those of one's own conversations; who reviews sees those of what they have opened, too.
-        None of a trash."""
-        there = self.filter(message__deleted_at=None, message__conversation__trashed_at=None)
+        """Return images in the user's own conversations; for a reviewer, also in those opened.
+
+        Images of deleted messages and of trashed conversations are left out.
+        """
+        present = self.filter(message__deleted_at=None, message__conversation__trashed_at=None)
         own = models.Q(message__conversation__user=user)
         if user.reviews:
             opened = Opening.objects.living().filter(
                 reviewer=user, conversation=models.OuterRef("message__conversation")
             )
             read = models.Q(is_reviewable("message__conversation"), models.Exists(opened))
-            return there.filter(own | read)
-        return there.filter(own)
+            return present.filter(own | read)
+        return present.filter(own)
 
 
 class ReplyImage(models.Model):
-    """One image. Its bytes are what `media_type` says: they were looked at when they came."""
+    """One image of a reply. `media_type` was detected from the bytes on arrival."""
 
     message = models.ForeignKey("chatapp.Message", models.CASCADE, related_name="images")
     position = models.PositiveSmallIntegerField()

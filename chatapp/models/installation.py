@@ -1,4 +1,4 @@
-"""What an administrator has set for the whole installation: one row, or none yet."""
+"""The settings that administrators make for the whole installation: one row, or none yet."""
 
 from typing import Any, Self
 
@@ -19,22 +19,24 @@ LONGEST_NOTICE = 1000  # characters
 def validate_domains(value: str) -> None:
     for domain in value.split():
         if "@" in domain or "." not in domain.strip("."):
-            raise ValidationError(f"“{domain[:80]}” is no domain, for example example.org.")
+            raise ValidationError(
+                f"“{domain[:80]}” isn't a domain name. Enter one like example.org."
+            )
 
 
 def validate_name(value: str) -> None:
-    """It stands in the subject of mails, too."""
+    """Reject control characters: the name is used in the subject of emails, too."""
     if not value.isprintable():
-        raise ValidationError("A name is of letters that can be seen, in one line.")
+        raise ValidationError("Use visible characters only, on one line.")
 
 
 def validate_accent(value: str) -> None:
     if not colours.COLOUR.fullmatch(value):
-        raise ValidationError(f"“{value}” is no colour, for example {OWN_ACCENT}.")
+        raise ValidationError(f"“{value}” isn't a colour. Enter one like {OWN_ACCENT}.")
     if not colours.is_readable(value, colours.LIGHT):
         nearest = colours.readable(value, colours.LIGHT)
         raise ValidationError(
-            f"{value} can't be read on a light page: {nearest} is the nearest that can."
+            f"{value} has too little contrast on a light page. {nearest} is the closest that works."
         )
 
 
@@ -133,7 +135,7 @@ class Installation(models.Model):
         max_length=16, blank=True, default="", db_default="", editable=False
     )
 
-    # Read and set by `Retention`; none: for ever.
+    # Read and set by `Retention`. None means forever.
     conversation_days = models.PositiveIntegerField(null=True, editable=False)
     image_days = models.PositiveIntegerField(null=True, editable=False)
     audit_detail_days = models.PositiveIntegerField(null=True, editable=False)
@@ -151,32 +153,32 @@ class Installation(models.Model):
 
     def clean(self) -> None:
         if self.title_upstream and not self.title_model:
-            raise ValidationError({"title_model": "Name the model that writes titles."})
+            raise ValidationError({"title_model": "Enter the model that writes titles."})
         if self.title_model and not self.title_upstream:
             raise ValidationError({"title_upstream": "Choose the upstream that has this model."})
         if self.default_upstream and not self.default_model:
-            raise ValidationError({"default_model": "Name the model that new chats begin with."})
+            raise ValidationError({"default_model": "Enter the default model for new chats."})
         if self.default_model and not self.default_upstream:
             raise ValidationError({"default_upstream": "Choose the upstream that has this model."})
 
     @classmethod
     def this(cls) -> Self:
-        """The row; where nothing was set yet, one that is not stored."""
+        """Return the row, or an unsaved one with the defaults if nothing was set yet."""
         return cls.objects.filter(pk=ONLY).first() or cls(pk=ONLY)
 
     @classmethod
     def of_titles(cls) -> "Installation":
-        """The same, with the upstream that it names for them: asked after each reply."""
+        """Return the same with its upstream for titles, by a prepared statement for each reply."""
         return _WITH_TITLES.first(ONLY) or cls(pk=ONLY)
 
     @classmethod
     def of_new_chats(cls) -> "Installation":
-        """The same, of which a new chat's page asks no more than it shows."""
+        """Return the same by a prepared statement, without related rows, for new chats' pages."""
         return _ITSELF.first(ONLY) or cls(pk=ONLY)
 
     @classmethod
     def keep_branding_fresh(cls) -> None:
-        """What this process remembers of it is read again after ten seconds."""
+        """Read the branding again if what this process has cached is over ten seconds old."""
         if not branding.is_fresh():
             branding.ask_again_later()
             branding.remember(cls.of_new_chats().branding)
@@ -189,11 +191,11 @@ class Installation(models.Model):
 
     @property
     def logo(self) -> str:
-        """Its address; "" without one."""
+        """The URL of the logo; "" without one."""
         return f"{reverse('logo')}?v={self.logo_version}" if self.logo_version else ""
 
     def takes_address(self, address: str) -> bool:
-        """Whether who has this e-mail address may make an account by it."""
+        """Whether anyone who receives mail at this address may create an account."""
         domain = address.rpartition("@")[2].lower()
         return self.signup == self.SignUp.DOMAINS and domain in self.signup_domains.lower().split()
 
@@ -205,7 +207,7 @@ class Installation(models.Model):
 
     @property
     def titles_by(self) -> Upstream | None:
-        """The upstream whose `title_model` writes titles, where it can be asked."""
+        """The upstream that writes titles with `title_model`, or None if it can't be used."""
         upstream = self.title_upstream
         is_usable = upstream and upstream.enabled and not upstream.secret_problem
         return upstream if is_usable else None

@@ -1,7 +1,7 @@
-"""Invitations: links by which people make their own account, with what it may be from the start.
+"""Invitations: links with which people create their own account, with a role and a group.
 
-Of a link the hash alone is kept, so that nobody who reads the database can use one. An address that
-an account had and has no more is in no invitation.
+Only the hash of a link's token is stored, so that nobody who reads the database can use it. When an
+account's email address changes, invitations to the former address are deleted.
 """
 
 import secrets
@@ -22,33 +22,34 @@ from chatapp.models.installation import Installation
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
-SELF_SERVICE = timedelta(days=1)  # of who asked for it by an address of a domain that may
-UNKNOWN = "This is no invitation of this server. Check that the link is whole."
-CLOSED = "This server takes no new people at the moment. Ask an administrator."
-REVOKED = "This invitation was taken back. Ask an administrator for another one."
-EXPIRED = "This invitation has expired. Ask an administrator for another one."
-USED_UP = "This invitation was used already. Ask an administrator for one of your own."
-TAKEN = "An account has this invitation's address already. Sign in, or ask an administrator."
+SELF_SERVICE = timedelta(days=1)  # the life of an invitation that a person requested by email
+UNKNOWN = "This invitation link isn't valid. Check that you copied the whole link."
+CLOSED = "Sign-up is closed at the moment. Ask an administrator."
+REVOKED = "This invitation was revoked. Ask an administrator for a new one."
+EXPIRED = "This invitation has expired. Ask an administrator for a new one."
+USED_UP = "This invitation has already been used. Ask an administrator for your own."
+TAKEN = "There is already an account with this email address. Sign in, or ask an administrator."
 OVERTAKEN = (
-    "Whoever made this invitation may not give its role any more. Ask an administrator for another."
+    "The person who invited you can no longer give this role. Ask an administrator for a new "
+    "invitation."
 )
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> Self:
-        """Those that can be used still."""
+        """Return those that can still be used."""
         now = timezone.now()
         return self.filter(revoked_at=None, expires_at__gt=now, used__lt=F("uses"))
 
     def forget_address(self, address: str) -> None:
-        """Deletes those to the address of an account that leaves it."""
+        """Delete invitations to an address that its account gives up; do nothing for ""."""
         if address:
             self.filter(address__iexact=address).delete()
 
 
 class Invitation(models.Model):
     token_hash = models.CharField(max_length=64, unique=True)
-    address = models.EmailField(blank=True)  # whom it is for, where that is known
+    address = models.EmailField(blank=True)  # who it is for, if known
     administers = models.BooleanField(default=False)
     reviews = models.BooleanField(default=False)
     group = models.ForeignKey(Group, models.SET_NULL, null=True, blank=True, related_name="+")
@@ -57,7 +58,7 @@ class Invitation(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
-    # Nobody's, where somebody asked for it by their address.
+    # None if the invited person requested it by email.
     made_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
 
     objects = models.Manager.from_queryset(InvitationQuerySet)()
@@ -66,14 +67,14 @@ class Invitation(models.Model):
         return f"Invitation {self.pk}"
 
     def make_token(self) -> str:
-        """The secret of its link, which is told this once."""
+        """Return a new token for the link, and keep its hash. It can't be shown again."""
         token = secrets.token_urlsafe(32)
         self.token_hash = _hash(token)
         return token
 
     @classmethod
     def of(cls, token: str) -> "Invitation":
-        """That of this link; raises `Refused` where it can't be used."""
+        """Return the invitation with this token. Raises `Refused` if it can't be used."""
         found = cls.objects.select_related("made_by", "group").filter(token_hash=_hash(token))
         invitation = found.first()
         if invitation is None:
@@ -84,7 +85,7 @@ class Invitation(models.Model):
 
     @property
     def problem(self) -> str:
-        """Why it can't be used, as a sentence; "" where it can."""
+        """Why it can't be used, as a sentence; "" if it can."""
         if Installation.this().signup == Installation.SignUp.CLOSED:
             return CLOSED
         if self.revoked_at:
@@ -105,11 +106,11 @@ class Invitation(models.Model):
 
     @property
     def state(self) -> str:
-        """Of itself, whatever else keeps it from being used: open, or what ended it."""
+        """Its own state, whatever else keeps it from being used: open, or what ended it."""
         if self.used >= self.uses:
             return "used"
         if self.revoked_at:
-            return "taken back"
+            return "revoked"
         return "expired" if self.expires_at <= timezone.now() else "open"
 
     @property
@@ -120,15 +121,15 @@ class Invitation(models.Model):
 
     @transaction.atomic
     def accept(self, person: User) -> None:
-        """Stores the new account; raises `Refused` where others were quicker.
+        """Store the new account. Raises `Refused` if the invitation was used up in the meantime.
 
-        The count is raised by the statement that checks it, so that of two at once one alone gets
-        the last use.
+        One statement checks and increments the count, so that only one of two concurrent requests
+        gets the last use.
         """
         if not Invitation.objects.open().filter(pk=self.pk).update(used=F("used") + 1):
             self.refresh_from_db()
             raise Refused(self.problem or USED_UP)
-        if problem := self.problem:  # `used` is as it was read before
+        if problem := self.problem:  # judged with `used` as it was before the update
             raise Refused(problem)
         person.is_superuser, person.reviews = self.administers, self.reviews
         person.is_staff = self.administers or self.reviews

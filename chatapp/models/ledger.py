@@ -1,9 +1,9 @@
-"""Completes rows of the ledger that say what a reply cost and not whom, or name no day; so each
-comes into the sums (`rollup`).
+"""Complete rows of the ledger that lack the person or the day, so that the sums (`rollup`) count
+them.
 
-Those from before there was a ledger are completed after `migrate`, a few at a time, since whoever
-ends a reply meanwhile must not wait long. Those that a process of the version before books while
-an upgrade runs, workers complete later; it can go with the version that follows 0.4.
+Rows from before there was a ledger are completed after `migrate`, a few at a time, because replies
+that end meanwhile must not wait long. Rows that a process of the previous version books during an
+upgrade are completed by workers later. This can be removed in the version after 0.4.
 """
 
 from contextlib import suppress
@@ -29,7 +29,7 @@ AT_ONCE = 1000
 def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
     if sender.name != "chatapp":
         return
-    with suppress(LookupError, FieldDoesNotExist):  # it was migrated back to before the sums
+    with suppress(LookupError, FieldDoesNotExist):  # migrated back to a version without sums
         apps.get_model("chatapp", "Usage")._meta.get_field("day")
         rollup.make_triggers(connections[using])
         while complete():
@@ -37,27 +37,28 @@ def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_:
 
 
 def complete() -> int:
-    """Says of as many rows as may be at once whose they are and how they ended, from their
-    messages, and of which day; returns how many there were. One that has lost its message is left
-    as nobody's."""
+    """Complete one batch of rows from their messages; return how many there were.
+
+    Fills in the person, the ending and the day. A row without a message gets no person.
+    """
     keys = list(Usage.objects.filter(day=None).values_list("pk", flat=True)[:AT_ONCE])
     if not keys:
         return 0
-    lacking = Usage.objects.filter(pk__in=keys, day=None)
+    incomplete = Usage.objects.filter(pk__in=keys, day=None)
     replies = Message.objects.filter(pk=OuterRef("pk")).order_by()
-    lacking.filter(booked_at=None).update(
+    incomplete.filter(booked_at=None).update(
         user=Subquery(replies.values("conversation__user")),
         upstream=Subquery(replies.values("upstream")),
         upstream_name=Coalesce(Subquery(replies.values("upstream__name")), Value("")),
         model=Coalesce(Subquery(replies.values("model")), Value("")),
         booked_at=Coalesce(Subquery(replies.values("created_at")), Now()),
     )
-    lacking.filter(Q(ending="") | Q(ending="streaming"), kind=Usage.Kind.REPLY).update(
+    incomplete.filter(Q(ending="") | Q(ending="streaming"), kind=Usage.Kind.REPLY).update(
         ending=Coalesce(Subquery(replies.values("ending")), Value("")),
         first_token_ms=Subquery(_milliseconds(replies, "time_to_first_token")),
         duration_ms=Subquery(_milliseconds(replies, "duration")),
     )
-    rollup.name_days(lacking)
+    rollup.name_days(incomplete)
     return len(keys)
 
 

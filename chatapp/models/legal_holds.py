@@ -1,9 +1,9 @@
-"""Legal holds: what must be kept, of a person or of one conversation, whoever wants it to be gone.
+"""Legal holds: they keep a person's data, or one conversation, from being erased by anyone.
 
-Whatever deletes for good asks here in the transaction in which it deletes, with the person's row
-locked. A hold is set with the same lock, so that of the two one comes first: what is held by then
-stays, and what is gone by then is nothing to hold any more. What people do with their own
-conversations but for that, the trash among it, is as it was.
+Code that erases for good checks for holds in the same transaction, with the person's row locked. A
+hold is set under the same lock, so that one of the two comes first: what is held then stays, and
+what is gone then can't be held. Otherwise people use their conversations as before, and may move
+them to the trash.
 """
 
 from typing import Any, ClassVar, Self
@@ -17,23 +17,25 @@ from chatapp.models.users import User
 
 LONGEST_REASON = 500  # characters
 LIVING = models.Q(ended_at=None)
-KEPT = "This is kept because of a legal hold, and can't be erased until that is ended."
-ERASED_MEANWHILE = "This account was erased meanwhile. There is nothing to hold."
-NOT_THEIRS = "This person has no conversation of this id."
-HELD_ALREADY = "There is a legal hold on this already. End that one first."
-NO_HOLD = "This hold has ended already."
+KEPT = "This is under a legal hold, and can't be erased until the hold is ended."
+ERASED_MEANWHILE = "This account has been erased in the meantime. There is nothing to hold."
+NOT_THEIRS = "This person has no conversation with this ID."
+HELD_ALREADY = "There is already a legal hold on this. End that one first."
+NO_HOLD = "This hold has already ended."
 
 
 class Held(Refused):
-    """What is to be erased must be kept."""
+    """A legal hold keeps this from being erased."""
 
     def __init__(self) -> None:
         super().__init__(KEPT)
 
 
 def only_ended(collector: Any, field: Any, holds: Any, using: str) -> None:
-    """What `on_delete` does: a hold that has ended goes along. One that has not keeps what it is of
-    also from what never asked; raises `Held`."""
+    """An `on_delete` handler that deletes ended holds along with their target.
+
+    Raises `Held` for one that has not ended, which also protects from code that never checks.
+    """
     if holds.filter(LIVING).exists():
         raise Held
     models.CASCADE(collector, field, holds, using)
@@ -46,7 +48,7 @@ class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
 
 class LegalHold(models.Model):
     user = models.ForeignKey(User, only_ended, related_name="legal_holds")
-    # Without one, all that the person has.
+    # None: the hold is on all of the person's data.
     conversation = models.ForeignKey(
         "chatapp.Conversation", only_ended, null=True, blank=True, related_name="legal_holds"
     )
@@ -75,39 +77,44 @@ class LegalHold(models.Model):
 
     @property
     def target(self) -> models.Model:
-        """What is held: a person, or one conversation."""
+        """The held conversation, or the person whose data is all held."""
         return self.conversation or self.user
 
     @classmethod
     @transaction.atomic
     def begin(cls, person: User, conversation: UUID | None, reason: str, by: User) -> Self:
-        """Raises `Refused`, also where the conversation is not the person's."""
+        """Set a hold; None as the conversation holds all of the person's data. Raises `Refused`."""
         if not lock([person.pk]):
             raise Refused(ERASED_MEANWHILE)
         if conversation and not person.conversations.filter(pk=conversation).exists():
             raise Refused(NOT_THEIRS)
         if person.legal_holds.living().filter(conversation=conversation).exists():
             raise Refused(HELD_ALREADY)
-        held = cls(user=person, conversation_id=conversation, reason=reason, set_by=by)
-        held.save(force_insert=True)
-        return held
+        hold = cls(user=person, conversation_id=conversation, reason=reason, set_by=by)
+        hold.save(force_insert=True)
+        return hold
 
     def end(self, by: User) -> None:
-        """Raises `Refused` where somebody else was quicker."""
+        """End the hold. Raises `Refused` if it has already ended."""
         living = LegalHold.objects.living().filter(pk=self.pk)
         if not living.update(ended_at=timezone.now(), ended_by=by):
             raise Refused(NO_HOLD)
 
 
 def lock(people: list[int]) -> list[int]:
-    """Nobody sets a hold on what is theirs until the transaction ends; returns who is there."""
+    """Lock these people's rows until the transaction ends, so that nobody sets a hold on them.
+
+    Return the ids of those who exist.
+    """
     rows = User.objects.filter(pk__in=people).order_by("pk")
     return list(rows.select_for_update(no_key=True).values_list("pk", flat=True))
 
 
 def refuse_held(person: int, conversation: UUID | None = None) -> None:
-    """Raises `Held` where this conversation must be kept, or without one anything of the person's;
-    call it in the transaction that deletes."""
+    """Raise `Held` if this conversation is held, or without one, if anything of the person's is.
+
+    Call it in the transaction that deletes.
+    """
     lock([person])
     living = LegalHold.objects.living().filter(user=person)
     if conversation:
@@ -117,7 +124,10 @@ def refuse_held(person: int, conversation: UUID | None = None) -> None:
 
 
 def holding(user: str, conversation: str) -> models.Exists:
-    """Whether a row's conversation is held, which with its owner is found by these names."""
-    of_it = models.Q(conversation=None) | models.Q(conversation=models.OuterRef(conversation))
-    living = LegalHold.objects.living().filter(of_it, user=models.OuterRef(user))
+    """Return a condition: whether a row's conversation is held.
+
+    `user` and `conversation` are the paths from the row to the owner and the conversation.
+    """
+    matches = models.Q(conversation=None) | models.Q(conversation=models.OuterRef(conversation))
+    living = LegalHold.objects.living().filter(matches, user=models.OuterRef(user))
     return models.Exists(living)

@@ -1,4 +1,4 @@
-"""What an administrator allows: so much, of so much a day or a month, to whom and of what."""
+"""Limits that administrators set: how much of what, per which period, for whom and which models."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -34,20 +34,22 @@ class Period(models.TextChoices):
     EVER = "ever", "for good"
 
     def around(self, now: datetime) -> tuple[datetime, datetime | None]:
-        """When the one began in which that moment is, and when the next begins."""
+        """Return when the period containing `now` began, and when the next one begins, if ever."""
         return _PERIODS[self](now) if self in _PERIODS else (EVER_SINCE, None)
 
 
 class Limit(models.Model):
-    """Concerns the replies of everybody, of a group or of a person, and those of every model, of an
-    upstream's or of one model; for all of them together, or for each person apart."""
+    """A cap on the replies of everybody, a group or a person, for all models or some.
+
+    It applies to all of these people together, or to each person separately.
+    """
 
     measure = models.CharField(max_length=8, choices=Measure)
     cap = models.PositiveBigIntegerField(
         validators=[MinValueValidator(0)], help_text="In nano-dollars where it is money."
     )
     period = models.CharField(max_length=5, choices=Period, default=Period.MONTH)
-    # No constraints: a process of the version before can delete what stands here.
+    # No constraints, so that a process of the previous version can delete what these refer to.
     user = models.ForeignKey(
         User, models.CASCADE, null=True, blank=True, db_constraint=False, related_name="limits"
     )
@@ -75,7 +77,7 @@ class Limit(models.Model):
 
     @staticmethod
     def concerning(user: int) -> "list[Limit]":
-        """Those of a person's replies, of whatever model."""
+        """Return the limits on a person's replies, with whatever model."""
         return _CONCERNING.all(user, user)
 
     def concerns(self, upstream: int | None, model: str) -> bool:
@@ -83,9 +85,9 @@ class Limit(models.Model):
 
     @property
     def counts(self) -> tuple[object, ...]:
-        """What is counted, and whose: where that is another, it is counted from the beginning."""
-        of = self.user_id, self.group_id, self.upstream_id, self.model
-        return self.measure, self.has_each_their_own, *of
+        """What is counted, and for whom. If an edit changes it, counting starts from zero."""
+        scope = self.user_id, self.group_id, self.upstream_id, self.model
+        return self.measure, self.has_each_their_own, *scope
 
     @property
     def has_each_their_own(self) -> bool:
@@ -93,23 +95,23 @@ class Limit(models.Model):
 
     @property
     def is_of_tokens(self) -> bool:
-        """Whether it is used up while a reply is written."""
+        """Whether a reply uses it up while it is written."""
         return self.measure in (Measure.TOKENS, Measure.MONEY)
 
     @staticmethod
     def zone() -> ZoneInfo:
-        """The installation's, in which days and months begin."""
+        """Return the installation's time zone, in which days and months begin."""
         return ZoneInfo(settings.CHATAPP_TIME_ZONE)
 
     @classmethod
     def said(cls, moment: datetime) -> str:
-        """A moment as people of that zone read it."""
+        """Return a moment as people in that time zone write it."""
         local = moment.astimezone(cls.zone())
         return f"{local.day} {local:%B %Y at %H:%M} ({local.tzname()})"
 
     @property
     def per(self) -> str:
-        """Of what time its amount is, as it follows that."""
+        """The period as words that follow the amount; "" if it has none."""
         return f" {self.get_period_display()}" if self.is_of_tokens else ""
 
     @property
@@ -121,19 +123,21 @@ class Limit(models.Model):
             people = f"the group {self.group}"
         if self.has_each_their_own:
             people = "each person" if self.group is None else f"each person of {people}"
-        of = self.model or (self.upstream.name if self.upstream else "")
-        return f"{people}, with {of}" if of else people
+        models_limited = self.model or (self.upstream.name if self.upstream else "")
+        return f"{people}, with {models_limited}" if models_limited else people
 
     def amount(self, value: int) -> str:
-        """So much of what it measures, in words."""
+        """Return an amount with its unit, in words."""
         if self.measure == Measure.MONEY:
             return dollars(value)
         words = Measure(self.measure).label
         return f"{value:,} {words.replace('replies', 'reply', 1) if value == 1 else words}"
 
     def as_record(self) -> dict[str, str | bool | int | None]:
-        """All that is set, each field in words but for those that name people: a person is here by
-        the id, and whom to ask is not here."""
+        """Return the fields in words, for the audit log.
+
+        The person is given by the id, and `whom_to_ask` is left out, so that it names nobody.
+        """
         return {
             "measure": self.get_measure_display(),
             "cap": self.amount(self.cap),
@@ -146,11 +150,11 @@ class Limit(models.Model):
         }
 
     def begins(self, now: datetime) -> datetime:
-        """The beginning of the period in which that moment is."""
+        """Return when the period containing `now` began."""
         return self._around(now)[0]
 
     def begins_anew(self, now: datetime) -> datetime | None:
-        """When the next one begins; None where there is none."""
+        """Return when the next period begins; None if there is none."""
         return self._around(now)[1]
 
     def _around(self, now: datetime) -> tuple[datetime, datetime | None]:
@@ -162,8 +166,11 @@ class Limit(models.Model):
 
 
 def dollars(nano: int) -> str:
-    """$12.30; what is less than a dollar to a hundredth of a cent, and what is less than a cent to
-    two digits that say something."""
+    """Return nano-dollars as text: `$12.30`.
+
+    Less than a dollar is rounded to a hundredth of a cent, less than a cent to two significant
+    digits.
+    """
     amount = Decimal(nano) / DOLLAR
     if nano == 0 or nano >= DOLLAR:
         return f"${amount:,.2f}"
@@ -173,7 +180,7 @@ def dollars(nano: int) -> str:
 
 
 def _day(now: datetime) -> tuple[datetime, datetime]:
-    """Midnights of the installation's zone, where a day may have 23 hours."""
+    """Return two midnights in the installation's time zone, in which a day may have 23 hours."""
     today = now.astimezone(Limit.zone()).date()
     return _midnight(today), _midnight(today + timedelta(days=1))
 

@@ -1,7 +1,7 @@
-"""Conversations as lists show them: a page of a shelf, each row with what is drawn of it.
+"""Pages of the lists of conversations, with only the fields that a row shows.
 
-A page begins below a row, above one or with one, which its moment of use and its id name; equal
-moments are told apart by the id, so that no row is skipped or shown twice.
+A page starts below, above or at a row, which is named by its time of use and its id. The id breaks
+ties, so that no row is skipped or shown twice.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ else:
 
 @dataclass(frozen=True)
 class Place:
-    """A row's in a list."""
+    """The position of a row in a list: its time of use and its id."""
 
     used: datetime
     pk: UUID
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Page:
-    """Rows in their order, and whether the list goes on above and below them."""
+    """Rows in order, and whether the list continues above and below them."""
 
     rows: list[Row]
     has_newer: bool = False
@@ -50,12 +50,15 @@ class Page:
 
 
 def first_page(user: User) -> Page:
-    """Of the person's own list, which every page of the chat shows: by a statement made once."""
+    """Return the first page of the person's own list.
+
+    Every chat page shows it, so it uses a prepared statement.
+    """
     return _beginning(_FIRST.all(user.pk, False), PAGE)
 
 
 def next_page(user: User, place: Place) -> Page:
-    """Of the same list, what is below a row."""
+    """Return the page below a row of the same list."""
     return _after(_BELOW.all(user.pk, False, place.used, place.pk))
 
 
@@ -80,7 +83,7 @@ def page_above(shelf: ConversationQuerySet, place: Place) -> Page:
 
 
 def page_with(shelf: ConversationQuerySet, place: Place, rows: int) -> Page:
-    """So many rows, the place's own the first."""
+    """Return a page of so many rows, starting with the one at `place`."""
     is_above = shelf.since(place.used, place.pk).exists()
     rest = shelf.filter(updated_at__lte=place.used)
     found = page_from_top(rest.exclude(updated_at=place.used, pk__gt=place.pk), rows)

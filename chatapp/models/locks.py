@@ -1,4 +1,4 @@
-"""Locks among processes: those that share a database, or on SQLite a data directory."""
+"""Locks between processes that share a database, or on SQLite a data directory."""
 
 import fcntl
 import logging
@@ -17,9 +17,9 @@ POLL_SECONDS = 0.1
 
 @contextmanager
 def only_one_process(name: str) -> Iterator[None]:
-    """Runs its body in one process at a time; the others wait here until it is their turn.
+    """Run the body in one process at a time; the others wait here for their turn.
 
-    What holds the lock dies with its process, so a crash locks nobody out. Not reentrant.
+    The lock is released when its process dies, so a crash locks nobody out. Not reentrant.
     """
     attempts = _advisory_lock if connection.vendor == "postgresql" else _file_lock
     with attempts(name) as attempt:
@@ -32,9 +32,9 @@ def only_one_process(name: str) -> Iterator[None]:
 
 @contextmanager
 def one_at_a_time(name: str) -> Iterator[None]:
-    """For the rest of a transaction: others that ask for the same name wait until it has ended.
+    """Hold a lock for the rest of the transaction; others with the same name wait until it ends.
 
-    SQLite's transactions are so by themselves, since they begin as writers.
+    SQLite needs no such lock: its transactions begin as writers, so there is one at a time.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -44,10 +44,11 @@ def one_at_a_time(name: str) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(name: str) -> Iterator[Callable[[], bool]]:
-    """In a session of its own, so that the body may close its connection.
+    """Yield a function that tries to take the lock, in a database session of its own.
 
-    It tries again and again: a session that waits in `pg_advisory_lock` holds a snapshot, and what
-    has the lock might be waiting for that to end (`CREATE INDEX CONCURRENTLY` does).
+    So the body may close its connection. The caller polls, because a session that waits in
+    `pg_advisory_lock` holds a snapshot, and the holder of the lock might be waiting for that to end
+    (`CREATE INDEX CONCURRENTLY` does).
     """
     with closing(connection.copy()) as session, session.cursor() as cursor:
 
@@ -58,7 +59,7 @@ def _advisory_lock(name: str) -> Iterator[Callable[[], bool]]:
         try:
             yield attempt
         finally:
-            # The session goes back to a pool, and would take the lock along.
+            # Otherwise the session would go back to the pool with the lock still held.
             cursor.execute("SELECT pg_advisory_unlock_all()")
 
 

@@ -1,4 +1,4 @@
-"""The installation's logo: one row, or none. It is one of its own, so that no page loads it."""
+"""The installation's logo: one row, or none, in a table of its own so that no page loads it."""
 
 from hashlib import sha256
 
@@ -11,15 +11,15 @@ from chatapp.upstream.wire.images import Image, media_type_of
 ONLY = 1  # the primary key of the one row
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp")
 MOST_BYTES = 256 * 1024
-MOST_PIXELS = 1024  # of a side
+MOST_PIXELS = 1024  # per side
 
-NO_IMAGE = "This is no PNG, JPEG or WebP image."
-TOO_LARGE = f"The file is too large: {MOST_BYTES // 1024} KiB are the most."
-TOO_WIDE = f"The image is too large: {MOST_PIXELS:,} pixels a side are the most."
+NO_IMAGE = "The file can't be used. Choose a PNG, JPEG or WebP image."
+TOO_LARGE = f"The file is too large. The limit is {MOST_BYTES // 1024} KiB."
+TOO_WIDE = f"The image is too large. The limit is {MOST_PIXELS:,} pixels per side."
 
 
 class Logo(models.Model):
-    """Its bytes are what `media_type` says: they were looked at when they came."""
+    """The logo. `media_type` was detected from the bytes on upload."""
 
     media_type = models.CharField(max_length=10)
     data = models.BinaryField()
@@ -33,7 +33,7 @@ class Logo(models.Model):
 
     @classmethod
     def replace(cls, image: Image | None) -> str:
-        """Keeps this one alone; returns its version, "" of none."""
+        """Store this logo instead of the present one, or delete that; return the version or ""."""
         if image is None:
             cls.objects.all().delete()
             return ""
@@ -43,8 +43,10 @@ class Logo(models.Model):
 
 
 def logo_of(data: bytes) -> Image:
-    """What was uploaded, as what it is; an SVG, which can hold scripts, is none. Raises
-    ValidationError."""
+    """Return an uploaded file as an image. Raises `ValidationError`.
+
+    SVG is refused, because it can contain scripts.
+    """
     if len(data) > MOST_BYTES:
         raise ValidationError(TOO_LARGE)
     media_type = media_type_of(data)

@@ -59,7 +59,7 @@ def test_from_an_invitation_to_the_end_of_an_account(
         again.expect_error("410")
         late = again.context.new_page()
         late.goto(link)
-        expect(late.get_by_text("This invitation was used already.")).to_be_visible()
+        expect(late.get_by_text("This invitation has already been used.")).to_be_visible()
 
         page.goto(f"{server.url}/people/?q=carol")
         expect_accessible(page)

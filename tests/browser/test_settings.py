@@ -49,7 +49,7 @@ def test_new_chats_begin_with_what_was_set_and_get_their_titles(
     gateway = olive.get_by_label("Upstream of new chats").locator("option").nth(1).inner_text()
     olive.get_by_label("Upstream of new chats").select_option(label=gateway)
     save(olive)
-    expect(olive.get_by_text("Name the model that new chats begin with.")).to_be_visible()
+    expect(olive.get_by_text("Enter the default model for new chats.")).to_be_visible()
     expect(olive.get_by_label("Message of the day")).to_have_value(NOTICE)
     olive.get_by_label("Model of new chats").fill("fake-model")
     olive.get_by_label("Upstream for titles").select_option(label=gateway)

@@ -149,7 +149,7 @@ def test_only_a_reply_that_has_ended_is_rated(
     alices: Client, reply: Message, connected: Upstream
 ) -> None:
     prompt, running = asked(reply.conversation, connected, "And at night?", reply)
-    reasons = {prompt: "Only replies are rated.", running: "Rate it once it has ended."}
+    reasons = {prompt: "Only replies can be rated.", running: "Rate it when it has finished."}
     for message, why in reasons.items():
         for rating in ("up", "none"):
             answer = alices.post(address(message), {"rating": rating}, headers=HTMX)

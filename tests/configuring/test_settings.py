@@ -41,7 +41,7 @@ def test_a_model_without_its_upstream_is_not_taken(olives: Client, connected: Up
     page = olives.post(PAGE, {"title_upstream": "", "title_model": "small"}).text
     assert "Choose the upstream that has this model." in page
     page = olives.post(PAGE, {"title_upstream": connected.pk, "title_model": ""}).text
-    assert "Name the model that writes titles." in page
+    assert "Enter the model that writes titles." in page
     assert not Installation.objects.exists()
 
 
@@ -59,7 +59,7 @@ def test_what_new_chats_begin_with_is_chosen_whole(olives: Client, connected: Up
     fields = {"default_upstream": connected.pk, "default_model": "small", "notice": "Hello"}
     assert "None: the first that is offered" in olives.get(PAGE).text
     half = olives.post(PAGE, fields | {"default_model": ""}).text
-    assert "Name the model that new chats begin with." in half
+    assert "Enter the default model for new chats." in half
     assert "at most 1000" in olives.post(PAGE, fields | {"notice": "x" * 1001}).text
     assert not Installation.objects.exists()
     assert olives.post(PAGE, fields).status_code == 302

@@ -97,18 +97,18 @@ def test_what_never_asked_is_kept_from_deleting_too(alice: User, olive: User) ->
 def test_a_hold_is_of_the_persons_own_and_set_once(alice: User, bob: User, olive: User) -> None:
     conversation = with_messages(alice, "Alice's")
     for pk in (conversation.pk, uuid4()):
-        with pytest.raises(Refused, match="no conversation of this id"):
+        with pytest.raises(Refused, match="no conversation with this ID"):
             LegalHold.begin(bob, pk, "a matter", olive)
     hold = held(alice, olive, conversation)
-    with pytest.raises(Refused, match="on this already"):
+    with pytest.raises(Refused, match="already a legal hold"):
         held(alice, olive, conversation)
     hold.end(olive)
-    with pytest.raises(Refused, match="has ended already"):
+    with pytest.raises(Refused, match="has already ended"):
         hold.end(olive)
     held(alice, olive, conversation)
     held(alice, olive)
     User.objects.filter(pk=bob.pk).delete()
-    with pytest.raises(Refused, match="erased meanwhile"):
+    with pytest.raises(Refused, match="erased in the meantime"):
         held(bob, olive)
 
 
@@ -137,4 +137,4 @@ def test_of_a_hold_and_an_erasure_at_once_one_comes_first(alice: User, olive: Us
         assert other.is_alive()
         conversation.delete()
     other.join()
-    assert refusals == ["This person has no conversation of this id."]
+    assert refusals == ["This person has no conversation with this ID."]

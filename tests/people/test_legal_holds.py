@@ -48,7 +48,7 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
         do(olives, alice, "end-hold", hold=hold.pk)
         hold.refresh_from_db()
         assert hold.ended_by == hold.set_by
-    assert "has ended already" in do(olives, alice, "end-hold", hold=one.pk)
+    assert "has already ended" in do(olives, alice, "end-hold", hold=one.pk)
     told = AuditEvent.objects.filter(action__startswith="hold.").order_by("sequence")
     assert [(event.action, event.target, event.person) for event in told] == [
         ("hold.set", str(conversation.pk), alice.pk),
@@ -65,7 +65,7 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
         ({"reason": ""}, "This field is required"),
         ({"reason": "x" * 501}, "at most 500 characters"),
         ({"reason": "x", "conversation": "no id"}, "valid UUID"),
-        ({"reason": "x", "conversation": str(uuid4())}, "no conversation of this id"),
+        ({"reason": "x", "conversation": str(uuid4())}, "no conversation with this ID"),
     ],
 )
 def test_what_is_no_hold_is_refused(
@@ -77,7 +77,7 @@ def test_what_is_no_hold_is_refused(
 
 @pytest.mark.parametrize("hold", ["", "x", "9" * 40, "0"])
 def test_only_what_holds_is_ended(olives: Client, alice: User, hold: str) -> None:
-    assert "has ended already" in do(olives, alice, "end-hold", hold=hold)
+    assert "has already ended" in do(olives, alice, "end-hold", hold=hold)
 
 
 def test_somebody_elses_hold_is_not_ended_by_ones_page(
@@ -104,9 +104,9 @@ def test_nobody_erases_who_is_held(olives: Client, alice: User, olive: User) -> 
     conversation = alice.conversations.create(title="Kept")
     LegalHold.begin(alice, conversation.pk, "a matter", olive)
     assert "Delete for good" not in olives.get(f"/people/{alice.pk}/delete/").text
-    assert "kept because of a legal hold" in do(olives, alice, "delete")
+    assert "This is under a legal hold" in do(olives, alice, "delete")
     page = olives.get(f"/admin/chatapp/user/{alice.pk}/delete/").text
-    assert "kept because of a legal hold" in page
+    assert "This is under a legal hold" in page
     olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
     chosen = {"action": "delete_selected", "_selected_action": [str(alice.pk)], "post": "yes"}
     olives.post("/admin/chatapp/user/", chosen)

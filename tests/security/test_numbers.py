@@ -92,7 +92,7 @@ def test_no_label_device_hold_or_member_has_it(
     assert olives.post(f"/people/groups/{group.pk}/member/", {"remove": number}).status_code == 302
     assert group.user_set.get() == alice
     page = olives.post(f"/people/{alice.pk}/end-hold/", {"hold": number}, follow=True).text
-    assert "has ended already" in page
+    assert "has already ended" in page
     assert olives.post("/accounts/devices/", {"device": number}).status_code == 302
     assert olives.get("/privacy/", {"before": number}).status_code == 200
 

@@ -1,10 +1,10 @@
-"""What is kept: people, upstreams, tool servers, conversations with their messages and their cost.
+"""The database: people, upstreams, tool servers, and conversations with their messages and costs.
 
-Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); what concerns many rows is a
-queryset method. All of it is synchronous and short: one transaction a call.
+Model methods say what happens (`conversation.ask(…)`, `message.finish(…)`); operations on many rows
+are queryset methods. Everything here is synchronous and short: one transaction per call.
 """
 
-from chatapp.models import (  # noqa: F401 - what they do after a migration
+from chatapp.models import (  # noqa: F401 - they register receivers of `post_migrate`
     facts,
     ledger,
     sequence,

@@ -38,7 +38,7 @@ NOT EXISTS (
 POSTGRESQL_COUNT = f"count(*) FILTER (WHERE words @@ {OF_ROW})"
 POSTGRESQL_COUNTS = """
 SELECT {counts} FROM (
-  SELECT user_id, words FROM chatapp_searchentry WHERE id < %s {whose} ORDER BY id DESC LIMIT %s
+  SELECT user_id, words FROM chatapp_searchentry WHERE id < %s {owned} ORDER BY id DESC LIMIT %s
 ) AS entry
 """
 POSTGRESQL_FOUND = f"""
@@ -50,14 +50,14 @@ SELECT (SELECT count(*) FROM looked_at), ARRAY(
 POSTGRESQL_NEWEST = f"""
 WITH looked_at AS MATERIALIZED (
   SELECT conversation_id, message_id, user_id, words, id FROM chatapp_searchentry
-  WHERE id < %s {{whose}} ORDER BY id DESC LIMIT %s
+  WHERE id < %s {{owned}} ORDER BY id DESC LIMIT %s
 ), entry AS (SELECT conversation_id, message_id, id FROM looked_at WHERE words @@ {OF_ROW})
 {POSTGRESQL_FOUND}
 """  # noqa: S608 - our own
 POSTGRESQL_RARE = f"""
 WITH looked_at AS MATERIALIZED (
   SELECT conversation_id, message_id, found.id
-  FROM (SELECT {{queries}} FROM chatapp_user WHERE true {{whose}} OFFSET 0) AS person
+  FROM (SELECT {{queries}} FROM chatapp_user WHERE true {{owned}} OFFSET 0) AS person
   CROSS JOIN LATERAL (
     SELECT conversation_id, message_id, words, id FROM chatapp_searchentry
     WHERE words @@ rare OFFSET 0
@@ -95,12 +95,12 @@ def _in_postgresql(
     terms: Sequence[Term], person: int | None, before: int
 ) -> tuple[list[UUID], bool]:
     if person is None:
-        whose, values, enough, newest = "", [], COMMON, NEWEST
+        owned, values, enough, newest = "", [], COMMON, NEWEST
     else:
-        whose, values, enough, newest = "AND {} = %s", [person], COMMON_OF_ONE, NEWEST_OF_ONE
-    of_person, of_row = whose.format("id"), whose.format("user_id")
+        owned, values, enough, newest = "AND {} = %s", [person], COMMON_OF_ONE, NEWEST_OF_ONE
+    of_person, of_row = owned.format("id"), owned.format("user_id")
     counts = POSTGRESQL_COUNTS.format(
-        counts=", ".join([POSTGRESQL_COUNT] * len(terms)), whose=of_row
+        counts=", ".join([POSTGRESQL_COUNT] * len(terms)), owned=of_row
     )
     each = [tsquery(NOBODY, [term]) for term in terms]
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
@@ -116,10 +116,10 @@ def _in_postgresql(
             if common:
                 queries, proven = f"{queries}, {OF_PERSON} AS rest", "AND words @@ rest"
                 looked_for.append(tsquery(NOBODY, common))
-            find = POSTGRESQL_RARE.format(queries=queries, whose=of_person, proven=proven)
+            find = POSTGRESQL_RARE.format(queries=queries, owned=of_person, proven=proven)
             given = [*looked_for, *values, before, most]
         else:
-            find = POSTGRESQL_NEWEST.format(whose=of_row)
+            find = POSTGRESQL_NEWEST.format(owned=of_row)
             given = [before, *values, most, tsquery(NOBODY, common)]
         [(count, found)] = rows_of(find, [*given, MOST + 1])
     return found, count == most

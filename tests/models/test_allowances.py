@@ -1,4 +1,4 @@
-"""What replies are charged with, once, and when their accounts begin anew."""
+"""Charging replies to budget accounts exactly once, and resetting accounts each period."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -45,7 +45,7 @@ def test_a_reply_is_charged_with_what_it_used(carol: User, model: ModelChoice, e
     assert account() == (30, 0)
 
 
-def test_a_reply_that_is_saved_again_is_charged_once(carol: User, model: ModelChoice) -> None:
+def test_saving_a_reply_again_charges_it_only_once(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     turn = ask(carol, model)
     Message.objects.interrupt_orphans()
@@ -56,7 +56,7 @@ def test_a_reply_that_is_saved_again_is_charged_once(carol: User, model: ModelCh
     assert account() == (35, 0)
 
 
-def test_a_reply_that_was_deleted_is_charged(carol: User, model: ModelChoice) -> None:
+def test_a_deleted_reply_is_still_charged(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     turn = ask(carol, model)
     turn.conversation.delete()
@@ -65,7 +65,7 @@ def test_a_reply_that_was_deleted_is_charged(carol: User, model: ModelChoice) ->
     assert account() == (30, 0)
 
 
-def test_what_goes_beyond_is_recorded(carol: User, model: ModelChoice) -> None:
+def test_exceeding_the_cap_is_recorded_as_overrun(carol: User, model: ModelChoice) -> None:
     limit(WHOLE)
     finish(ask(carol, model), PROMPT, 3_000)
     allowance = Allowance.objects.get()
@@ -75,7 +75,7 @@ def test_what_goes_beyond_is_recorded(carol: User, model: ModelChoice) -> None:
         ask(carol, model)
 
 
-def test_no_reply_is_charged_with_what_was_begun_before_its_limit(
+def test_a_reply_started_before_the_limit_was_set_is_not_charged(
     carol: User, model: ModelChoice
 ) -> None:
     turn = ask(carol, model)
@@ -84,18 +84,18 @@ def test_no_reply_is_charged_with_what_was_begun_before_its_limit(
     assert not Allowance.objects.exists()
 
 
-def test_what_a_dead_process_held_for_a_deleted_reply_is_released(
+def test_the_share_of_a_deleted_reply_of_a_dead_process_is_released(
     carol: User, model: ModelChoice
 ) -> None:
     limit(100_000)
     turn = ask(carol, model)
-    assert release_lost() == 0  # it streams
+    assert release_lost() == 0  # it is streaming
     turn.conversation.delete()
     assert release_lost() == 1
     assert (account(), release_lost()) == ((0, 0), 0)
 
 
-def test_settled_shares_are_forgotten_in_the_end(carol: User, model: ModelChoice) -> None:
+def test_old_settled_shares_are_deleted(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     finish(ask(carol, model))
     ask(carol, model)
@@ -107,7 +107,7 @@ def test_settled_shares_are_forgotten_in_the_end(carol: User, model: ModelChoice
 # Periods
 
 
-def test_a_day_begins_anew_and_what_runs_over_midnight_is_paid_by_the_new_one(
+def test_a_reply_that_runs_past_midnight_is_charged_to_the_new_day(
     carol: User, model: ModelChoice, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CHATAPP_TIME_ZONE = "Europe/Berlin"
@@ -124,7 +124,7 @@ def test_a_day_begins_anew_and_what_runs_over_midnight_is_paid_by_the_new_one(
     assert Limit.objects.get().begins_anew(now) == datetime(2026, 3, 29, 22, tzinfo=UTC)
 
 
-def test_a_clock_that_is_behind_by_a_little_brings_nothing_back(
+def test_a_clock_that_is_slightly_behind_does_not_reopen_the_previous_day(
     carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(100_000, period=Period.DAY)
@@ -134,13 +134,13 @@ def test_a_clock_that_is_behind_by_a_little_brings_nothing_back(
     now = midnight - timedelta(seconds=2)
     finish(ask(carol, model))
     assert account() == (60, 0)
-    now = midnight - timedelta(days=40)  # it had been wrong
+    now = midnight - timedelta(days=40)  # the clock was wrong before
     finish(ask(carol, model))
     assert account() == (30, 0)
 
 
-def test_money_is_said_as_people_do() -> None:
-    said = [dollars(nano) for nano in (0, 1, 37, 4_600_000, 10**7, 1_234_500_000_000)]
-    assert said == ["$0.00", "$0.000000001", "$0.000000037", "$0.0046", "$0.01", "$1,234.50"]
-    said = [dollars(nano) for nano in (1_062_000, 12_300_000, 250_000_000, 999_999_999, 9_999_999)]
-    assert said == ["$0.0011", "$0.0123", "$0.25", "$1.00", "$0.01"]
+def test_small_amounts_of_money_keep_two_significant_digits() -> None:
+    text = [dollars(nano) for nano in (0, 1, 37, 4_600_000, 10**7, 1_234_500_000_000)]
+    assert text == ["$0.00", "$0.000000001", "$0.000000037", "$0.0046", "$0.01", "$1,234.50"]
+    text = [dollars(nano) for nano in (1_062_000, 12_300_000, 250_000_000, 999_999_999, 9_999_999)]
+    assert text == ["$0.0011", "$0.0123", "$0.25", "$1.00", "$0.01"]

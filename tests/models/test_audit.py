@@ -1,4 +1,4 @@
-"""The audit log: its chain, what shows of whoever tampers with it, and what may be taken out."""
+"""The audit log: its hash chain, detecting tampering, erasing details and pruning events."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def five(dora: User, carol: User) -> list[AuditEvent]:
 
 
 def broken() -> str:
-    """How the log is broken."""
+    """Verify the log, which must fail, and return the reason."""
     with pytest.raises(audit.Broken) as found:
         audit.verify()
     return str(found.value)
@@ -49,7 +49,7 @@ def broken() -> str:
 # What is recorded
 
 
-def test_an_event_has_ids_alone_and_its_detail_names_nobody(
+def test_an_event_stores_ids_and_its_detail_names_nobody(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     event = AuditEvent.objects.get(sequence=2)
@@ -64,26 +64,28 @@ def test_an_event_has_ids_alone_and_its_detail_names_nobody(
     assert AuditEvent.objects.get(sequence=1).detail.said == {"ip": "10.0.0.1"}
 
 
-def test_what_people_have_written_is_named_nowhere(dora: User, conversation: Conversation) -> None:
+def test_an_event_about_a_conversation_contains_none_of_its_text(
+    dora: User, conversation: Conversation
+) -> None:
     with transaction.atomic():
         event = audit.record("conversation.opened", actor=dora, about=conversation)
     assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
     assert not AuditDetail.objects.filter(event=event).exists()
 
 
-def test_what_is_no_action_of_the_log_is_not_recorded(dora: User) -> None:
+def test_recording_an_unknown_action_raises_an_error(dora: User) -> None:
     with pytest.raises(ValueError, match="no action"):
         audit.record("person.teleported", actor=dora)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_outside_of_a_transaction_nothing_is_recorded() -> None:
+def test_recording_outside_a_transaction_raises_an_error() -> None:
     with pytest.raises(TransactionManagementError):
         audit.record("backup.made", actor=None)
     assert not AuditEvent.objects.exists()
 
 
-def test_what_is_undone_was_not_recorded(five: list[AuditEvent], dora: User) -> None:
+def test_an_event_is_rolled_back_with_its_transaction(five: list[AuditEvent], dora: User) -> None:
     with transaction.atomic():
         audit.record("person.changed", actor=dora)
         transaction.set_rollback(True)
@@ -93,7 +95,7 @@ def test_what_is_undone_was_not_recorded(five: list[AuditEvent], dora: User) -> 
 @pytest.mark.parametrize(
     "text", ["\0", "\ud800 alone", "x" * 10_000_000, "<script>alert(1)</script>", "\u202e" * 5000]
 )
-def test_whatever_a_stranger_types_is_kept_within_bounds(dora: User, text: str) -> None:
+def test_hostile_text_in_a_detail_is_truncated_and_stored_safely(dora: User, text: str) -> None:
     detail: dict[str, object] = {"login": text, text[:9]: [text] * 3, "deep": {"er": {text: text}}}
     with transaction.atomic():
         audit.record("person.sign_in_failed", actor=None, detail=detail)
@@ -103,7 +105,7 @@ def test_whatever_a_stranger_types_is_kept_within_bounds(dora: User, text: str) 
     assert audit.verify().events == 1
 
 
-def test_a_deep_or_a_wide_detail_is_cut(dora: User) -> None:
+def test_a_deeply_nested_or_very_long_detail_is_truncated(dora: User) -> None:
     deep: object = "end"
     for _ in range(50):
         deep = {"in": deep}
@@ -115,20 +117,20 @@ def test_a_deep_or_a_wide_detail_is_cut(dora: User) -> None:
 # The chain
 
 
-def test_a_log_that_nobody_touched_holds(five: list[AuditEvent]) -> None:
+def test_an_untouched_log_verifies(five: list[AuditEvent]) -> None:
     verdict = audit.verify()
     assert (verdict.events, verdict.erased, verdict.old_keys) == (5, 0, 0)
     assert (verdict.first, verdict.last) == (five[0], five[-1])
     assert verdict.head == audit.head_now() == (5, five[-1].link)
 
 
-def test_an_empty_log_holds(db: None) -> None:
+def test_an_empty_log_verifies(db: None) -> None:
     assert audit.verify().events == 0
     assert audit.head_now().sequence == 0
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "reason"),
     [
         ("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2", "Event 2 was changed"),
         ("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence = 1", "Event 1 was"),
@@ -158,26 +160,26 @@ def test_an_empty_log_holds(db: None) -> None:
         ),
     ],
 )
-def test_whoever_tampers_is_found_out(five: list[AuditEvent], statement: str, told: str) -> None:
+def test_tampering_is_detected(five: list[AuditEvent], statement: str, reason: str) -> None:
     tampered(statement)
-    assert told in broken()
+    assert reason in broken()
 
 
-def test_swapped_events_are_found_out(five: list[AuditEvent]) -> None:
+def test_swapping_events_is_detected(five: list[AuditEvent]) -> None:
     for old, now in ((2, 99), (4, 2), (99, 4)):
         tampered("UPDATE chatapp_auditevent SET sequence = %s WHERE sequence = %s", now, old)
         tampered("UPDATE chatapp_auditdetail SET event_id = %s WHERE event_id = %s", now, old)
     assert "Event 2" in broken()
 
 
-def test_a_link_that_is_changed_along_with_its_event_is_found_out(five: list[AuditEvent]) -> None:
+def test_changing_an_event_and_the_link_after_it_is_detected(five: list[AuditEvent]) -> None:
     tampered("UPDATE chatapp_auditevent SET actor = 99 WHERE sequence = 2")
     link = AuditEvent.objects.get(sequence=2).link
     tampered("UPDATE chatapp_auditevent SET previous = %s WHERE sequence = 3", link)
     assert "Event 2 was changed" in broken()
 
 
-def test_a_tail_that_was_cut_along_with_the_head_shows_where_the_head_of_then_is_known(
+def test_cutting_off_the_tail_and_the_head_is_detected_with_a_known_head(
     dora: User, five: list[AuditEvent]
 ) -> None:
     earlier = AuditHead.objects.get()
@@ -187,7 +189,7 @@ def test_a_tail_that_was_cut_along_with_the_head_shows_where_the_head_of_then_is
     tampered("DELETE FROM chatapp_auditevent WHERE sequence = 6")
     tampered("DELETE FROM chatapp_auditdetail WHERE event_id = 6")
     earlier.save()
-    assert audit.verify().events == 5  # nothing that is left tells of it
+    assert audit.verify().events == 5  # the remaining log shows no trace of it
     with pytest.raises(audit.Broken, match="its end was cut off"):
         audit.verify([known])
     with transaction.atomic():
@@ -196,12 +198,14 @@ def test_a_tail_that_was_cut_along_with_the_head_shows_where_the_head_of_then_is
         audit.verify([known])
 
 
-def test_a_head_of_before_is_found_in_the_log(five: list[AuditEvent]) -> None:
+def test_a_log_verifies_against_earlier_heads(five: list[AuditEvent]) -> None:
     verdict = audit.verify([audit.Head(3, five[2].link), audit.Head(0, "0" * 64)])
     assert verdict.events == 5
 
 
-def test_a_head_that_was_taken_away_leaves_an_event(dora: User, five: list[AuditEvent]) -> None:
+def test_recording_after_the_head_was_deleted_leaves_a_resumed_event(
+    dora: User, five: list[AuditEvent]
+) -> None:
     tampered("DELETE FROM chatapp_audithead")
     with transaction.atomic():
         audit.record("person.signed_out", actor=dora)
@@ -213,14 +217,14 @@ def test_a_head_that_was_taken_away_leaves_an_event(dora: User, five: list[Audit
 # Keys
 
 
-def test_the_key_is_not_the_secret_and_differs_with_it(settings: Settings) -> None:
+def test_the_signing_key_is_derived_from_the_secret_key(settings: Settings) -> None:
     first = keys.signing()
     settings.SECRET_KEY += "!"
     assert keys.signing() != first
     assert settings.SECRET_KEY.encode() not in first.secret
 
 
-def test_after_a_rotation_old_events_are_checked_with_the_old_key_and_then_without_it(
+def test_after_a_rotation_events_verify_with_and_without_the_old_key(
     five: list[AuditEvent], dora: User, settings: Settings
 ) -> None:
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
@@ -235,7 +239,7 @@ def test_after_a_rotation_old_events_are_checked_with_the_old_key_and_then_witho
     assert "Event 3 does not follow" in broken()
 
 
-def test_events_that_only_an_unknown_key_has_signed_are_not_believed(
+def test_a_log_signed_only_by_an_unknown_key_is_not_trusted(
     five: list[AuditEvent], settings: Settings
 ) -> None:
     settings.SECRET_KEY = "another one, which is as long as it should be"
@@ -245,7 +249,7 @@ def test_events_that_only_an_unknown_key_has_signed_are_not_believed(
 # Erasing
 
 
-def test_an_erased_detail_says_nothing_and_the_chain_holds(
+def test_erasing_a_person_empties_details_and_the_chain_still_verifies(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     with transaction.atomic():
@@ -259,7 +263,9 @@ def test_an_erased_detail_says_nothing_and_the_chain_holds(
     assert (erased.action, erased.actor, erased.person) == ("person.erased", dora.pk, carol.pk)
 
 
-def test_who_erases_themselves_is_named_nowhere(five: list[AuditEvent], dora: User) -> None:
+def test_a_person_who_erases_themselves_is_named_nowhere(
+    five: list[AuditEvent], dora: User
+) -> None:
     with transaction.atomic():
         audit.forget(dora.pk, dora)
     left = "".join(AuditDetail.objects.values_list("content", flat=True))
@@ -268,7 +274,9 @@ def test_who_erases_themselves_is_named_nowhere(five: list[AuditEvent], dora: Us
     assert audit.verify().events == 6
 
 
-def test_what_they_did_to_what_is_others_is_told_still(five: list[AuditEvent], dora: User) -> None:
+def test_details_of_an_erased_persons_actions_on_others_are_kept(
+    five: list[AuditEvent], dora: User
+) -> None:
     with transaction.atomic():
         audit.record("installation.changed", actor=dora, detail={"after": {"title": "x"}})
         audit.forget(dora.pk, dora)
@@ -278,21 +286,21 @@ def test_what_they_did_to_what_is_others_is_told_still(five: list[AuditEvent], d
     assert audit.verify().erased == 2
 
 
-def test_who_is_named_in_what_a_version_before_wrote_is_not_any_more(
+def test_erasing_empties_details_of_older_versions_that_name_the_actor(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     with transaction.atomic():
         detail = {"actor": "dora", "reason": "A matter"}
         audit.record("conversation.opened", actor=dora, about=carol, detail=detail)
-        said = {"reason": 'Of "actor": nobody'}
-        audit.record("conversation.opened", actor=dora, about=carol, detail=said)
+        detail = {"reason": 'Of "actor": nobody'}
+        audit.record("conversation.opened", actor=dora, about=carol, detail=detail)
         audit.forget(dora.pk, None)
     assert AuditDetail.objects.get(pk=6).is_erased
     assert AuditDetail.objects.get(pk=7).said["reason"] == 'Of "actor": nobody'
     audit.verify()
 
 
-def test_a_former_owner_is_taken_out_of_what_a_version_before_wrote_about_limits(
+def test_erasing_empties_details_of_older_versions_that_name_a_limits_former_owner(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     with transaction.atomic():
@@ -305,29 +313,29 @@ def test_a_former_owner_is_taken_out_of_what_a_version_before_wrote_about_limits
     empty = AuditDetail.objects.filter(content="").values_list("event", flat=True)
     assert {of_both.pk, left.pk} <= set(empty)
     assert of_other.pk not in empty
-    said = AuditEvent.objects.filter(action="detail.emptied").values_list("target", flat=True)
-    assert sorted(said) == [str(of_both.pk), str(left.pk)]
+    emptied = AuditEvent.objects.filter(action="detail.emptied").values_list("target", flat=True)
+    assert sorted(emptied) == [str(of_both.pk), str(left.pk)]
     audit.verify()
     tampered("UPDATE chatapp_auditdetail SET content = '', salt = '' WHERE event_id = %s", 7)
     assert f"The detail of event {of_other.pk} is empty" in broken()
 
 
-@pytest.mark.parametrize("whose", ["actor", "person"])
-def test_an_event_after_the_erasure_has_no_detail(dora: User, carol: User, whose: str) -> None:
-    """As of a request that was answered still when the person went."""
+@pytest.mark.parametrize("role", ["actor", "person"])
+def test_an_event_after_the_erasure_has_no_detail(dora: User, carol: User, role: str) -> None:
+    """For example, of a request that was still running when the person was erased."""
     known = User.objects.get(pk=carol.pk)
     with transaction.atomic():
         carol.delete()
         audit.forget(known.pk, dora)
-        about = known if whose == "person" else None
-        actor = known if whose == "actor" else dora
+        about = known if role == "person" else None
+        actor = known if role == "actor" else dora
         event = audit.record("sessions.ended", actor=actor, about=about, detail={"ip": "10.0.0.1"})
     assert (known.pk in (event.actor, event.person), event.detail_hash) == (True, "")
     assert not AuditDetail.objects.filter(event=event).exists()
     audit.verify()
 
 
-def test_who_erased_somebody_is_named_nowhere_after_their_own_erasure(
+def test_an_erased_administrator_is_named_nowhere_in_the_erasures_they_made(
     five: list[AuditEvent], dora: User, carol: User
 ) -> None:
     with transaction.atomic():
@@ -338,7 +346,7 @@ def test_who_erased_somebody_is_named_nowhere_after_their_own_erasure(
     audit.verify()
 
 
-def test_an_erasure_while_the_log_is_read_breaks_nothing(
+def test_an_erasure_during_verification_breaks_nothing(
     five: list[AuditEvent], dora: User, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events = verifying.events_between
@@ -355,7 +363,7 @@ def test_an_erasure_while_the_log_is_read_breaks_nothing(
 # Pruning
 
 
-def test_what_is_pruned_leaves_an_event_from_which_the_chain_goes_on(
+def test_pruning_leaves_an_event_and_the_chain_continues(
     dora: User, five: list[AuditEvent], clock: Step
 ) -> None:
     tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence <= 3")
@@ -368,7 +376,7 @@ def test_what_is_pruned_leaves_an_event_from_which_the_chain_goes_on(
     assert not AuditDetail.objects.filter(event_id__lte=3).exists()
 
 
-def test_all_may_be_pruned_again_and_again(dora: User, five: list[AuditEvent]) -> None:
+def test_the_whole_log_can_be_pruned_repeatedly(dora: User, five: list[AuditEvent]) -> None:
     assert audit.prune(timezone.now() + LATER).to == 5
     assert audit.verify().events == 1
     assert audit.prune(timezone.now() + LATER).to == 6
@@ -378,14 +386,14 @@ def test_all_may_be_pruned_again_and_again(dora: User, five: list[AuditEvent]) -
     broken()
 
 
-def test_what_follows_an_event_of_today_is_kept_though_its_clock_was_behind(
+def test_pruning_stops_at_the_first_recent_event_even_if_later_ones_look_old(
     five: list[AuditEvent],
 ) -> None:
     tampered("UPDATE chatapp_auditevent SET at = '2020-01-01' WHERE sequence IN (1, 3)")
     assert audit.prune(timezone.now() - LATER).to == 1
 
 
-def test_a_beginning_that_is_cut_off_and_not_pruned_shows(five: list[AuditEvent]) -> None:
+def test_deleting_the_first_events_without_pruning_is_detected(five: list[AuditEvent]) -> None:
     audit.prune(timezone.now() - LATER)
     tampered("DELETE FROM chatapp_auditevent WHERE sequence = 1")
     assert "begins with event 2" in broken()
@@ -399,7 +407,7 @@ def test_an_empty_log_has_nothing_to_prune(db: None) -> None:
 
 
 def assert_refused(statement: str) -> None:
-    """Of a log that has five events."""
+    """Assert that the database refuses this statement; the log must have five events."""
     with (
         pytest.raises(DatabaseError, match="only grows"),
         transaction.atomic(),
@@ -448,7 +456,7 @@ Work = Callable[[int], None]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_events_of_several_at_once_are_one_chain(gateway: Upstream) -> None:
+def test_events_recorded_concurrently_form_one_chain(gateway: Upstream) -> None:
     begin = Barrier(4)
 
     def append_some(number: int) -> None:

@@ -1,4 +1,4 @@
-"""A branch read by statements of the database, beside the same read in Python from all messages."""
+"""Branches as SQL reads them, compared with a Python implementation over all messages."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def branch_of(messages: list[Message], through: UUID | None, leaf: UUID | None) -> list[Message]:
-    """What a branch is; `messages` are those that are there, oldest first."""
+    """Return the expected branch. `messages` are all that are not deleted, oldest first."""
     by_id = {message.pk: message for message in messages}
 
     def up(message: Message | None) -> list[Message]:
@@ -61,7 +61,7 @@ def branch_of(messages: list[Message], through: UUID | None, leaf: UUID | None) 
     leaf=st.integers(0, 10),
     is_old=st.booleans(),
 )
-def test_it_leads_through_what_is_named_to_what_was_read_last_or_is_newest(
+def test_a_branch_leads_through_the_given_message_to_the_last_read_or_newest_one(
     conversation: Conversation,
     parents: list[int],
     choices: list[int],
@@ -89,18 +89,18 @@ def test_it_leads_through_what_is_named_to_what_was_read_last_or_is_newest(
     if is_old:
         conversation.messages.update(sequence=None)
     conversation.active_leaf = [*ids, uuid4()][leaf % (len(ids) + 1)]
-    there = list(conversation.messages.filter(deleted_at=None))
+    present = list(conversation.messages.filter(deleted_at=None))
     for through in [*ids, uuid4()]:
-        expected = branch_of(there, through, conversation.active_leaf)
+        expected = branch_of(present, through, conversation.active_leaf)
         assert conversation.view(through).thread == expected
-        # The second time of what was remembered the first.
+        # The second time it comes from what the first one remembered.
         with patch.object(said_module, "FEW", 2):
             found = [conversation.said(through) for _ in range(2)]
-        asked = [one for one in contents(found[0]) if one != NO_ANSWER]  # they are prompts alone
-        assert asked == [one.content for one in expected]
+        prompts = [one for one in contents(found[0]) if one != NO_ANSWER]  # there are no replies
+        assert prompts == [one.content for one in expected]
         assert found[0] == found[1]
         for message in conversation.view(through).thread:
-            family = [one for one in there if one.parent_id == message.parent_id]
+            family = [one for one in present if one.parent_id == message.parent_id]
             assert message.siblings == family
 
 
@@ -108,7 +108,7 @@ def contents(branch: Branch) -> list[str]:
     return [str(one["content"]) for one in branch.history().messages]
 
 
-def test_another_conversations_message_leads_nowhere(
+def test_a_message_of_another_conversation_is_ignored(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     first = answered(conversation, gateway, "Why?")
@@ -121,7 +121,7 @@ def test_another_conversations_message_leads_nowhere(
     assert contents(conversation.said(None)) == ["Why?", "To Why?"]
 
 
-def test_all_that_an_upstream_is_sent_is_read_at_once(
+def test_the_history_for_an_upstream_is_read_in_one_query(
     conversation: Conversation, gateway: Upstream, django_assert_num_queries: Queries
 ) -> None:
     messages = answered(conversation, gateway, "Why?")
@@ -141,7 +141,7 @@ def test_all_that_an_upstream_is_sent_is_read_at_once(
     assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_of_a_long_branch_the_next_turn_reads_what_came_since(
+def test_the_next_turn_of_a_long_branch_reads_only_new_messages(
     conversation: Conversation, gateway: Upstream, django_assert_num_queries: Queries
 ) -> None:
     reply = None
@@ -151,28 +151,26 @@ def test_of_a_long_branch_the_next_turn_reads_what_came_since(
         turns.append(answered(conversation, gateway, text, reply))
         reply = turns[-1][1]
 
-    def said(count: int) -> list[object]:
+    def expected(count: int) -> list[object]:
         return [text for one in texts[:count] for text in (one, f"To {one}")]
 
     with django_assert_num_queries(2):
-        assert contents(conversation.said(None)) == said(FEW)
+        assert contents(conversation.said(None)) == expected(FEW)
     texts.append("And now?")
     turns.append(answered(conversation, gateway, texts[-1], reply))
     with django_assert_num_queries(1):
         found = conversation.said(None)
-    assert contents(found) == said(FEW + 1)
+    assert contents(found) == expected(FEW + 1)
     assert (found.end, found.length) == (turns[-1][1].pk, 2 * FEW + 2)
     assert found.history() == History.of(found.history().messages)
-    assert contents(conversation.said_until(turns[3][1].pk)) == said(4)
+    assert contents(conversation.said_until(turns[3][1].pk)) == expected(4)
     Deletion(turns[10][0].pk).store(conversation.user)
     conversation.refresh_from_db()
-    assert contents(conversation.said(turns[-1][1].pk)) == said(10)
+    assert contents(conversation.said(turns[-1][1].pk)) == expected(10)
     assert contents(conversation.said_until(turns[-1][1].pk)) == []
 
 
-def test_a_reply_whose_process_may_come_back_is_read_again(
-    conversation: Conversation, gateway: Upstream
-) -> None:
+def test_an_interrupted_reply_is_read_again(conversation: Conversation, gateway: Upstream) -> None:
     reply = None
     for number in range(FEW):
         _, reply = answered(conversation, gateway, f"Number {number}?", reply)
@@ -183,7 +181,7 @@ def test_a_reply_whose_process_may_come_back_is_read_again(
     assert contents(conversation.said(None))[-1] == "Half and whole"
 
 
-def test_no_more_is_remembered_than_a_process_has_room_for(
+def test_remembered_branches_are_evicted_when_the_memory_limit_is_reached(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     reply = None
@@ -203,7 +201,7 @@ def test_no_more_is_remembered_than_a_process_has_room_for(
 def test_no_statement_looks_at_other_peoples_messages(
     conversation: Conversation, gateway: Upstream
 ) -> None:
-    """Each is answered by an index of the conversation's, of a message's or of what follows it."""
+    """Each uses an index on the conversation, the message or its parent."""
     _, reply = answered(conversation, gateway, "Why?")
     if connection.vendor != "sqlite":
         return

@@ -1,4 +1,4 @@
-"""A conversation: what is asked in it, its branches, its title, and the sums of what it cost."""
+"""A conversation: its prompts, branches, title and usage sums, and erasing it."""
 
 import re
 from collections import Counter
@@ -43,7 +43,9 @@ def test_a_prompt_and_its_reply_are_stored_together(
     assert (reply.upstream, reply.model) == (gateway, MODEL)
 
 
-def test_one_reply_streams_in_a_conversation(conversation: Conversation, gateway: Upstream) -> None:
+def test_only_one_reply_at_a_time_streams_in_a_conversation(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     prompt, _ = asked(conversation, gateway, "Why?")
     with pytest.raises(StillStreaming), transaction.atomic():
         conversation.answer(prompt, gateway, MODEL, uuid4())
@@ -60,37 +62,37 @@ def test_a_thread_is_the_newest_branch(conversation: Conversation, gateway: Upst
     assert conversation.view(uuid4()).thread == [prompt, second]
 
 
-def test_the_branch_that_was_read_last_is_shown_again(
-    conversation: Conversation, gateway: Upstream
-) -> None:
+def test_the_branch_read_last_is_shown_again(conversation: Conversation, gateway: Upstream) -> None:
     prompt, first = answered(conversation, gateway, "Why?")
     second = conversation.answer(prompt, gateway, MODEL, uuid4())
     end(second, reply_of("Or so."))
     newest = Conversation.objects.get().view()
-    assert newest.thread == [prompt, second]  # since it was asked for last
+    assert newest.thread == [prompt, second]  # since it was requested last
     conversation.read(first.pk)
     assert Conversation.objects.get().view().thread == [prompt, first]
     after, last = answered(conversation, gateway, "And?", first)
     conversation.read(second.pk)
-    conversation.read(prompt.pk)  # which is on the branch that is read
+    conversation.read(prompt.pk)  # already on the branch that is read
     assert Conversation.objects.get().view().thread == [prompt, second]
     conversation.read(first.pk)
     assert Conversation.objects.get().active_leaf == last.pk
     assert Conversation.objects.get().view(prompt.pk).thread == [prompt, first, after, last]
 
 
-def test_what_is_not_here_is_not_read(conversation: Conversation, gateway: Upstream) -> None:
+def test_reading_an_unknown_message_raises_an_error(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     _, reply = answered(conversation, gateway, "Why?")
     other = Conversation(user=conversation.user, title="Another")
     theirs = answered(other, gateway, "Secret")
     for message in (theirs[1].pk, uuid4()):
-        for ask in (conversation.read, conversation.earlier, conversation.later):
+        for method in (conversation.read, conversation.earlier, conversation.later):
             with pytest.raises(NotHere):
-                ask(message)
+                method(message)
     assert Conversation.objects.get(pk=conversation.pk).active_leaf == reply.pk
 
 
-def test_a_branch_that_was_read_last_and_is_gone_gives_way_to_the_newest(
+def test_the_newest_branch_is_shown_if_the_one_read_last_was_deleted(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, first = answered(conversation, gateway, "Why?")
@@ -98,8 +100,8 @@ def test_a_branch_that_was_read_last_and_is_gone_gives_way_to_the_newest(
     end(second, reply_of("Or so."))
     Message.objects.filter(pk=second.pk).update(deleted_at=timezone.now())
     assert conversation.view().thread == [prompt, first]
-    said = conversation.said(None)
-    assert (said.end, said.length) == (first.pk, 2)
+    branch = conversation.said(None)
+    assert (branch.end, branch.length) == (first.pk, 2)
     assert conversation.view().thread[-1].siblings == [first]
     assert conversation.view(second.pk).thread == [prompt, first]
     assert Conversation.model_used_last_by(conversation.user) == ModelChoice(gateway.pk, MODEL)
@@ -126,7 +128,7 @@ def test_each_message_knows_its_siblings(conversation: Conversation, gateway: Up
     assert [message.siblings for message in thread] == [[prompt], [first, second]]
 
 
-def test_of_several_choices_the_first_leads_on(
+def test_the_thread_follows_the_first_of_several_choices(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, first = asked(conversation, gateway, "Why?")
@@ -141,14 +143,14 @@ def test_a_conversation_without_messages_has_no_thread(conversation: Conversatio
     assert conversation.view().thread == []
 
 
-def test_a_thread_knows_of_logprobs_without_reading_them(
+def test_a_thread_knows_whether_replies_have_logprobs_without_loading_them(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, plain = asked(conversation, gateway, "Why?")
     end(plain, Reply(), Ending.COMPLETE)
-    _, told = asked(conversation, gateway, "How likely?", plain)
-    end(told, Reply(), Ending.COMPLETE)
-    Message.objects.filter(pk=told.pk).update(logprobs=[["Sure", 0.9, []]])
+    _, likely = asked(conversation, gateway, "How likely?", plain)
+    end(likely, Reply(), Ending.COMPLETE)
+    Message.objects.filter(pk=likely.pk).update(logprobs=[["Sure", 0.9, []]])
     replies = conversation.view().thread[1::2]
     with CaptureQueriesContext(connection) as queries:
         assert [reply.has_logprobs for reply in replies] == [False, True]
@@ -169,7 +171,7 @@ def test_a_title_is_the_start_of_the_prompt(prompt: str, title: str) -> None:
     assert Conversation.title_of(prompt) == title
 
 
-def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
+def test_sums_tell_how_much_is_estimated_and_unknown(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, reply = asked(conversation, gateway, "Why?")
@@ -187,9 +189,7 @@ def test_sums_say_how_much_is_estimated_and_what_they_leave_out(
     assert (found.total_cost, found.estimated_cost) == (0, 0)
 
 
-def test_sums_say_what_it_cost_as_far_as_there_are_prices(
-    conversation: Conversation, gateway: Upstream
-) -> None:
+def test_cost_sums_include_what_had_a_price(conversation: Conversation, gateway: Upstream) -> None:
     prompt, reply = asked(conversation, gateway, "Why?")
     for provenance in (Usage.Provenance.REPORTED, Usage.Provenance.ESTIMATED):
         end(reply, reply_of("So."), usage=Usage.counted(provenance, TokenUsage(5, 7, 12)))
@@ -201,7 +201,9 @@ def test_sums_say_what_it_cost_as_far_as_there_are_prices(
     assert (found.total_cost, found.estimated_cost) == (220, 220)
 
 
-def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway: Upstream) -> None:
+def test_sums_include_the_upper_bound_of_estimates(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     history = History.of([{"role": "user", "content": "Why?"}])
     estimated = estimate(Asked.of(history), [reply_of("So.")])
@@ -211,12 +213,12 @@ def test_sums_say_what_is_estimated_at_most(conversation: Conversation, gateway:
     assert found.upper_tokens == estimated.upper.total_tokens
 
 
-def test_the_indexes_answer_what_is_asked_most(
+def test_the_most_frequent_queries_use_an_index(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
     asked(conversation, gateway, "Why?")
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:  # so few rows are read as they lie otherwise
+        with connection.cursor() as cursor:  # or it would scan such a small table
             cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
     page = carol.conversations.after(timezone.now(), uuid4())[:60]
     assert "chatapp_con_user_id" in page.explain()
@@ -224,9 +226,7 @@ def test_the_indexes_answer_what_is_asked_most(
     assert re.search("chatapp_mes_convers|message_conversation_id", conversation.messages.explain())
 
 
-def test_a_conversation_of_somebody_else_is_not_here(
-    carol: User, conversation: Conversation
-) -> None:
+def test_another_persons_conversation_is_not_found(carol: User, conversation: Conversation) -> None:
     assert carol.conversations.named(conversation.pk) == conversation
     mallory = User.objects.create_user("mallory")
     for user, pk in ((mallory, conversation.pk), (carol, uuid4())):
@@ -234,7 +234,7 @@ def test_a_conversation_of_somebody_else_is_not_here(
             user.conversations.named(pk)
 
 
-def test_a_view_shows_the_reply_that_streams_else_the_branch_that_is_asked_for(
+def test_a_view_shows_the_streaming_reply_or_else_the_requested_branch(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     assert (conversation.view().head, conversation.view().streaming) == (None, [])
@@ -248,11 +248,11 @@ def test_a_view_shows_the_reply_that_streams_else_the_branch_that_is_asked_for(
     assert (view.thread, view.head, view.streaming) == ([prompt, first], first, [])
 
 
-def test_a_title_of_many_combining_characters_fits() -> None:
+def test_a_title_with_many_combining_characters_is_truncated_to_fit() -> None:
     assert len(Conversation.title_of("a" + "\u0301" * 200)) == conversations.LONGEST_TITLE
 
 
-def test_a_new_title_moves_no_conversation(conversation: Conversation, carol: User) -> None:
+def test_renaming_does_not_reorder_the_list(conversation: Conversation, carol: User) -> None:
     other = carol.conversations.create(title="Newer")
     conversation.rename("The sky at night")
     assert [one.title for one in carol.conversations.all()] == ["Newer", "The sky at night"]
@@ -261,7 +261,7 @@ def test_a_new_title_moves_no_conversation(conversation: Conversation, carol: Us
     assert carol.conversations.get() == conversation
 
 
-def test_all_of_a_conversation_is_erased_and_nothing_else(
+def test_erasing_deletes_all_of_a_conversation_and_nothing_else(
     conversation: Conversation, gateway: Upstream, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversations, "ERASED_AT_ONCE", 2)
@@ -280,7 +280,7 @@ def test_all_of_a_conversation_is_erased_and_nothing_else(
     assert [one.title for one in Conversation.objects.all()] == ["Kept"]
 
 
-def test_where_erasing_fails_a_whole_thread_is_left(
+def test_a_failed_erasure_leaves_a_shorter_but_whole_thread(
     conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversations, "ERASED_AT_ONCE", 2)
@@ -293,7 +293,7 @@ def test_where_erasing_fails_a_whole_thread_is_left(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_asks_while_it_is_erased_is_waited_for(
+def test_erasing_waits_for_a_concurrent_prompt(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     def erase() -> Counter[str]:
@@ -313,12 +313,12 @@ def test_who_asks_while_it_is_erased_is_waited_for(
 
 
 def erase_once(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the database goes away after the first messages."""
+    """Erase while the database fails after the first batch of messages."""
     calls = iter([QuerySet.delete])
 
     def delete(rows: "QuerySet[Message]") -> object:
-        if how := next(calls, None):
-            return how(rows)
+        if call := next(calls, None):
+            return call(rows)
         raise OperationalError
 
     with monkeypatch.context() as patched:

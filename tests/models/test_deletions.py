@@ -1,4 +1,4 @@
-"""What a person deletes goes with all that follows it, and comes back as it was."""
+"""Deleting a message with all that follow it, and restoring exactly those."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -25,11 +25,11 @@ def texts(conversation: Conversation) -> list[str]:
     return [message.content for message in conversation.view().thread]
 
 
-def there(conversation: Conversation) -> set[object]:
+def present(conversation: Conversation) -> set[object]:
     return set(conversation.messages.filter(deleted_at=None).values_list("pk", flat=True))
 
 
-def test_a_message_goes_with_all_that_follows_it(
+def test_deleting_a_message_deletes_all_that_follow_it(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
     deleted = Deletion(turns[1].pk).store(carol)
@@ -38,16 +38,16 @@ def test_a_message_goes_with_all_that_follows_it(
     assert conversation.messages.count() == 4
 
 
-def test_what_was_deleted_is_sent_to_nobody(
+def test_deleted_messages_are_not_sent_to_the_upstream(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
     Deletion(turns[2].pk).store(carol)
     conversation.refresh_from_db()
-    said = conversation.said(turns[3].pk)
-    assert (said.end, said.length) == (turns[1].pk, 2)
+    branch = conversation.said(turns[3].pk)
+    assert (branch.end, branch.length) == (turns[1].pk, 2)
 
 
-def test_an_empty_conversation_can_be_asked_in(
+def test_an_emptied_conversation_accepts_a_new_prompt(
     carol: User, conversation: Conversation, turns: list[Message], gateway: Upstream
 ) -> None:
     Deletion(turns[0].pk).store(carol)
@@ -57,7 +57,7 @@ def test_an_empty_conversation_can_be_asked_in(
     assert texts(conversation) == ["Again", "To Again"]
 
 
-def test_the_one_beside_it_is_shown_and_counted_alone(
+def test_after_deleting_a_sibling_the_other_is_shown_and_counted_alone(
     carol: User, conversation: Conversation, turns: list[Message], gateway: Upstream
 ) -> None:
     second, _ = answered(conversation, gateway, "Or else?", turns[1])
@@ -66,14 +66,14 @@ def test_the_one_beside_it_is_shown_and_counted_alone(
     assert [one.siblings for one in conversation.view().thread] == [[one] for one in turns]
 
 
-def test_undo_brings_back_exactly_what_a_deletion_took(
+def test_undo_restores_exactly_what_the_deletion_took(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
     Deletion(turns[3].pk).store(carol)
-    before = there(conversation)
+    before = present(conversation)
     Deletion(turns[1].pk).store(carol)
     assert Restoration(turns[1].pk).store(carol) == conversation
-    assert there(conversation) == before
+    assert present(conversation) == before
     Restoration(turns[3].pk).store(carol)
     assert texts(conversation) == ["Why?", "To Why?", "And then?", "To And then?"]
 
@@ -87,7 +87,7 @@ def test_undo_shows_the_branch_that_was_read(
     assert texts(conversation)[2] == "And then?"
 
 
-def test_what_follows_something_deleted_does_not_come_back_before_that(
+def test_a_message_below_a_deleted_one_can_not_be_restored_first(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
     Deletion(turns[2].pk).store(carol)
@@ -95,11 +95,11 @@ def test_what_follows_something_deleted_does_not_come_back_before_that(
     with pytest.raises(Refused, match="deleted too"):
         Restoration(turns[2].pk).store(carol)
     with pytest.raises(Refused, match="deleted too"):
-        Restoration(turns[1].pk).store(carol)  # no deletion was of it alone
+        Restoration(turns[1].pk).store(carol)  # no deletion started with it
     assert texts(conversation) == []
 
 
-def test_nothing_goes_or_comes_back_twice(carol: User, turns: list[Message]) -> None:
+def test_nothing_is_deleted_or_restored_twice(carol: User, turns: list[Message]) -> None:
     with pytest.raises(Refused, match="not here"):
         Restoration(turns[0].pk).store(carol)
     Deletion(turns[0].pk).store(carol)
@@ -108,7 +108,7 @@ def test_nothing_goes_or_comes_back_twice(carol: User, turns: list[Message]) -> 
             Deletion(pk).store(carol)
 
 
-def test_two_deletions_have_never_one_moment(
+def test_two_deletions_never_have_the_same_timestamp(
     carol: User, turns: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now()
@@ -116,26 +116,26 @@ def test_two_deletions_have_never_one_moment(
     Deletion(turns[2].pk).store(carol)
     Deletion(turns[1].pk).store(carol)
     Restoration(turns[1].pk).store(carol)
-    assert there(turns[0].conversation) == {turns[0].pk, turns[1].pk}
+    assert present(turns[0].conversation) == {turns[0].pk, turns[1].pk}
 
 
-def test_a_reply_that_is_being_written_is_stopped_first(
+def test_a_streaming_reply_must_be_stopped_before_it_is_deleted(
     carol: User, conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, reply = asked(conversation, gateway, "Why?")
     with pytest.raises(Refused, match="Stop it first"):
         Deletion(prompt.pk).store(carol)
-    assert there(conversation) == {prompt.pk, reply.pk}
+    assert present(conversation) == {prompt.pk, reply.pk}
 
 
-def test_other_peoples_messages_are_not_there(turns: list[Message]) -> None:
+def test_other_peoples_messages_can_not_be_deleted_or_restored(turns: list[Message]) -> None:
     mallory = User.objects.create_user("mallory")
-    for act in (Deletion(turns[0].pk), Restoration(turns[0].pk)):
+    for request in (Deletion(turns[0].pk), Restoration(turns[0].pk)):
         with pytest.raises(Refused, match="not here"):
-            act.store(mallory)
+            request.store(mallory)
 
 
-def test_what_was_deleted_long_ago_is_taken_out_a_few_at_a_time(
+def test_messages_deleted_long_ago_are_purged_a_few_at_a_time(
     carol: User,
     conversation: Conversation,
     turns: list[Message],
@@ -150,7 +150,7 @@ def test_what_was_deleted_long_ago_is_taken_out_a_few_at_a_time(
     assert list(conversation.messages.all()) == [turns[0]]
 
 
-def test_what_a_deleted_reply_has_cost_stays_counted(
+def test_the_cost_of_deleted_replies_is_still_counted(
     carol: User, conversation: Conversation, turns: list[Message]
 ) -> None:
     def count() -> int:

@@ -1,4 +1,4 @@
-"""A prompt that is changed stays, and what was asked instead stands beside it."""
+"""Editing a prompt keeps the original and adds the new prompt as its sibling."""
 
 from dataclasses import replace
 from uuid import UUID, uuid4
@@ -31,12 +31,12 @@ def turns(conversation: Conversation, gateway: Upstream) -> list[Message]:
 
 @pytest.fixture
 def edit(gateway: Upstream, turns: list[Message]) -> Edit:
-    """Of the second prompt."""
+    """An edit of the second prompt."""
     model = ModelChoice(gateway.pk, MODEL)
     return Edit("And now?", model, id=uuid4(), edited=turns[2].pk)
 
 
-def test_an_edit_is_a_sibling_and_overwrites_nothing(
+def test_an_edit_adds_a_sibling_and_overwrites_nothing(
     carol: User, conversation: Conversation, turns: list[Message], edit: Edit
 ) -> None:
     turn = edit.store(carol, HERE)
@@ -63,13 +63,13 @@ def test_the_first_prompt_can_be_changed(
     assert conversation.view().thread[0].siblings == [turns[0], turn.prompt]
 
 
-def test_an_edit_that_is_sent_again_is_stored_once(carol: User, edit: Edit) -> None:
+def test_sending_an_edit_again_stores_it_once(carol: User, edit: Edit) -> None:
     edit.store(carol, HERE)
     assert edit.store(carol, HERE).is_repeated
     assert Message.objects.count() == 6
 
 
-def test_replies_and_deleted_prompts_and_those_of_others_can_not_be_changed(
+def test_replies_deleted_prompts_and_other_peoples_prompts_can_not_be_edited(
     carol: User, turns: list[Message], edit: Edit
 ) -> None:
     mallory = User.objects.create_user("mallory")
@@ -82,7 +82,7 @@ def test_replies_and_deleted_prompts_and_those_of_others_can_not_be_changed(
         edit.store(carol, HERE)
 
 
-def test_a_prompt_that_was_deleted_and_is_sent_again_is_stored_anew(
+def test_sending_a_deleted_prompt_again_stores_a_new_one(
     carol: User, edit: Edit, turns: list[Message]
 ) -> None:
     first = edit.store(carol, HERE)

@@ -1,4 +1,4 @@
-"""What conversations are found by is what their messages say, whatever becomes of these."""
+"""Sums and facts of conversations always match their messages, whatever changes these."""
 
 import json
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ MODELS = ("m", "Ω")
 
 
 def facts_of(conversation: Conversation) -> set[str]:
-    """As they are to be, of replies as they stand."""
+    """Return the expected facts of the replies as they are now."""
     found: set[str] = set()
     for one in conversation.messages.filter(role="assistant").select_related("feedback"):
         found |= {f"model {one.model}", f"upstream {one.upstream_id}"}
@@ -65,22 +65,23 @@ def facts_of(conversation: Conversation) -> set[str]:
 
 
 def characters_of(conversation: Conversation) -> int:
-    """Of prompts and answers that are there and grow no more."""
-    there = conversation.messages.filter(deleted_at=None).exclude(ending=Message.STREAMING)
+    """Count the characters of messages that are neither deleted nor streaming."""
+    present = conversation.messages.filter(deleted_at=None).exclude(ending=Message.STREAMING)
     return sum(
         len(one.content) + sum(len(round.get("content") or "") for round in one.earlier_rounds)
-        for one in there
+        for one in present
     )
 
 
-def expect_proven() -> None:
-    """The sums again, in another language than the database's; facts may be of what is gone."""
+def expect_consistent() -> None:
+    """Compute sums and facts again in Python and compare; facts may outlive deletions."""
     for one in Conversation.objects.all():
-        there = one.messages.filter(role="assistant", deleted_at=None).select_related("usage")
-        costs = [reply.usage.cost or 0 for reply in there if hasattr(reply, "usage")]
+        replies = one.messages.filter(role="assistant", deleted_at=None).select_related("usage")
+        costs = [reply.usage.cost or 0 for reply in replies if hasattr(reply, "usage")]
         costs += [title.cost or 0 for title in Usage.objects.filter(pk=one.pk)]
         day = one.updated_at.astimezone(UTC).date()
-        assert (one.sums.used_on, one.sums.replies, one.sums.cost) == (day, len(there), sum(costs))
+        assert (one.sums.used_on, one.sums.replies) == (day, len(replies))
+        assert one.sums.cost == sum(costs)
         assert one.sums.characters == characters_of(one)
         assert one.sums.is_whole
         kept = dict(one.facts.values_list("fact", "used_on"))
@@ -119,8 +120,10 @@ steps = st.tuples(
 
 @dataclass(frozen=True)
 class Walk:
-    """What a thread does in conversations that others use too, one transaction a step. What two do
-    at once may be refused to one."""
+    """The steps of one thread in conversations that other threads use too.
+
+    Each step is a transaction. Of two concurrent ones, one may be refused.
+    """
 
     user: User
     gateway: Upstream
@@ -170,8 +173,8 @@ class Walk:
             replies.update(is_flagged=bool(number % 2), moderation=moderation)
         elif step == "write":
             replies.update(content="So" * (number % 7))
-            said = {"content": "Ω" * (number % 9), "tool_runs": []}
-            replies.exclude(ending=Message.STREAMING).update(earlier_rounds=[said])
+            earlier = {"content": "Ω" * (number % 9), "tool_runs": []}
+            replies.exclude(ending=Message.STREAMING).update(earlier_rounds=[earlier])
         elif step == "complete":
             ConversationSums.objects.filter(conversation=pk).update(is_whole=False)
             facts.complete()
@@ -193,24 +196,24 @@ class Walk:
     max_examples=scaled(8, 50),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_sums_and_facts_are_the_messages_whatever_several_threads_do(
+def test_sums_and_facts_match_the_messages_under_concurrent_changes(
     db: None, threads: list[list[Step]]
 ) -> None:
     for table in (Usage, Conversation, User, Upstream):
         table._default_manager.all().delete()
     alice = User.objects.create_user("alice")
     gateway = Upstream.objects.create(name="East", base_url="http://gw/v1")
-    made = [alice.conversations.create(title="Sky").pk for _ in range(2)]
+    conversations = [alice.conversations.create(title="Sky").pk for _ in range(2)]
 
     with ThreadPoolExecutor(3) as pool:
-        walk = Walk(alice, gateway, made)
+        walk = Walk(alice, gateway, conversations)
         list(pool.map(walk.take, threads))
-    expect_proven()
+    expect_consistent()
 
 
 @pytest.fixture
 def asked(alice: User) -> Conversation:
-    """A conversation with a whole reply and one that failed."""
+    """A conversation with a complete reply and a failed one."""
     gateway = Upstream.objects.create(name="East", base_url="http://gw/v1")
     conversation = Conversation(user=alice, title="Sky")
     for ending in (Ending.COMPLETE, Ending.FAILED):
@@ -219,15 +222,15 @@ def asked(alice: User) -> Conversation:
     return conversation
 
 
-def test_what_is_so_of_a_reply_is_known_of_its_conversation(asked: Conversation) -> None:
+def test_a_conversation_has_the_facts_of_its_replies(asked: Conversation) -> None:
     upstream = Upstream.objects.get()
     expected = {"model m", f"upstream {upstream.pk}", "ending failed"}
     assert set(asked.facts.values_list("fact", flat=True)) == expected
     assert (asked.sums.replies, asked.sums.cost) == (2, 40)
-    expect_proven()
+    expect_consistent()
 
 
-def test_what_rules_found_is_known_of_the_conversation(asked: Conversation) -> None:
+def test_a_conversation_has_the_facts_of_its_rule_findings(asked: Conversation) -> None:
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="Why?")
     prompt = asked.messages.filter(role="user")[0]
     RuleFinding.objects.create(rule=rule, conversation=asked, message=prompt)
@@ -241,7 +244,7 @@ def test_what_rules_found_is_known_of_the_conversation(asked: Conversation) -> N
     assert set(asked.facts.values_list("fact", flat=True)) > expected
 
 
-def test_what_is_deleted_is_in_no_sum_and_brought_back_it_is(
+def test_sums_leave_out_deleted_messages_until_they_are_restored(
     asked: Conversation, alice: User
 ) -> None:
     prompt = asked.messages.filter(role="user")[0]
@@ -252,7 +255,7 @@ def test_what_is_deleted_is_in_no_sum_and_brought_back_it_is(
 
 
 @pytest.mark.parametrize("is_streaming", [True, False])
-def test_characters_are_those_of_every_round_once_it_grows_no_more(
+def test_characters_of_all_rounds_count_once_the_reply_has_ended(
     asked: Conversation, alice: User, is_streaming: bool
 ) -> None:
     prompts, so = 2 * len("Why?"), len("So.")
@@ -272,7 +275,7 @@ def test_characters_are_those_of_every_round_once_it_grows_no_more(
     assert facts.differences() == []
 
 
-def test_a_tool_that_a_model_made_up_may_have_any_name(asked: Conversation) -> None:
+def test_a_tool_name_made_up_by_a_model_may_be_any_text(asked: Conversation) -> None:
     reply = asked.messages.filter(role="assistant")[0]
     names = "n" * 10_000, "it's %s ?", "\N{PILE OF POO}", "", 7, None
     reply.tool_runs = [{"name": name} for name in names] + [{}]
@@ -282,7 +285,7 @@ def test_a_tool_that_a_model_made_up_may_have_any_name(asked: Conversation) -> N
     assert facts.differences() == []
 
 
-def test_a_person_goes_with_all_of_it(asked: Conversation, alice: User) -> None:
+def test_deleting_a_person_deletes_their_sums_and_facts(asked: Conversation, alice: User) -> None:
     alice.delete()
     assert not ConversationSums.objects.exists()
     assert not ConversationFact.objects.exists()
@@ -290,7 +293,7 @@ def test_a_person_goes_with_all_of_it(asked: Conversation, alice: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", ["title", "complete", "age"])
-def test_who_comes_while_a_conversation_goes_leaves_nothing_of_it(
+def test_a_write_during_the_deletion_of_a_conversation_leaves_nothing_behind(
     asked: Conversation, alice: User, step: str
 ) -> None:
     late = Walk(alice, Upstream.objects.get(), [asked.pk])
@@ -302,21 +305,22 @@ def test_who_comes_while_a_conversation_goes_leaves_nothing_of_it(
             done = pool.submit(late.take, [(step, 0, "m", Ending.COMPLETE, 1)])
             wait_until_somebody_waits()
         done.result()
-    expect_proven()
+    expect_consistent()
     assert not ConversationSums.objects.exists()
 
 
-def told(*words: str) -> str:
+def usage_command(*arguments: str) -> str:
+    """Run `manage.py usage` and return its output."""
     out = StringIO()
-    call_command("usage", *words, stdout=out)
+    call_command("usage", *arguments, stdout=out)
     return out.getvalue()
 
 
 @pytest.mark.parametrize("changed", ["sums", "length", "facts", "day of facts", "strays"])
-def test_verify_finds_what_is_not_the_messages_and_rebuild_mends_it(
+def test_verify_finds_differences_and_rebuild_repairs_them(
     asked: Conversation, changed: str
 ) -> None:
-    assert "The sums hold" in told("verify")
+    assert "The sums hold" in usage_command("verify")
     long_ago = datetime(2020, 1, 1, tzinfo=UTC).date()
     if changed == "sums":
         ConversationSums.objects.update(cost=39)
@@ -331,10 +335,10 @@ def test_verify_finds_what_is_not_the_messages_and_rebuild_mends_it(
             conversation_id=UUID(int=1), fact="model m", used_on=long_ago
         )
     with pytest.raises(CommandError, match="conversation "):
-        told("verify")
-    told("rebuild")
-    assert "The sums hold" in told("verify")
-    expect_proven()
+        usage_command("verify")
+    usage_command("rebuild")
+    assert "The sums hold" in usage_command("verify")
+    expect_consistent()
 
 
 # Upgrades
@@ -350,7 +354,7 @@ PRICED = "UPDATE chatapp_usage SET cost = {}"
 
 
 @pytest.mark.thorough
-def test_what_was_there_before_and_comes_from_old_processes_is_found(site: Site) -> None:
+def test_rows_of_older_versions_and_of_old_processes_are_counted(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0030")
     execute(environment, *stored_by_an_old_process(1, 1, 2), BOOKED_BY_AN_OLD_PROCESS.format(1, 10))
@@ -381,7 +385,7 @@ SAID = "UPDATE chatapp_message SET content = 'So.'"
 
 
 @pytest.mark.thorough
-def test_what_was_said_before_characters_were_counted_counts(site: Site) -> None:
+def test_messages_from_before_characters_were_counted_are_counted(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0034")
@@ -390,7 +394,7 @@ def test_what_was_said_before_characters_were_counted_counts(site: Site) -> None
     assert json.loads(run(environment, "-c", LENGTHS).stdout) == [[], [len("So.")]]
 
 
-MADE_ANEW = """
+RECREATED = """
 import django; django.setup()
 from django.apps import apps
 from django.core.management.sql import emit_post_migrate_signal, emit_pre_migrate_signal
@@ -409,10 +413,10 @@ emit_post_migrate_signal(0, False, "default", apps=apps, plan=plan)
 
 
 @pytest.mark.thorough
-def test_a_table_that_triggers_name_can_be_made_anew(site: Site) -> None:
-    """As Django does on SQLite to change one, with what a later version's migration will do."""
+def test_a_table_named_by_triggers_can_be_recreated(site: Site) -> None:
+    """Django recreates a table to change it on SQLite, as a later version's migration will do."""
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
     execute(environment, *stored_by_an_old_process(1, 1))
-    run(environment, "-c", MADE_ANEW)
+    run(environment, "-c", RECREATED)
     assert json.loads(run(environment, "-c", DIFFERENCES).stdout)[:2] == [[], [[1, 0]]]

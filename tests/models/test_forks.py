@@ -1,4 +1,4 @@
-"""A fork is a conversation with copies of a branch, and nothing of it is counted twice."""
+"""Forking copies a branch into a new conversation, and counts nothing twice."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -41,7 +41,7 @@ COPIED = (
 
 @pytest.fixture
 def reply(conversation: Conversation, gateway: Upstream) -> Message:
-    """The second one, that was stopped, with its usage and an image."""
+    """The second reply: stopped, with usage and an image. A third turn follows it."""
     _, first = answered(conversation, gateway, "Why?")
     _, reply = asked(conversation, gateway, "And then?", first)
     reply.earlier_rounds = [{"content": "Let me see"}]
@@ -57,17 +57,17 @@ def used(tokens: int) -> Usage:
     return Usage.counted(Usage.Provenance.REPORTED, TokenUsage(tokens, 0, tokens))
 
 
-def told(messages: list[Message]) -> list[list[object]]:
+def copied_fields(messages: list[Message]) -> list[list[object]]:
     rows = Message.objects.in_bulk([message.pk for message in messages])
     return [[getattr(rows[message.pk], name) for name in COPIED] for message in messages]
 
 
-def test_a_fork_has_the_branch_up_to_a_message(
+def test_a_fork_contains_the_branch_up_to_a_message(
     carol: User, conversation: Conversation, reply: Message
 ) -> None:
     fork = forked(carol, reply.pk)
     copies, originals = fork.view().thread, conversation.view().thread[:4]
-    assert told(copies) == told(originals)
+    assert copied_fields(copies) == copied_fields(originals)
     assert not {one.pk for one in copies} & {one.pk for one in originals}
     assert [one.siblings for one in copies] == [[one] for one in copies]
     assert bytes(copies[-1].images.get().data) == b"pixels"
@@ -76,13 +76,15 @@ def test_a_fork_has_the_branch_up_to_a_message(
     assert conversation.messages.count() == 6
 
 
-def test_what_a_fork_has_cost_is_counted_where_it_was_asked(carol: User, reply: Message) -> None:
+def test_costs_stay_with_the_original_and_are_not_copied_to_the_fork(
+    carol: User, reply: Message
+) -> None:
     fork = forked(carol, reply.pk)
     assert Conversation.objects.with_usage().get(pk=fork.pk).reply_count == 0
     assert Usage.objects.count() == 3
 
 
-def test_a_fork_has_no_other_branches(
+def test_a_fork_contains_no_other_branches(
     carol: User, conversation: Conversation, reply: Message, gateway: Upstream
 ) -> None:
     answered(conversation, gateway, "Or else?", reply)
@@ -90,7 +92,7 @@ def test_a_fork_has_no_other_branches(
     assert forked(carol, reply.pk).messages.count() == 4
 
 
-def test_a_fork_goes_on_by_itself(
+def test_a_fork_continues_independently(
     carol: User, conversation: Conversation, reply: Message, gateway: Upstream
 ) -> None:
     fork = forked(carol, reply.pk)
@@ -99,7 +101,7 @@ def test_a_fork_goes_on_by_itself(
     assert conversation.messages.filter(content="Elsewhere?").count() == 0
 
 
-def test_a_fork_of_a_fork_is_called_one(
+def test_a_fork_of_a_fork_keeps_a_single_suffix(
     carol: User, conversation: Conversation, reply: Message
 ) -> None:
     conversation.rename("x" * 80)
@@ -108,7 +110,7 @@ def test_a_fork_of_a_fork_is_called_one(
     assert fork.title == again.title == "x" * 73 + " (fork)"
 
 
-def test_a_long_branch_takes_a_bounded_number_of_statements(
+def test_forking_a_long_branch_takes_a_bounded_number_of_statements(
     carol: User,
     conversation: Conversation,
     gateway: Upstream,
@@ -125,7 +127,7 @@ def test_a_long_branch_takes_a_bounded_number_of_statements(
     ]
 
 
-def test_nothing_is_forked_from_what_is_written_or_gone_or_somebody_elses(
+def test_streaming_deleted_and_other_peoples_messages_can_not_be_forked(
     carol: User, conversation: Conversation, gateway: Upstream, reply: Message
 ) -> None:
     mallory = User.objects.create_user("mallory")
@@ -139,7 +141,7 @@ def test_nothing_is_forked_from_what_is_written_or_gone_or_somebody_elses(
         forked(carol, streaming.pk)
 
 
-def test_a_fork_is_copied_in_short_transactions_and_shown_when_it_is_whole(
+def test_a_fork_is_copied_in_short_transactions_and_shown_when_complete(
     carol: User, conversation: Conversation, gateway: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forks, "BYTES_AT_ONCE", 3_000)
@@ -159,7 +161,7 @@ def test_a_fork_is_copied_in_short_transactions_and_shown_when_it_is_whole(
     assert fork in carol.conversations.filter(is_temporary=False)
 
 
-def test_a_fork_that_breaks_off_is_swept_away(
+def test_an_interrupted_fork_is_swept_away(
     carol: User, reply: Message, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(forks, "MESSAGES_AT_ONCE", 1)
@@ -173,7 +175,7 @@ def test_a_fork_that_breaks_off_is_swept_away(
     assert list(carol.conversations.all()) == [conversation]
 
 
-def test_forks_take_up_no_more_than_one_person_may_use(
+def test_forks_count_towards_a_persons_storage(
     carol: User, reply: Message, settings: Settings
 ) -> None:
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 10_000
@@ -186,7 +188,7 @@ def test_forks_take_up_no_more_than_one_person_may_use(
     forked(carol, reply.pk)
 
 
-def test_forking_is_bounded_in_an_hour_too(carol: User, reply: Message) -> None:
+def test_forking_has_an_hourly_limit_too(carol: User, reply: Message) -> None:
     hourly = Allowance(0, 10_000)
     forked(carol, reply.pk, hourly)
     forked(carol, reply.pk, hourly)

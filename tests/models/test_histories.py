@@ -1,4 +1,4 @@
-"""Whatever became of the replies of a chat, the strictest template takes what is sent of it."""
+"""However the replies of a chat ended, the strictest chat template accepts its history."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ ROUNDS = st.builds(
 
 @st.composite
 def replies(draw: st.DrawFn) -> Message:
-    """A reply as any ending left it."""
+    """A reply as any ending may leave it."""
     return Message(
         role="assistant",
         reasoning=draw(TEXTS),
@@ -57,10 +57,10 @@ def prompt(text: str, **given: Any) -> Message:
 
 
 def sent(*messages: Message, instructions: str = "") -> list[Any]:
-    """What goes to the upstream for the reply to the last of these messages."""
-    asked = Message(role="assistant", model="m")
+    """Return what is sent to the upstream to answer the last of these messages."""
+    reply = Message(role="assistant", model="m")
     *before, last = messages
-    turn = Turn(Branch(others=before), last, asked, instructions=instructions)
+    turn = Turn(Branch(others=before), last, reply, instructions=instructions)
     return list(turn.history.messages)
 
 
@@ -70,14 +70,14 @@ def sent(*messages: Message, instructions: str = "") -> list[Any]:
     last=prompts(),
     instructions=st.sampled_from(["", "Be brief."]),
 )
-def test_every_chat_can_go_on(
+def test_every_chat_can_be_continued(
     turns: list[tuple[Message, Message]], last: Message, instructions: str
 ) -> None:
     messages = [prompt("First"), *(one for turn in turns for one in reversed(turn)), last]
     found = sent(*messages, instructions=instructions)
     check(found)
     history = History.of(found)
-    assert history.messages == found  # it is in order, so nothing is left to be done
+    assert history.messages == found  # already normalised
     gemma(history.without_system().messages)
     assert found[-1]["role"] == "tool" or found[-1]["content"].strip()
 
@@ -87,7 +87,7 @@ def test_every_chat_can_go_on(
     messages=st.lists(st.one_of(prompts(), replies()), max_size=8),
     place=st.integers(min_value=0, max_value=8),
 )
-def test_a_history_is_the_same_wherever_it_was_joined(messages: list[Message], place: int) -> None:
+def test_a_history_is_the_same_wherever_it_is_split(messages: list[Message], place: int) -> None:
     parts = [one.as_chat_messages() for one in [prompt("First"), *messages]]
 
     def joined(part: list[list[dict[str, object]]]) -> History:
@@ -98,40 +98,40 @@ def test_a_history_is_the_same_wherever_it_was_joined(messages: list[Message], p
 
 
 @pytest.mark.parametrize("lost", [{}, {"reasoning": "Hm."}, {"content": " \n"}])
-def test_a_reply_without_text_is_said_to_be_none(lost: dict[str, str]) -> None:
-    said = sent(prompt("One"), Message(role="assistant", **lost), prompt("Two"))
-    assert [one["content"] for one in said] == ["One", NO_ANSWER, "Two"]
+def test_a_reply_without_text_is_sent_as_no_answer(lost: dict[str, str]) -> None:
+    messages = sent(prompt("One"), Message(role="assistant", **lost), prompt("Two"))
+    assert [one["content"] for one in messages] == ["One", NO_ANSWER, "Two"]
 
 
-def test_a_refusal_is_what_the_model_said() -> None:
-    said = sent(prompt("One"), Message(role="assistant", refusal="No."), prompt("Two"))
-    assert said[1] == {"role": "assistant", "content": "No."}
+def test_a_refusal_is_sent_as_the_models_reply() -> None:
+    messages = sent(prompt("One"), Message(role="assistant", refusal="No."), prompt("Two"))
+    assert messages[1] == {"role": "assistant", "content": "No."}
 
 
-def test_the_rest_of_a_reply_without_text_is_the_whole_of_it() -> None:
-    said = sent(prompt("One"), Message(role="assistant"), prompt("", is_continuation=True))
-    assert said == [{"role": "user", "content": "One"}]
+def test_continuing_a_reply_without_text_asks_the_prompt_again() -> None:
+    messages = sent(prompt("One"), Message(role="assistant"), prompt("", is_continuation=True))
+    assert messages == [{"role": "user", "content": "One"}]
 
 
-def test_a_rest_that_never_came_is_not_asked_for_again() -> None:
+def test_a_continuation_that_never_arrived_is_not_requested_again() -> None:
     half, nothing = Message(role="assistant", content="Half"), Message(role="assistant")
-    said = sent(prompt("One"), half, prompt("", is_continuation=True), nothing, prompt("Two"))
-    assert [one["content"] for one in said] == ["One", "Half", "Two"]
-    assert GO_ON not in str(said)
+    messages = sent(prompt("One"), half, prompt("", is_continuation=True), nothing, prompt("Two"))
+    assert [one["content"] for one in messages] == ["One", "Half", "Two"]
+    assert GO_ON not in str(messages)
 
 
-def test_a_prompt_does_not_follow_the_result_of_a_tool() -> None:
+def test_a_prompt_never_directly_follows_a_tool_result() -> None:
     called = Round(tool_runs=[ToolRun("a", "now", "", RunState.DONE)])
     cancelled = Round(tool_runs=[ToolRun("b", "now", "{", RunState.CANCELLED)])
     rounds = [one.as_record() for one in (called, cancelled)]
     reply = Message(role="assistant", earlier_rounds=rounds)
-    said = sent(prompt("One"), reply, prompt("Two"))
-    assert [one.get("content") for one in said] == [
+    messages = sent(prompt("One"), reply, prompt("Two"))
+    assert [one.get("content") for one in messages] == [
         *("One", None, NO_RESULT, None, CANCELLED, NO_ANSWER, "Two"),
     ]
 
 
-def test_a_model_without_a_system_role_is_told_in_the_first_prompt() -> None:
+def test_without_a_system_role_instructions_go_into_the_first_prompt() -> None:
     history = History.of(sent(prompt("One"), instructions="Be brief."))
     assert history.has_system
     assert history.without_system().messages == [{"role": "user", "content": "Be brief.\n\nOne"}]

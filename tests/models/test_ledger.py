@@ -1,4 +1,4 @@
-"""What was used stays in the books when everything goes that it was for, and over an upgrade."""
+"""The ledger keeps usage when what it was for is deleted, and across an upgrade."""
 
 import json
 
@@ -15,13 +15,13 @@ SPENT = Usage.Provenance.REPORTED, TokenUsage(12, 18, 30)
 
 @pytest.fixture
 def reply(conversation: Conversation, gateway: Upstream) -> Message:
-    """Carol's, of thirty tokens."""
+    """A reply to Carol that used thirty tokens."""
     _, reply = asked(conversation, gateway, "Why?")
     end(reply, reply_of("So."), usage=Usage.counted(*SPENT))
     return reply
 
 
-def test_a_row_says_what_was_used_by_whom_and_of_what(
+def test_a_row_records_the_usage_the_person_and_the_model(
     reply: Message, gateway: Upstream, carol: User
 ) -> None:
     booked = Usage.objects.get()
@@ -31,7 +31,7 @@ def test_a_row_says_what_was_used_by_whom_and_of_what(
 
 
 @pytest.mark.parametrize("gone", ["message", "conversation", "person", "upstream"])
-def test_what_goes_leaves_what_it_cost(
+def test_deleting_something_keeps_what_it_cost(
     reply: Message, conversation: Conversation, gateway: Upstream, carol: User, gone: str
 ) -> None:
     going = {"message": reply, "conversation": conversation, "person": carol, "upstream": gateway}
@@ -43,14 +43,14 @@ def test_what_goes_leaves_what_it_cost(
     assert booked.upstream_id == (None if gone == "upstream" else server)
 
 
-def test_a_reply_that_is_saved_again_is_booked_once(reply: Message) -> None:
+def test_saving_a_reply_again_books_it_once(reply: Message) -> None:
     usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(12, 20, 32))
     end(reply, reply_of("So it is."), usage=usage)
     assert [one.total_tokens for one in Usage.objects.all()] == [32]
 
 
 @pytest.mark.parametrize("gone", ["conversation", "person"])
-def test_a_reply_whose_conversation_goes_meanwhile_is_booked(
+def test_a_reply_is_booked_even_if_its_conversation_was_deleted_meanwhile(
     conversation: Conversation, gateway: Upstream, carol: User, gone: str
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
@@ -64,7 +64,7 @@ def test_a_reply_whose_conversation_goes_meanwhile_is_booked(
     assert not Message.objects.exists()
 
 
-def test_a_title_counts_in_its_conversation_and_is_no_reply(
+def test_a_title_counts_in_its_conversation_but_not_as_a_reply(
     reply: Message, conversation: Conversation, gateway: Upstream, carol: User
 ) -> None:
     usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(100, 5, 105))
@@ -74,13 +74,13 @@ def test_a_title_counts_in_its_conversation_and_is_no_reply(
     assert Usage.objects.get(kind="title").model == "small"
 
 
-def test_who_has_nothing_to_complete_changes_nothing(reply: Message) -> None:
+def test_completing_an_up_to_date_ledger_changes_nothing(reply: Message) -> None:
     assert ledger.complete() == 0
 
 
 # Upgrades
 
-# As version 0.4.0 and those before it do; PostgreSQL and SQLite understand both.
+# As versions up to 0.4.0 store rows, in SQL for both PostgreSQL and SQLite.
 BOOKED_BY_AN_OLD_PROCESS = """
 INSERT INTO chatapp_usage (message_id, provenance, total_tokens)
 VALUES ('{0:032x}', 'reported', {1})
@@ -136,7 +136,7 @@ print(json.dumps([[one.pk.int, one.user_id, one.upstream_name, one.model, one.to
 
 
 @pytest.mark.thorough
-def test_no_row_is_lost_while_processes_of_the_version_before_go_on(site: Site) -> None:
+def test_no_row_is_lost_while_processes_of_the_previous_version_still_run(site: Site) -> None:
     environment = site.nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0", "chatapp", "0010")
     execute(environment, *stored(1, 1, 2), *stored(2, 3))

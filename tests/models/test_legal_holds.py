@@ -1,4 +1,4 @@
-"""What a legal hold keeps: from the trash's end, from housekeeping, from whatever deletes."""
+"""A legal hold protects data from emptying the trash, housekeeping and every other deletion."""
 
 import threading
 from datetime import timedelta
@@ -31,7 +31,7 @@ def with_messages(person: User, title: str, **fields: object) -> Conversation:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_all", [True, False])
-def test_housekeeping_leaves_what_is_held_until_the_hold_ends(
+def test_housekeeping_keeps_held_data_until_the_hold_ends(
     alice: User, bob: User, olive: User, is_all: bool
 ) -> None:
     over = timezone.now() - LONG_AGO
@@ -57,7 +57,7 @@ def test_housekeeping_leaves_what_is_held_until_the_hold_ends(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_hold_on_one_conversation_leaves_the_others_alone(alice: User, olive: User) -> None:
+def test_a_hold_on_one_conversation_does_not_protect_others(alice: User, olive: User) -> None:
     over = timezone.now() - LONG_AGO
     kept = with_messages(alice, "Kept", trashed_at=over)
     with_messages(alice, "Gone", trashed_at=over)
@@ -69,7 +69,7 @@ def test_a_hold_on_one_conversation_leaves_the_others_alone(alice: User, olive: 
     assert kept.messages.count() == 3
 
 
-def test_a_temporary_conversation_is_kept_and_goes_after_the_hold(alice: User, olive: User) -> None:
+def test_a_temporary_conversation_is_kept_until_the_hold_ends(alice: User, olive: User) -> None:
     worker = Process.objects.create(pid=1, place="here", is_alone=False).pk
     conversation = with_messages(alice, "Temporary", is_temporary=True)
     hold = held(alice, olive)
@@ -83,7 +83,7 @@ def test_a_temporary_conversation_is_kept_and_goes_after_the_hold(alice: User, o
     assert not Conversation.objects.exists()
 
 
-def test_what_never_asked_is_kept_from_deleting_too(alice: User, olive: User) -> None:
+def test_plain_deletes_are_blocked_by_a_hold_too(alice: User, olive: User) -> None:
     conversation = with_messages(alice, "Kept")
     hold = held(alice, olive, conversation)
     for one in (conversation, alice):
@@ -94,7 +94,9 @@ def test_what_never_asked_is_kept_from_deleting_too(alice: User, olive: User) ->
     assert not LegalHold.objects.exists()
 
 
-def test_a_hold_is_of_the_persons_own_and_set_once(alice: User, bob: User, olive: User) -> None:
+def test_a_hold_covers_the_persons_own_conversation_and_is_set_once(
+    alice: User, bob: User, olive: User
+) -> None:
     conversation = with_messages(alice, "Alice's")
     for pk in (conversation.pk, uuid4()):
         with pytest.raises(Refused, match="no conversation with this ID"):
@@ -113,15 +115,14 @@ def test_a_hold_is_of_the_persons_own_and_set_once(alice: User, bob: User, olive
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_hold_and_an_erasure_at_once_one_comes_first(alice: User, olive: User) -> None:
-    """The one that deletes has the person's row; the one that sets waits for it, and finds nothing
-    to hold any more."""
+def test_a_hold_set_during_an_erasure_waits_and_is_refused(alice: User, olive: User) -> None:
+    """The erasure has locked the person's row; the hold waits for it and finds nothing to hold."""
     if connection.vendor == "sqlite":
-        pytest.skip("whose transactions come one after the other by themselves")
+        pytest.skip("SQLite runs write transactions one at a time")
     conversation = with_messages(alice, "Gone")
     refusals: list[str] = []
 
-    def set_one() -> None:
+    def set_hold() -> None:
         try:
             held(alice, olive, conversation)
         except Refused as refused:
@@ -131,7 +132,7 @@ def test_of_a_hold_and_an_erasure_at_once_one_comes_first(alice: User, olive: Us
 
     with transaction.atomic():
         conversation.erase_newest()
-        other = threading.Thread(target=set_one)
+        other = threading.Thread(target=set_hold)
         other.start()
         other.join(0.5)
         assert other.is_alive()

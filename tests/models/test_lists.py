@@ -1,4 +1,4 @@
-"""Pages of a list: each row once, in both directions, whatever the moments are."""
+"""Pages of a list show each row once, in both directions, even when times are equal."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -18,7 +18,7 @@ NOW = timezone.now()
 
 
 def give(carol: User, moments: list[int], **fields: object) -> list[UUID]:
-    """Conversations that were used so many minutes ago; their ids as a list has them."""
+    """Create conversations last used so many minutes ago; return their ids in list order."""
     Conversation.objects.bulk_create(
         Conversation(user=carol, title="C", updated_at=NOW - timedelta(minutes=ago), **fields)
         for ago in moments
@@ -55,7 +55,7 @@ def test_every_row_is_on_one_page_down_and_up_again(carol: User, moments: list[i
         assert found == wanted
 
 
-def test_the_own_list_s_statements_say_the_same(carol: User) -> None:
+def test_the_prepared_statements_return_the_same_pages(carol: User) -> None:
     wanted = give(carol, [minute // 3 for minute in range(200)])
     first = lists.first_page(carol)
     second = lists.next_page(carol, place(first, -1))
@@ -67,7 +67,7 @@ def test_the_own_list_s_statements_say_the_same(carol: User) -> None:
     assert (window.has_newer, window.has_older) == (True, True)
 
 
-def test_a_shelf_has_its_own_and_no_other(carol: User) -> None:
+def test_each_list_contains_only_its_own_conversations(carol: User) -> None:
     project = carol.projects.create(name="P")
     shelves = {
         "loose": give_one(carol),
@@ -96,21 +96,21 @@ def give_one(carol: User, **fields: object) -> UUID:
 
 
 @pytest.mark.parametrize("shelf", ["loose", "archived", "trashed"])
-def test_an_index_has_the_page_in_its_order(carol: User, shelf: str) -> None:
+def test_an_index_returns_the_page_in_order(carol: User, shelf: str) -> None:
     found = getattr(carol.conversations, shelf)().filter(updated_at__lte=NOW)
     if shelf == "loose":
         found = found.filter(is_pinned__in=[False])
-    if connection.vendor == "sqlite":  # PostgreSQL's plan is of how many rows there are
+    if connection.vendor == "sqlite":  # PostgreSQL's plan depends on the number of rows
         name = {"loose": "listed"}.get(shelf, shelf)
         plan = found[:61].explain()
         assert f"USING INDEX conversation_{name}" in plan
         assert "B-TREE" not in plan
 
 
-def test_the_sidebar_is_three_statements(carol: User) -> None:
+def test_the_sidebar_takes_three_statements(carol: User) -> None:
     give(carol, [1] * 70)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         lists.first_page(carol)
         lists.pinned(carol)
         lists.projects(carol)
-    assert len(asked) == 3
+    assert len(queries) == 3

@@ -276,7 +276,7 @@ def test_an_address_that_has_an_account_makes_no_second(olives: Client, alice: U
     User.objects.filter(pk=alice.pk).update(email="Alice@example.org", is_active=False)
     for answer in (stranger().get(path), stranger().post(path, fields("alice2"))):
         assert answer.status_code == 410
-        assert "An account has this invitation" in answer.text
+        assert "already an account with this email address" in answer.text
     assert not User.objects.filter(username="alice2").exists()
     User.objects.filter(pk=alice.pk).delete()
     assert stranger().post(path, fields("alice2")).status_code == 302

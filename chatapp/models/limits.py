@@ -123,8 +123,8 @@ class Limit(models.Model):
             people = f"the group {self.group}"
         if self.has_each_their_own:
             people = "each person" if self.group is None else f"each person of {people}"
-        models_limited = self.model or (self.upstream.name if self.upstream else "")
-        return f"{people}, with {models_limited}" if models_limited else people
+        target = self.model or (self.upstream.name if self.upstream else "")
+        return f"{people}, with {target}" if target else people
 
     def amount(self, value: int) -> str:
         """Return an amount with its unit, in words."""

@@ -112,7 +112,7 @@ def test_two_deletions_never_have_the_same_timestamp(
     carol: User, turns: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)  # a clock that stands still
+    monkeypatch.setattr(timezone, "now", lambda: now)  # a stopped clock
     Deletion(turns[2].pk).store(carol)
     Deletion(turns[1].pk).store(carol)
     Restoration(turns[1].pk).store(carol)

@@ -1,6 +1,6 @@
-"""What a person does in a tab: the actions of its socket by their names, each with its form.
+"""The actions that a tab can send over its socket, by name, each with its form.
 
-Every action asks the database anew who is signed in, except Stop, which must work without it.
+Every action checks in the database who is signed in, except Stop, which must work without it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -41,19 +41,19 @@ F = TypeVar("F", bound=forms.Form)
 
 
 class Actions:
-    """Those of one tab. Each raises `Refused`, or `NotSignedIn`, where it is not taken."""
+    """The actions of one tab. Each raises `Refused` or `NotSignedIn` if it may not run."""
 
     def __init__(self, viewer: Viewer, screen: Screen) -> None:
         self._viewer = viewer
         self._screen = screen
 
     async def take(self, name: str, fields: Fields) -> None:
-        """Does what the page asks for."""
+        """Validate the fields and run the action of that name."""
         action = ACTIONS.get(name)
         if action is None:
             raise Refused("This page is out of date. Reload it.")
         if not (worker().database_answers or action.is_always_taken or action.is_done_later):
-            raise OperationalError("it did not answer a second ago")
+            raise OperationalError("it did not respond a second ago")
         if not action.is_turn:
             await action.take(self, await action.valid(fields))
             return
@@ -98,9 +98,9 @@ class Actions:
         await branching.fork(self._viewer, form.asked)
 
     async def stop(self, form: StopForm) -> None:
-        asked = form.asked
-        for running in self._running(asked.conversation):
-            if asked.reply in (None, running.reply):
+        stop = form.asked
+        for running in self._running(stop.conversation):
+            if stop.reply in (None, running.reply):
                 running.stop(Ending.STOPPED)
 
     async def allow(self, form: DecisionForm) -> None:
@@ -123,32 +123,35 @@ class Actions:
                 running.decide(decision.round, decision.call, allowed)
 
     def _running(self, conversation: UUID | None) -> list[Generation] | list[RemoteReply]:
-        """The replies that run in a conversation of this person's, here or elsewhere."""
+        """Return the replies running in this person's conversation, here or in other processes.
+
+        Raises `Refused` if another process runs them and it can't be reached.
+        """
         running = worker().replies.of(conversation)
         if running and running[0].message.conversation.user_id == self._viewer.user_id:
             return running
         remotes = worker().cluster.remotes.awaited_by(self._viewer, conversation)
         if remotes and not worker().cluster.bus.answers:
             raise Refused(
-                "The server that writes this reply can't be heard right now. Try again soon."
+                "The server writing this reply can't be reached right now. Try again soon."
             )
         return remotes
 
 
 @dataclass(frozen=True)
 class Action(Generic[F]):
-    """What an action is given, and what it does."""
+    """An action: the form that validates its fields, and the method that runs it."""
 
     form: type[F]
     take: Callable[[Actions, F], Awaitable[None]]
-    is_always_taken: bool = False  # without a database, and however often it is asked for
-    is_done_later: bool = False  # by itself, where the database does not answer
+    is_always_taken: bool = False  # even without a database and above the rate limit
+    is_done_later: bool = False  # retries by itself if the database does not respond
     is_turn: bool = False
 
     async def valid(self, fields: Fields) -> F:
-        """The form, where it is valid; raises `Refused`."""
-        form = self.form(fields, label_suffix="")  # which Django would translate each time
-        if self.is_turn:  # whose text may be long
+        """Return the validated form; raises `Refused` with its first error."""
+        form = self.form(fields, label_suffix="")  # Django would translate its default every time
+        if self.is_turn:  # its text may be long
             async with worker().one_prompt_at_a_time:
                 form.full_clean()
         if not form.is_valid():

@@ -1,4 +1,4 @@
-"""From what a person asks to a reply that streams: its model, its turn, the tabs that show it."""
+"""From a prompt to streaming replies: chooses the model, stores the turn, shows it in the tabs."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
@@ -28,13 +28,15 @@ from chatapp.worker import worker
 
 T = TypeVar("T")
 
-PROMPT_PATIENCE_SECONDS = 1.0  # that a prompt's formatting may hold up its reply
-WAITS = "The database does not answer. What you sent waits, and is stored once it does."
+PROMPT_PATIENCE_SECONDS = 1.0  # how long formatting a prompt may delay its reply
+WAITS = "The database is not responding. What you sent will be saved as soon as it does."
 
 
 async def offered_models(chosen: Sequence[ModelChoice], person: int) -> Sequence[ModelChoice]:
-    """Those that the person chose; the first that is theirs to ask where none was. Raises
-    `Refused`."""
+    """Return the chosen models, or the person's default if none was chosen.
+
+    Raises `Refused` if a chosen model is not offered, or if there is no model for this person.
+    """
     for model in chosen:
         if not await worker().catalogue.is_offered(model.upstream, model.name):
             raise Refused(NOT_OFFERED)
@@ -42,10 +44,10 @@ async def offered_models(chosen: Sequence[ModelChoice], person: int) -> Sequence
 
 
 async def _default_model(person: int) -> ModelChoice:
-    theirs = await database_sync_to_async(permitted)(person)
+    permissions = await database_sync_to_async(permitted)(person)
     for wait_for_all in (False, True):
         connected = await worker().catalogue.offers(wait_for_all)
-        offers = open_to(connected, theirs)
+        offers = open_to(connected, permissions)
         for offer in offers:
             if offer.models:
                 return ModelChoice(offer.upstream.pk, offer.models[0].id)
@@ -55,7 +57,7 @@ async def _default_model(person: int) -> ModelChoice:
 
 
 async def store(viewer: Viewer, asked: Prompt | Continuation | Retry) -> Turn:
-    """Stores what is asked for; raises `Refused`."""
+    """Store the turn with its prompt and its empty replies; raises `Refused`."""
 
     def write(user: User) -> Turn:
         return asked.store(user, None if worker().draining.has_begun else worker().id)
@@ -64,26 +66,29 @@ async def store(viewer: Viewer, asked: Prompt | Continuation | Retry) -> Turn:
 
 
 async def written(viewer: Viewer, write: Callable[[User], T]) -> T:
-    """What `write` returns for the viewer's person, who is told where that takes long."""
-    is_told = False
+    """Run `write` for the viewer's user and return its result.
 
-    async def tell() -> None:
-        nonlocal is_told
+    If it takes long, the page says so until it is done.
+    """
+    is_delayed = False
+
+    async def show_delay() -> None:
+        nonlocal is_delayed
         await viewer.show(frames.problem_frame(WAITS))
-        is_told = True
+        is_delayed = True
 
-    result = await stored(lambda: write(idle_sessions.used_by(viewer.session_key)), tell)
-    if is_told:
+    result = await stored(lambda: write(idle_sessions.used_by(viewer.session_key)), show_delay)
+    if is_delayed:
         await viewer.show(frames.problem_frame(""))
     return result
 
 
 async def start(turn: Turn, viewer: Viewer) -> None:
-    """Shows a turn in every tab of its conversation, and lets its replies stream for `viewer`.
+    """Show a turn in every tab of its conversation, and start its replies for `viewer`.
 
-    A tab that shows all that it follows gets the turn alone. What the others show is drawn once for
-    all; of those that show an earlier part of the conversation only the one that asked is led to
-    its end.
+    A tab that already shows what the turn follows gets only the turn. The other tabs get the whole
+    thread, drawn once for all of them. A tab that shows an earlier part of the conversation stays
+    there, except the one that sent the prompt.
     """
     showing = worker().viewers.showing(turn.conversation.pk)
     html_of = await rendering.arendered(frames.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
@@ -93,12 +98,12 @@ async def start(turn: Turn, viewer: Viewer) -> None:
         around = frames.composer_frame(turn.conversation, turn.reply)
         if turn.purse:
             around += frames.limit_note_frame(turn.purse.near)
-        if turn.policy:  # another may have been set since the page was drawn
+        if turn.policy:  # it may have changed since the page was drawn
             around += frames.policy_frame(turn.policy, turn.conversation)
         around += frames.sidebar_frame(turn.conversation, running=True, first=True)
         following = frames.turn_frame(turn.prompt, turn.replies, html_of)
         missed = await _show(turn, showing, viewer, around, following, thread)
-        if missed:  # since other messages were shown there meanwhile
+        if missed:  # these tabs were shown other messages meanwhile
             thread = await drawn(await _shown(turn))
             await _show(turn, missed, viewer, around, following, thread)
         worker().start(turn, viewer)
@@ -107,22 +112,24 @@ async def start(turn: Turn, viewer: Viewer) -> None:
 async def _show(
     turn: Turn,
     tabs: Collection[Viewer],
-    asks: Viewer,
+    sender: Viewer,
     around: str,
     following: str,
     thread: frames.ThreadParts | None,
 ) -> list[Viewer]:
-    """Shows each tab what it lacks: where it is, is looked at as it is shown. Returns those that
-    lack more than the turn, where no thread is given."""
+    """Send each tab what it lacks, judged by its state at the moment of sending.
+
+    Returns the tabs that need the whole thread, if no `thread` is given.
+    """
     whole = frames.thread_frame(thread) if thread else ""
     share = Share()
     missed = []
     for tab in list(tabs):
-        if _stays(tab, asks):
+        if _stays(tab, sender):
             await tab.show(around)
-        elif lacking := following if _is_at(turn, tab) else whole:
+        elif messages := following if _is_at(turn, tab) else whole:
             tab.head, tab.shows_end = turn.head, True
-            await tab.show(lacking + around)
+            await tab.show(messages + around)
         else:
             missed.append(tab)
         await share.give()
@@ -130,16 +137,16 @@ async def _show(
 
 
 def _is_at(turn: Turn, tab: Viewer) -> bool:
-    """Whether it shows all that the turn follows, and nothing after."""
+    """Whether the tab shows exactly the messages that the turn follows."""
     return tab.shows_end and tab.head == turn.prompt.parent_id
 
 
-def _stays(tab: Viewer, asks: Viewer) -> bool:
-    """Whether its reader stays at an earlier part of the conversation."""
-    return not tab.shows_end and tab is not asks
+def _stays(tab: Viewer, sender: Viewer) -> bool:
+    """Whether the tab stays at the earlier part of the conversation that it shows."""
+    return not tab.shows_end and tab is not sender
 
 
 async def _shown(turn: Turn) -> View:
-    """The turn's branch as it is shown, of which the turn has only what is sent."""
+    """Return the turn's branch as pages show it; the turn itself has only what goes upstream."""
     shown: View = await database_sync_to_async(turn.conversation.view)(turn.reply.pk)
     return shown

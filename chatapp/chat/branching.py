@@ -1,7 +1,6 @@
-"""What a person does with the branches of a conversation besides asking: deletes and brings back,
-and begins a conversation of its own from one.
+"""Actions on the branches of a conversation: delete, restore and fork.
 
-Each is shown in all tabs of the conversation, wherever they are.
+Each shows its result in all tabs of the conversation, in every process.
 """
 
 from chatapp import frames
@@ -12,26 +11,26 @@ from chatapp.worker import worker
 
 
 async def delete(viewer: Viewer, deletion: Deletion) -> None:
-    """Raises `Refused`. The tab that did it offers to undo it."""
+    """Delete a message and what follows it, and offer to undo it in this tab; raises `Refused`."""
     head = viewer.head
     deleted = await written(viewer, deletion.store)
-    _tell(deleted.conversation)
+    _announce_change(deleted.conversation)
     await viewer.show(frames.deleted_frame(deleted, head))
 
 
 async def restore(viewer: Viewer, restoration: Restoration) -> None:
-    """Raises `Refused`."""
+    """Restore deleted messages; raises `Refused`."""
     conversation = await written(viewer, restoration.store)
     viewer.shows_end = True
-    _tell(conversation)
+    _announce_change(conversation)
     await viewer.show(frames.restored_frame())
 
 
 async def fork(viewer: Viewer, fork: Fork) -> None:
-    """Open the fork in the tab that asked for it; raises `Refused`.
+    """Copy the conversation and open the copy in the tab that asked for it; raises `Refused`.
 
-    Between its steps others write, and of several forks one is made at a time, so that nobody's
-    prompt waits for more than a step.
+    Others can write between its steps, and only one fork is made at a time, so no prompt waits
+    longer than one step.
     """
     hourly = worker().stored_bytes[viewer.user_id]
     async with worker().one_fork_at_a_time:
@@ -44,5 +43,5 @@ async def fork(viewer: Viewer, fork: Fork) -> None:
     await viewer.show(frames.onward_frame(conversation))
 
 
-def _tell(conversation: Conversation) -> None:
+def _announce_change(conversation: Conversation) -> None:
     worker().thread_changed(conversation.user_id, conversation.pk)

@@ -1,7 +1,7 @@
-"""The tab's socket: JSON of a form's fields in, HTML frames out.
+"""The WebSocket of one browser tab: JSON objects with a form's fields in, HTML frames out.
 
-`receive` only starts things; replies run in tasks of their own, so that a tab's close is seen at
-once. A socket that is to be closed takes no action any more, and one that sends too many is closed.
+`receive` only starts work; replies run in their own tasks, so a closed tab is noticed at once.
+A socket that is closing takes no more actions, and one that sends too many is closed.
 """
 
 import logging
@@ -36,14 +36,14 @@ logger = logging.getLogger(__name__)
 
 CLOSE_FRAME_CODES = (1000, 1001)
 REVOKED = (CloseCode.SIGNED_OUT, CloseCode.DEACTIVATED)
-BURST_SECONDS = 5.0  # of a socket's average, that may come at once
-TOO_MUCH = "That was too much at once. Wait a moment and try again; your text is kept."
-NO_DATABASE = "The database can't be reached. Your text is kept: send it again in a moment."
-WENT_WRONG = "Something went wrong. Your text is kept: send it again, or reload the page."
+BURST_SECONDS = 5.0  # a burst may hold this many seconds' worth of the average rate
+TOO_MUCH = "You are doing that too often. Wait a moment and try again. Your text is kept."
+NO_DATABASE = "The database can't be reached. Your text is kept. Send it again in a moment."
+WENT_WRONG = "Something went wrong. Your text is kept. Send it again, or reload the page."
 
 
-class NotLetIn(Exception):
-    """A socket is closed before it is open; its code says why, where its page may know."""
+class ConnectionRejected(Exception):
+    """The socket must be closed during connect; `code` is None if the page may not know why."""
 
     def __init__(self, code: CloseCode | None = None) -> None:
         super().__init__(code)
@@ -53,9 +53,9 @@ class NotLetIn(Exception):
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """One browser tab."""
 
-    channel_layer_alias = ""  # its process has a channel for all tabs
+    channel_layer_alias = ""  # unused: the process has one channel for all its tabs
     user_id = 0
-    head: UUID | None = None  # the last message that it shows
+    head: UUID | None = None  # the last message shown
     shows_end = True
     _is_closed = False
 
@@ -70,41 +70,42 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             await super().__call__(scope, receive, send)
         finally:
-            # Where it failed, or was ended since it took too long after its socket's end.
-            self._leave(by_hand=False)
+            # Reached too if the consumer failed, or was cancelled for outliving its socket.
+            self._leave(had_close_frame=False)
 
     async def connect(self) -> None:
         changes = worker().revocation.asked
         try:
-            self.user_id = (await self._person()).pk
-            self._refuse_for_now()
-        except NotLetIn as why:
-            if why.code is CloseCode.DEACTIVATED:  # or its page could not tell that from a sign-out
+            self.user_id = (await self._authenticate()).pk
+            self._check_capacity()
+        except ConnectionRejected as rejection:
+            if rejection.code is CloseCode.DEACTIVATED:
+                # The browser sees code 1006 for a rejected handshake, which its page takes for a
+                # sign-out, so accept first to send a code it can read.
                 await self.accept()
-            await self.close(why.code)
+            await self.close(rejection.code)
             return
         await self.accept()
         if worker().viewers.of(self.user_id) >= settings.CHATAPP_TABS_PER_PERSON:
             await self.close(CloseCode.TOO_MANY_TABS)
             return
         await worker().welcome(self)
-        if worker().revocation.asked != changes:  # before it was known here
+        if worker().revocation.asked != changes:  # a revocation arrived before this tab was added
             worker().revocation.look_again_at([self.user_id])
         query = dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
         if query.get("conversation"):
             await self._act("watch", query)
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        # Not Channels' own, which first waits for the database thread: a close must not wait.
+        # Channels' own dispatch waits for the database thread first. A close must not wait.
         if message["type"] == "websocket.disconnect":
-            by_hand = message.get("code") in CLOSE_FRAME_CODES
-            self._leave(by_hand=by_hand)
-            # Nor the handler, which has the database's thread look after each socket that ends.
+            self._leave(had_close_frame=message.get("code") in CLOSE_FRAME_CODES)
+            # Channels' handler would also use the database thread, for every socket that ends.
             raise StopConsumer
         await getattr(self, get_handler_name(message))(message)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Acts on a form's fields; whatever else comes gets a sentence."""
+        """Run the action that the fields name, or show an error if there is no such action."""
         if self._is_closed:
             return
         fields = fields_of(text_data or "")
@@ -112,27 +113,26 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
         self._is_closed = True
-        if code in REVOKED:  # nobody may come back for what streams
+        if code in REVOKED:  # the person can't return to the running replies, so no grace period
             worker().leave(self, 0)
-        await super().close(None if code is None else int(code), reason)  # autobahn wants no enum
+        await super().close(None if code is None else int(code), reason)  # autobahn takes no enum
 
     @cached_property
     def write(self) -> Write | None:
-        """The way straight to the socket, which a server may offer."""
+        """A function that writes to the socket directly, if the server offers one."""
         write: Write | None = self.scope.get("extensions", {}).get(WRITE)
         return write
 
     async def show(self, frame: str) -> None:
-        if self.write:  # which takes a fifth of the way by Channels and Daphne
+        if self.write:  # takes a fifth of the time of the path through Channels and Daphne
             self.write(frame)
             return
-        # Daphne raises where the socket is gone and `disconnect` not here yet.
+        # Daphne raises if the socket is gone and `disconnect` has not arrived yet.
         with suppress(RuntimeError):
             await self.base_send({"type": "websocket.send", "text": frame})
 
     async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        """Draws the conversation as the database has it now, where the tab still shows it: what is
-        new in it, or all of it `anew`."""
+        """Show what is new in the conversation, or redraw it all (`anew`), if the tab shows it."""
         await (self._screen.redraw if anew else self._screen.catch_up)(conversation)
 
     @property
@@ -140,53 +140,57 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         key: str = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         return key
 
-    async def _person(self) -> User:
-        """Who opens the socket, from a page of ours; raises `NotLetIn`."""
+    async def _authenticate(self) -> User:
+        """Return the signed-in user.
+
+        Raises `ConnectionRejected`, also if the socket was not opened by one of our own pages.
+        """
         if not (is_own_host(self.scope) and is_own_origin(self.scope)):
-            raise NotLetIn
+            raise ConnectionRejected
         try:
             person: User = await database_sync_to_async(sessions.person_of)(self.session_key)
-        except NotSignedIn as why:
-            raise NotLetIn(why.code if why.code is CloseCode.DEACTIVATED else None) from None
+        except NotSignedIn as error:
+            code = error.code if error.code is CloseCode.DEACTIVATED else None
+            raise ConnectionRejected(code) from None
         except Error as error:
-            logger.warning("A socket is refused, since the database failed: %s", error)
-            raise NotLetIn(CloseCode.TRY_AGAIN_LATER) from None
+            logger.warning("Rejected a socket because the database failed: %s", error)
+            raise ConnectionRejected(CloseCode.TRY_AGAIN_LATER) from None
         return person
 
-    def _refuse_for_now(self) -> None:
-        """Raises `NotLetIn` where the person opens too many, or another process is better."""
+    def _check_capacity(self) -> None:
+        """Raise `ConnectionRejected` if the user opens too many sockets or this process drains."""
         if allowances[self.user_id].take() < 0:
-            raise NotLetIn(CloseCode.FLOOD)
+            raise ConnectionRejected(CloseCode.FLOOD)
         if worker().draining.sends_viewers_away:
-            raise NotLetIn(CloseCode.RESTARTING)
+            raise ConnectionRejected(CloseCode.RESTARTING)
 
-    def _leave(self, *, by_hand: bool) -> None:
+    def _leave(self, *, had_close_frame: bool) -> None:
         self._is_closed = True
         self._screen.close()
-        grace = settings.CHATAPP_CLOSE_GRACE if by_hand else settings.CHATAPP_DROP_GRACE
+        grace = settings.CHATAPP_CLOSE_GRACE if had_close_frame else settings.CHATAPP_DROP_GRACE
         worker().leave(self, grace)
 
     async def _act(self, action: str, fields: Fields) -> None:
         try:
-            await self._take_allowance(action)
+            await self._check_rate(action)
             await self._actions.take(action, fields)
         except Refused as refused:
-            await self._tell(str(refused), fields)
-        except NotSignedIn as why:
-            await self._tell(str(why), fields)
-            await self.close(why.code)
+            await self._show_problem(str(refused), fields)
+        except NotSignedIn as error:
+            await self._show_problem(str(error), fields)
+            await self.close(error.code)
         except Error as error:
-            logger.error("The database failed on %s: %s", action[:20], error)
-            await self._tell(NO_DATABASE, fields)
-        except Exception:  # one action's, for which the tab is not given up
-            logger.exception("An action failed: %s", action[:20])
-            await self._tell(WENT_WRONG, fields)
+            logger.error("The database failed during %s: %s", action[:20], error)
+            await self._show_problem(NO_DATABASE, fields)
+        except Exception:  # a bug in one action must not cost the person their tab
+            logger.exception("The action %s failed", action[:20])
+            await self._show_problem(WENT_WRONG, fields)
 
-    async def _take_allowance(self, action: str) -> None:
-        """Raises `Refused` where there were too many actions; Stop is refused to nobody."""
+    async def _check_rate(self, action: str) -> None:
+        """Raise `Refused` if there were too many actions. Stop is always allowed."""
         left = self._allowance.take()
         if left < -BURST_SECONDS * settings.CHATAPP_ACTIONS_PER_SECOND:
-            logger.warning("A socket is closed, since it sends without end")
+            logger.warning("Closed a socket that kept sending actions after it was refused")
             await self.close(CloseCode.FLOOD)
         known = ACTIONS.get(action)
         if known and known.is_always_taken and not self._is_closed:
@@ -194,8 +198,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if left < 0 or allowances[self.user_id].take() < 0:
             raise Refused(TOO_MUCH)
 
-    async def _tell(self, problem: str, fields: Fields) -> None:
-        """Says what is wrong; the page gives the prompt's text back that it names."""
+    async def _show_problem(self, problem: str, fields: Fields) -> None:
+        """Show the problem and name the prompt, so that the page can restore its text."""
         prompt = None
         with suppress(ValueError):
             prompt = UUID(str(fields.get("prompt")))

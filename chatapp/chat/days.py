@@ -1,11 +1,11 @@
-"""Under which heading of the sidebar a conversation stands, by the calendar of who looks."""
+"""The sidebar's date headings, by the reader's calendar."""
 
 from datetime import date, datetime, timezone
 
 
 def heading(used: date, today: date) -> str:
     days = (today - used).days
-    if days <= 0:  # tomorrow too: a clock that was wrong
+    if days <= 0:  # a date in the future comes from a wrong clock
         return "Today"
     if days == 1:
         return "Yesterday"
@@ -15,7 +15,7 @@ def heading(used: date, today: date) -> str:
 
 
 class Headings:
-    """Those of a list that goes back in time, each said once: where it begins."""
+    """Headings of a list with the newest first; each appears once, above its first row."""
 
     def __init__(self, now: datetime, zone: timezone) -> None:
         self._zone = zone
@@ -23,7 +23,7 @@ class Headings:
         self._last = ""
 
     def next(self, used: datetime) -> str:
-        """The heading above what was used at this moment; empty where it stands already."""
+        """Return the heading above a row last used at this time; "" if it was returned before."""
         found = heading(used.astimezone(self._zone).date(), self._today)
         last, self._last = self._last, found
         return "" if found == last else found

@@ -1,7 +1,7 @@
-"""A download of conversations: JSON Lines, one conversation a line, with every branch of it.
+"""Downloads conversations as JSON Lines: one conversation per line, with all its branches.
 
-It is read from the database a few messages at a time while it is sent, so that neither a long
-conversation nor many of them are in memory as a whole.
+Messages are read from the database in small batches while the response is sent, so neither a long
+conversation nor many of them are ever in memory as a whole.
 """
 
 import json
@@ -18,13 +18,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from chatapp.access.sessions import person_of
-from chatapp.chat.keeping import refused, told
+from chatapp.chat.keeping import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
 from chatapp.models.rounds import ToolRun
 
-AT_ONCE = 100  # messages
-NOTHING: tuple[object, ...] = ("", None, [], False)
+AT_ONCE = 100  # messages per batch
+EMPTY: tuple[object, ...] = ("", None, [], False)
 
 
 @require_POST
@@ -33,10 +33,10 @@ def export(request: HttpRequest) -> HttpResponseBase:
     assert isinstance(request.user, User)
     form = ChosenForm(request.POST, user=request.user)
     if not form.is_valid():
-        return refused(form)
+        return error_response(form)
     chosen = list(form.chosen.kept().select_related("project"))
-    if not chosen:  # an event of the audit log is for good
-        return told("This is not here any more.", 404)
+    if not chosen:  # audit events are permanent, so record none for an empty export
+        return text_response("This no longer exists.", 404)
     with transaction.atomic():
         detail = {"conversations": len(chosen)}
         audit.record(
@@ -57,35 +57,36 @@ def export(request: HttpRequest) -> HttpResponseBase:
 async def lines_of(
     conversations: list[Conversation], session_key: str, *, with_deleted: bool = False
 ) -> AsyncIterator[str]:
-    """Raises `NotSignedIn` once the session has ended, so that what is cut short is not whole.
+    """Yield the conversations' JSON in pieces, with a newline after each conversation.
 
-    `with_deleted`: also the messages that were deleted, and are kept still.
+    Raises `NotSignedIn` once the session has ended, so that the client sees a truncated download.
+    `with_deleted` includes messages that are deleted but still kept.
     """
     for conversation in conversations:
         await database_sync_to_async(person_of)(session_key)
-        about = json.dumps(_about(conversation), ensure_ascii=False)
-        yield f'{about[:-1]}, "messages": ['
+        record = json.dumps(_conversation_record(conversation), ensure_ascii=False)
+        yield f'{record[:-1]}, "messages": ['
         pks, separator = await database_sync_to_async(_ids)(conversation, with_deleted), ""
         for start in range(0, len(pks), AT_ONCE):
-            for message in await database_sync_to_async(_some)(pks[start : start + AT_ONCE]):
-                yield separator + json.dumps(_said(message), ensure_ascii=False)
+            for message in await database_sync_to_async(_batch)(pks[start : start + AT_ONCE]):
+                yield separator + json.dumps(_message_record(message), ensure_ascii=False)
                 separator = ", "
         yield "]}\n"
 
 
 def _ids(conversation: Conversation, with_deleted: bool) -> list[UUID]:
-    all_of_it = conversation.messages.all()
-    kept = all_of_it if with_deleted else all_of_it.filter(deleted_at=None)
-    return list(kept.values_list("pk", flat=True))
+    messages = conversation.messages.all()
+    if not with_deleted:
+        messages = messages.filter(deleted_at=None)
+    return list(messages.values_list("pk", flat=True))
 
 
-def _some(pks: list[UUID]) -> list[Message]:
-    some = Message.objects.filter(pk__in=pks)
-    related = some.select_related("feedback", "upstream")
-    return list(related.defer("logprobs", "upstream__api_key"))
+def _batch(pks: list[UUID]) -> list[Message]:
+    messages = Message.objects.filter(pk__in=pks).select_related("feedback", "upstream")
+    return list(messages.defer("logprobs", "upstream__api_key"))
 
 
-def _about(conversation: Conversation) -> dict[str, object]:
+def _conversation_record(conversation: Conversation) -> dict[str, object]:
     return {
         "id": str(conversation.pk),
         "title": conversation.title,
@@ -99,9 +100,10 @@ def _about(conversation: Conversation) -> dict[str, object]:
     }
 
 
-def _said(message: Message) -> dict[str, object]:
+def _message_record(message: Message) -> dict[str, object]:
+    """Return a message's fields, without those that are empty."""
     feedback = message.known_feedback
-    said = {
+    record = {
         "id": str(message.pk),
         "parent": str(message.parent_id) if message.parent_id else None,
         "role": message.role,
@@ -110,7 +112,7 @@ def _said(message: Message) -> dict[str, object]:
         "is_continuation": message.is_continuation,
         "content": message.content if message.is_prompt else message.said,
         "reasoning": "\n\n".join(one.reasoning for one in message.rounds if one.reasoning),
-        "tool_calls": [_called(run) for one in message.rounds for run in one.tool_runs],
+        "tool_calls": [_tool_call_record(run) for one in message.rounds for run in one.tool_runs],
         "extras": message.extras_record,
         "upstream": message.upstream.name if message.upstream else "",
         "model": message.model,
@@ -121,13 +123,12 @@ def _said(message: Message) -> dict[str, object]:
         "time_to_first_token": message.time_to_first_token,
         "reasoning_duration": message.reasoning_duration,
         "duration": message.duration,
-        "feedback": _opinion(feedback) if feedback else "",
+        "feedback": _feedback_record(feedback) if feedback else "",
     }
-    return {name: value for name, value in said.items() if value not in NOTHING}
+    return {name: value for name, value in record.items() if value not in EMPTY}
 
 
-def _called(run: ToolRun) -> dict[str, object]:
-    """A call of a tool, and what came of it."""
+def _tool_call_record(run: ToolRun) -> dict[str, object]:
     return {
         "id": run.id,
         "name": run.name,
@@ -141,7 +142,7 @@ def _moment(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _opinion(feedback: Feedback) -> dict[str, str]:
+def _feedback_record(feedback: Feedback) -> dict[str, str]:
     return {
         "rating": feedback.rating,
         "note": feedback.note,

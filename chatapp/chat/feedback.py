@@ -1,4 +1,4 @@
-"""What an owner thinks of a reply: a thumb up or down, and a note."""
+"""The view with which an owner rates a reply: thumbs up or down, and a note."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from chatapp.chat.keeping import refused, told
+from chatapp.chat.keeping import error_response, text_response
 from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
 from chatapp.models.held import held
@@ -20,13 +20,15 @@ from chatapp.worker import worker
 @login_required
 @transaction.atomic
 def give(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Answers with the thumbs as they stand now, where one is new with the note unfolded; or with a
-    sentence (422) where nothing was done."""
+    """Save the rating and the note. Responds with the updated thumbs, or with a sentence (422).
+
+    The note is unfolded unless it was just saved under an unchanged rating.
+    """
     assert isinstance(request.user, User)
     get_object_or_404(Message.objects.of(request.user).only("pk"), pk=pk)
     form = FeedbackForm(request.POST)
     if not form.is_valid():
-        return refused(form)
+        return error_response(form)
     rating, note = form.asked
     try:
         reply = held(request.user, pk)
@@ -36,8 +38,8 @@ def give(request: HttpRequest, pk: UUID) -> HttpResponse:
             old = before.note_bytes if before else 0
             take_room(request.user, len(note.encode()), hourly, in_place_of=old)
         given = Feedback.give(reply, rating, note)
-    except Refused as why:
-        return told(str(why), 422)
+    except Refused as error:
+        return text_response(str(error), 422)
     if "HX-Request" not in request.headers:
         return redirect(reply.conversation)
     is_saved = given and before and before.rating == given.rating and note is not None

@@ -1,4 +1,4 @@
-"""A form's fields as a page sends them over its socket: one JSON object a message."""
+"""Decodes a form's fields as a page sends them over its socket: one JSON object per message."""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ Fields = Mapping[str, str | float | bool | None]
 
 
 def fields_of(message: str) -> Fields:
-    """A form's fields: texts, numbers, null; empty where the message is no JSON object.
+    """Return a form's fields (strings, numbers, booleans, null); empty if it is no JSON object.
 
-    What is nested is left out unread, since no field of ours is: it would take long to build. So is
-    what no form has, of which there may be a hundred thousand.
+    Nested values are skipped without being decoded: no field of ours is nested, and building them
+    would take long. So are unknown fields, of which a message could have a hundred thousand.
     """
     try:
         fields = msgspec.structs.asdict(msgspec.json.decode(message, type=_Fields))
@@ -25,7 +25,7 @@ def fields_of(message: str) -> Fields:
         return {}
 
 
-_value = json.JSONDecoder().decode  # which takes half of a surrogate pair, as msgspec does not
+_value = json.JSONDecoder().decode  # accepts lone surrogates, unlike msgspec
 _Fields: type[Any] = msgspec.defstruct(
     "_Fields",
     [

@@ -1,4 +1,4 @@
-"""What an administrator has not done yet on a server that is new."""
+"""The setup steps that an administrator of a new server has not done yet."""
 
 from collections.abc import Iterable
 
@@ -6,9 +6,9 @@ from chatapp.models import Upstream, User
 
 
 def first_steps(person: User, upstreams: Iterable[Upstream]) -> list[str]:
-    """Of "gateway" and "people" those that wait for this person, who may do them; `upstreams` are
-    those that are enabled."""
-    if not person.is_staff:  # whose rights are two statements, and open nothing
+    """Return which of "gateway" and "people" this person may do and has not; `upstreams` are the
+    enabled ones."""
+    if not person.is_staff:  # saves two statements that look up rights they don't have
         return []
     steps = []
     has_gateway = any(not upstream.is_demo for upstream in upstreams)

@@ -1,7 +1,7 @@
-"""What a person sends over the socket, checked: each error says what to do.
+"""Forms for the messages that a tab sends over its socket. Each error says what to do.
 
-A valid form says what was asked for as a value: what is stored as `chatapp.models` has it, the rest
-as it stands here.
+The `asked` attribute of a valid form is a value object: one of `chatapp.models` if it is stored,
+otherwise one defined here.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from chatapp.models.upstreams import NOT_OFFERED
 from chatapp.row_keys import key_of
 
 OUT_OF_DATE = "This page is out of date. Reload it."
-MOST_AT_ONCE = 4  # models that answer one prompt side by side
+MOST_AT_ONCE = 4  # models that reply to one prompt side by side
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a tool runs that the reply of this conversation called."""
+    """Whether a tool call may run, by the index of its round and of the call in that round."""
 
     conversation: UUID
     reply: UUID | None
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Stop:
-    """Which reply ends: one by its id, or all that run in the conversation."""
+    """Stop one reply by its id, or all that run in the conversation."""
 
     conversation: UUID | None
     reply: UUID | None = None
@@ -48,7 +48,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Step:
-    """Which branch of a conversation is read from now on: that of this message."""
+    """Switch to the branch of this message."""
 
     conversation: UUID
     message: UUID
@@ -56,8 +56,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a tab shows: a conversation, its last message with its ending, and whether later ones
-    are there to be loaded."""
+    """What a tab shows: a conversation, its last message, that message's ending.
+
+    `later` is true if the page has a link to later messages.
+    """
 
     conversation: UUID
     head: UUID | None = None
@@ -66,7 +68,7 @@ class Seen:
 
 
 class ModelField(forms.CharField):
-    """An upstream's primary key and one of its models, as `catalogue` joins them: `1/gpt-4o`."""
+    """An upstream's primary key and one of its models, in the catalogue's form: `1/gpt-4o`."""
 
     def to_python(self, value: str | None) -> ModelChoice | None:  # type: ignore[override]
         named, _, model = str(value or "").partition("/")
@@ -80,11 +82,11 @@ class ModelField(forms.CharField):
             raise forms.ValidationError("Choose a model first.")
 
     def run_validators(self, value: object) -> None:
-        """CharField's validators are for text."""
+        """Do nothing: CharField's validators are for text."""
 
 
 class ModelsField(forms.CharField):
-    """Several of them, one a line; a model that comes twice is asked once."""
+    """Several models, one per line, without duplicates."""
 
     _one = ModelField()
 
@@ -94,32 +96,32 @@ class ModelsField(forms.CharField):
         if len(chosen) != len(found):
             raise forms.ValidationError(NOT_OFFERED)
         if len(chosen) >= MOST_AT_ONCE:
-            raise forms.ValidationError(f"{MOST_AT_ONCE} models at most answer at once.")
+            raise forms.ValidationError(f"Choose {MOST_AT_ONCE} models at most.")
         return chosen
 
 
 class AskForm(forms.Form):
-    """Whatever a model is to answer."""
+    """Base of the forms that ask a model for a reply."""
 
     model = ModelField(required=False)
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
-        """None where the person left it to the app."""
+        """The chosen model; empty if the app should choose."""
         chosen: ModelChoice | None = self.cleaned_data["model"]
         return [chosen] if chosen else []
 
 
 class PromptForm(AskForm):
-    """One prompt, as the composer sends it."""
+    """A prompt, as the composer sends it."""
 
     message = LinesField(strip=False, error_messages={"required": "Type a message first."})
     conversation = forms.UUIDField(required=False)
     parent = forms.UUIDField(required=False)
     prompt = forms.UUIDField(required=False)
-    temporary = forms.BooleanField(required=False)  # where it begins a conversation
-    project = forms.UUIDField(required=False)  # that a new conversation begins in
-    others = ModelsField(required=False)  # that answer beside the model, one a line
+    temporary = forms.BooleanField(required=False)  # of a new conversation
+    project = forms.UUIDField(required=False)  # of a new conversation
+    others = ModelsField(required=False)  # more models to reply side by side, one per line
 
     @property
     def chosen_models(self) -> list[ModelChoice]:
@@ -131,10 +133,10 @@ class PromptForm(AskForm):
         message: str = self.cleaned_data["message"]
         if len(message) > (most := settings.CHATAPP_MAX_PROMPT_CHARACTERS):
             raise forms.ValidationError(
-                f"This has {len(message):,} characters, and {most:,} can be sent at once. "
+                f"This message has {len(message):,} characters; the limit is {most:,}. "
                 "Shorten it, or send it in parts."
             )
-        # JSON can carry halves of a surrogate pair, which no database stores.
+        # JSON can contain lone surrogates, which no database stores.
         return message.encode("utf-8", "replace").decode("utf-8")
 
     def asked(self, model: ModelChoice, *others: ModelChoice) -> Prompt:
@@ -152,7 +154,7 @@ class PromptForm(AskForm):
 
 
 class EditForm(PromptForm):
-    """Another prompt in place of an earlier one."""
+    """A prompt that replaces an earlier one, as a new branch."""
 
     edited = forms.UUIDField()
 
@@ -164,7 +166,7 @@ class EditForm(PromptForm):
 
 
 class ContinueForm(AskForm):
-    """The rest of a reply that is not whole."""
+    """Ask for the rest of an incomplete reply."""
 
     reply = forms.UUIDField()
     prompt = forms.UUIDField(required=False)
@@ -174,7 +176,7 @@ class ContinueForm(AskForm):
 
 
 class RetryForm(AskForm):
-    """One more reply in place of one."""
+    """Ask for another reply to the same prompt."""
 
     reply = forms.UUIDField()
 
@@ -183,7 +185,7 @@ class RetryForm(AskForm):
 
 
 class DeleteForm(forms.Form):
-    """A message that goes, with all that follows it."""
+    """Delete a message and everything after it."""
 
     message = forms.UUIDField()
 
@@ -193,7 +195,7 @@ class DeleteForm(forms.Form):
 
 
 class RestoreForm(forms.Form):
-    """What went with a message, and the last one that was shown then."""
+    """Restore a deleted message and what followed it; `head` was the last message shown then."""
 
     message = forms.UUIDField()
     head = forms.UUIDField(required=False)
@@ -204,7 +206,7 @@ class RestoreForm(forms.Form):
 
 
 class ForkForm(forms.Form):
-    """The message up to which a conversation is copied."""
+    """Copy a conversation up to this message."""
 
     message = forms.UUIDField()
 
@@ -214,10 +216,10 @@ class ForkForm(forms.Form):
 
 
 class StopForm(forms.Form):
-    """Whose replies end; none where the page shows no conversation yet."""
+    """Stop replies of a conversation; there is none if the page shows no conversation yet."""
 
     conversation = forms.UUIDField(required=False)
-    reply = forms.UUIDField(required=False)  # this one and no other, where the page says so
+    reply = forms.UUIDField(required=False)  # only this one, if given
 
     @property
     def asked(self) -> Stop:
@@ -225,10 +227,10 @@ class StopForm(forms.Form):
 
 
 class DecisionForm(forms.Form):
-    """Which tool call of a reply's round a person allows or denies."""
+    """The tool call of a reply's round that a person allows or denies."""
 
     conversation = forms.UUIDField()
-    reply = forms.UUIDField(required=False)  # this one and no other, where the page says so
+    reply = forms.UUIDField(required=False)  # only this one, if given
     round = forms.IntegerField(min_value=0, max_value=1000)
     call = forms.IntegerField(min_value=0, max_value=1000)
 
@@ -238,7 +240,7 @@ class DecisionForm(forms.Form):
 
 
 class StepForm(forms.Form):
-    """From one reply to another of the same prompt."""
+    """Switch from one branch of a conversation to another."""
 
     conversation = forms.UUIDField()
     message = forms.UUIDField()
@@ -249,7 +251,7 @@ class StepForm(forms.Form):
 
 
 class WatchForm(forms.Form):
-    """What a tab shows; nothing where it has no conversation yet."""
+    """What a tab shows; a new chat has no conversation yet."""
 
     conversation = forms.UUIDField(required=False)
     head = forms.UUIDField(required=False)
@@ -262,7 +264,10 @@ class WatchForm(forms.Form):
 
 
 class _Shared(dict[str, forms.Field]):
-    """A form's fields, for all messages: Django copies them for each, since some change theirs."""
+    """A form's fields, shared by all instances.
+
+    Django copies them for each form, because forms may change their fields. Ours never do.
+    """
 
     def __deepcopy__(self, _memo: object) -> "_Shared":
         return self

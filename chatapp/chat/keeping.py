@@ -1,7 +1,7 @@
-"""What an owner does with conversations as a whole: renamed, pinned, put away and brought back.
+"""Views with which people organise their conversations: rename, pin, archive, trash, restore, move.
 
-All of it is posted by the page. htmx gets a row or a sentence, or why nothing was done (422);
-whoever posts without it is sent to a page. What is somebody else's is as if it were not there.
+All are POST. htmx gets a row or a sentence, or a reason (422) if nothing was done; a request
+without htmx is redirected to a page. Other people's conversations count as missing.
 """
 
 from uuid import UUID
@@ -18,32 +18,32 @@ from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.legal_holds import KEPT
 from chatapp.worker import worker
 
-# What is told once it is done.
+# The sentence shown for each action. After a number of chats it goes on in lower case.
 DONE = {
     "pin": "Pinned.",
     "unpin": "Unpinned.",
     "archive": "Archived.",
-    "unarchive": "Back from the archive.",
+    "unarchive": "Unarchived.",
     "trash": "Moved to the trash.",
     "restore": "Restored.",
-    "discard": "Deleted for good.",
-    "empty": "The trash is empty.",
+    "discard": "Deleted permanently.",
+    "empty": "Deleted permanently.",
     "move": "Moved.",
 }
 
 
-STAY = "Kept in the trash because of a legal hold, and not to be erased until that is ended: {}."
+STAY = "Kept in the trash until their legal hold ends: {}."
 
 
 @require_POST
 @login_required
 def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Answers with the row, or with a sentence (422) where the title is none."""
+    """Set the title. Responds with the sidebar row, or with a sentence (422) if it is invalid."""
     assert isinstance(request.user, User)
     conversation: Conversation = get_object_or_404(request.user.conversations.kept(), pk=pk)
     form = RenameForm(request.POST)
     if not form.is_valid():
-        return refused(form)
+        return error_response(form)
     conversation.rename(form.asked)
     worker().conversation_changed(conversation.user_id, pk)
     if "HX-Request" not in request.headers:
@@ -56,7 +56,7 @@ def rename(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def keep(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Makes a temporary conversation an ordinary one."""
+    """Turn a temporary conversation into an ordinary one."""
     assert isinstance(request.user, User)
     conversation: Conversation = get_object_or_404(request.user.conversations.kept(), pk=pk)
     temporary.keep(conversation)
@@ -67,39 +67,40 @@ def keep(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def change(request: HttpRequest) -> HttpResponse:
-    """Does one thing to one conversation or to hundreds; answers with what was done."""
+    """Apply one action to one or more conversations. Responds with what was done."""
     assert isinstance(request.user, User)
     form = ChangeForm(request.POST, user=request.user)
     if not form.is_valid():
-        return refused(form)
+        return error_response(form)
     action = form.cleaned_data["action"]
     try:
-        count = _do(action, form)
-    except Refused as why:
-        return told(str(why), 422)
-    if (kept := _held(action, form)) and not count:
-        return told(KEPT, 422)
+        count = _apply(action, form)
+    except Refused as error:
+        return text_response(str(error), 422)
+    if (held := _count_held(action, form)) and not count:
+        return text_response(KEPT, 422)
     if not count:
-        return told("This is not here any more.", 404)
+        return text_response("This no longer exists.", 404)
     worker().list_changed(request.user.pk)
     if action in ("discard", "empty"):
         worker().has_to_delete()
     if "HX-Request" not in request.headers:
         return redirect("chat")
-    words = DONE["discard" if kept else action]  # the trash is not empty then
-    done = words if count == 1 else f"{count} conversations: {words.lower()}"
-    return told(f"{done} {STAY.format(kept)}" if kept else done)
+    sentence = DONE[action]
+    done = sentence if count == 1 else f"{count} chats {sentence.lower()}"
+    return text_response(f"{done} {STAY.format(held)}" if held else done)
 
 
-def _held(action: str, form: ChangeForm) -> int:
-    """How many of what was to be erased a legal hold keeps."""
+def _count_held(action: str, form: ChangeForm) -> int:
+    """Return how many conversations to be erased a legal hold keeps."""
     own: ConversationQuerySet = form.user.conversations.trashed()
     if action == "empty":
         return own.held().count()
     return form.chosen.trashed().held().count() if action == "discard" else 0
 
 
-def _do(action: str, form: ChangeForm) -> int:
+def _apply(action: str, form: ChangeForm) -> int:
+    """Apply the action and return how many conversations it changed; raises `Refused`."""
     chosen: ConversationQuerySet = form.chosen
     if action == "empty":
         return form.user.conversations.trashed().discard()
@@ -110,10 +111,10 @@ def _do(action: str, form: ChangeForm) -> int:
     return int(getattr(chosen.kept(), action)())
 
 
-def refused(form: forms.Form) -> HttpResponse:
-    """Why a form was not taken."""
-    return told(str(next(iter(form.errors.values()))[0]), 422)
+def error_response(form: forms.Form) -> HttpResponse:
+    """Return an invalid form's first error as a 422 response."""
+    return text_response(str(next(iter(form.errors.values()))[0]), 422)
 
 
-def told(sentence: str, status: int = 200) -> HttpResponse:
+def text_response(sentence: str, status: int = 200) -> HttpResponse:
     return HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8")

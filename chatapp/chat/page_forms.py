@@ -1,4 +1,4 @@
-"""What the chat's pages post, checked: each error says what to do."""
+"""Forms for what the chat's pages post. Each error says what to do."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -15,14 +15,14 @@ from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
 from chatapp.models.upstreams import NOT_OFFERED
 from chatapp.seen import SeenField
 
-MOST_CHOSEN = 500  # conversations at once
+MOST_CHOSEN = 500  # conversations in one request
 CHANGES = (
     "pin", "unpin", "archive", "unarchive", "trash", "restore", "discard", "empty", "move",
 )  # fmt: skip
 
 
 class OneLine(SeenField):
-    """A name of something, so long at most."""
+    """A name or title: one line of at most `longest` characters; `what` names it in errors."""
 
     def __init__(self, longest: int, what: str) -> None:
         super().__init__(error_messages={"required": f"Type {what[0].lower()}{what[1:]} first."})
@@ -47,14 +47,14 @@ class RenameForm(forms.Form):
 
 
 class IdsField(forms.Field):
-    """Conversations by their ids, each told apart."""
+    """The ids of conversations, as repeated parameters."""
 
     widget = forms.MultipleHiddenInput
 
     def to_python(self, value: list[str] | None) -> list[UUID]:
         if value and len(value) > MOST_CHOSEN:
             raise forms.ValidationError(
-                f"That are {len(value):,}. Choose {MOST_CHOSEN} conversations at most."
+                f"You selected {len(value):,} chats. Select {MOST_CHOSEN} at most."
             )
         try:
             return [UUID(one) for one in value or ()]
@@ -63,9 +63,9 @@ class IdsField(forms.Field):
 
 
 class ChosenForm(forms.Form):
-    """Conversations that a person chose; those that are not theirs are none of them."""
+    """Conversations that a person selected; other people's are ignored."""
 
-    ids = IdsField(error_messages={"required": "Choose a conversation first."})
+    ids = IdsField(error_messages={"required": "Select a chat first."})
 
     def __init__(self, data: Mapping[str, object], user: User) -> None:
         super().__init__(data)
@@ -78,23 +78,23 @@ class ChosenForm(forms.Form):
 
 
 class ChangeForm(ChosenForm):
-    """What becomes of them."""
+    """A change to the selected conversations."""
 
     ids = IdsField(required=False)
     action = forms.ChoiceField(choices=[(one, one) for one in CHANGES])
     project = forms.UUIDField(required=False)
 
     def clean_project(self) -> Project | None:
-        """To which they go; to none where none is named."""
+        """Return the project to move to; None moves out of any project."""
         pk = self.cleaned_data["project"]
         found: Project | None = self.user.projects.filter(pk=pk).first() if pk else None
         if pk and found is None:
-            raise forms.ValidationError("This project is not here any more.")
+            raise forms.ValidationError("This project no longer exists.")
         return found
 
 
 class ProjectForm(forms.Form):
-    """A project, and what its new chats start with."""
+    """A project's name, instructions and preselected model."""
 
     name = OneLine(LONGEST_NAME, "A name")
     instructions = LinesField(required=False, max_length=LONGEST_INSTRUCTIONS)
@@ -105,7 +105,7 @@ class ProjectForm(forms.Form):
         self.project = project
 
     def fill(self) -> None:
-        """Give the project, which is not saved yet, what was typed."""
+        """Copy the cleaned values to the project without saving it."""
         project, clean = self.project, self.cleaned_data
         preset: ModelChoice | None = clean["preset"]
         project.name, project.instructions = clean["name"], clean["instructions"]
@@ -113,7 +113,7 @@ class ProjectForm(forms.Form):
         project.model = preset.name if preset else ""
 
     def clean_preset(self) -> ModelChoice | None:
-        """One that can be asked, or the one that it has, though that can't be asked just now."""
+        """Accept a model of an enabled upstream, or the current one even if that is disabled."""
         preset: ModelChoice | None = self.cleaned_data["preset"]
         if preset == self.project.preset:
             return preset
@@ -123,9 +123,9 @@ class ProjectForm(forms.Form):
 
 
 class FeedbackForm(forms.Form):
-    """What a person thinks of a reply."""
+    """A person's rating of a reply, and a note."""
 
-    NONE = "none"  # takes back what was given
+    NONE = "none"  # withdraws the rating
 
     rating = forms.ChoiceField(
         choices=[*Feedback.Rating.choices, (NONE, NONE)],
@@ -139,7 +139,7 @@ class FeedbackForm(forms.Form):
 
     @property
     def asked(self) -> tuple[Feedback.Rating | None, str | None]:
-        """The rating, None where it is taken back; and the note, None where that stays as it is."""
+        """The rating, None to withdraw it; and the note, None to leave it unchanged."""
         rating = self.cleaned_data["rating"]
         note = self.cleaned_data["note"] if "note" in self.data else None
         return None if rating == self.NONE else Feedback.Rating(rating), note

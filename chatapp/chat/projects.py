@@ -1,4 +1,4 @@
-"""Projects: a page of each, where a new chat begins in it, and what their owner does with them."""
+"""Views of projects: the page of each with a new chat in it, and create, change and delete."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp.chat.keeping import refused, told
+from chatapp.chat.keeping import error_response, text_response
 from chatapp.chat.page_forms import ProjectForm
 from chatapp.chat.views import chat_page
 from chatapp.models import Project, Refused, User
@@ -22,7 +22,7 @@ from chatapp.worker import worker
 @never_cache
 @login_required
 def project(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A new chat in the project, above those that it has."""
+    """A new chat in the project, above the list of its chats."""
     return chat_page(request, project=_own(request, pk))
 
 
@@ -31,45 +31,47 @@ def project(request: HttpRequest, pk: UUID) -> HttpResponse:
 def create(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     if request.user.projects.count() >= MOST_PROJECTS:
-        return told(f"{MOST_PROJECTS} projects are the most that one has. Delete one first.", 422)
+        return text_response(
+            f"You can have {MOST_PROJECTS} projects at most. Delete one first.", 422
+        )
     return _saved(request, Project(user=request.user))
 
 
 @require_POST
 @login_required
 def change(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Its name, its instructions and its model, of which the next turns know."""
+    """Change its name, instructions or model, which apply from the next turn on."""
     return _saved(request, _own(request, pk))
 
 
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Its conversations stay, in no project."""
+    """Delete the project. Its conversations are kept, outside any project."""
     own = _own(request, pk)
     own.delete()
     worker().list_changed(own.user_id)
-    return _to(request, reverse("chat"))
+    return _go_to(request, reverse("chat"))
 
 
 def _saved(request: HttpRequest, project: Project) -> HttpResponse:
     form = ProjectForm(request.POST, project)
     if not form.is_valid():
-        return refused(form)
+        return error_response(form)
     before, hourly = project.stored_bytes, worker().stored_bytes[project.user_id]
     form.fill()
     try:
         take_room(project.user, project.stored_bytes, hourly, in_place_of=before)
-    except Refused as why:
-        return told(str(why), 422)
+    except Refused as error:
+        return text_response(str(error), 422)
     project.save()
     worker().list_changed(project.user_id)
-    return _to(request, reverse("project", args=[project.pk]))
+    return _go_to(request, reverse("project", args=[project.pk]))
 
 
-def _to(request: HttpRequest, address: str) -> HttpResponse:
-    """The page's script is told where to go, since it keeps the socket on its way."""
-    return told(address) if "HX-Request" in request.headers else redirect(address)
+def _go_to(request: HttpRequest, path: str) -> HttpResponse:
+    """Redirect. htmx gets the path as text: the page's script goes there and keeps the socket."""
+    return text_response(path) if "HX-Request" in request.headers else redirect(path)
 
 
 def _own(request: HttpRequest, pk: UUID) -> Project:

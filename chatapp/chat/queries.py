@@ -1,4 +1,4 @@
-"""What a query string says, where it says anything that can be used."""
+"""Parses values of a query string; what can't be used becomes None or 0."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -15,7 +15,7 @@ def uuid_of(text: str) -> UUID | None:
 
 
 def number_of(text: str) -> int:
-    """0 where it is none, or too large to be one of anything here."""
+    """Return the number, or 0 if it is not one or has more than five digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
@@ -23,5 +23,5 @@ def moment_of(text: str) -> datetime | None:
     try:
         moment = parse_datetime(text)
         return moment.astimezone(UTC) if moment and is_aware(moment) else None
-    except (ValueError, OverflowError):  # a day that no calendar has, or that is none in UTC
+    except (ValueError, OverflowError):  # an impossible date, or out of range in UTC
         return None

@@ -1,7 +1,6 @@
-"""What is read of a conversation: earlier and later messages than the page has, and the outline of
-what its owner asked in it.
+"""Views of parts of a conversation: earlier and later messages, and the outline of its prompts.
 
-htmx puts what these addresses answer with into the page, which asks for no more than is looked at.
+htmx inserts the responses into the page, which loads only what is scrolled into view.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,15 +20,15 @@ from chatapp.chat.queries import number_of, uuid_of
 from chatapp.models import Conversation, Message, NotHere, User, View
 from chatapp.worker import worker
 
-PAGE = 100  # prompts of an outline
-BEGINNING = 200  # characters of a prompt
+PAGE = 100  # prompts per page of an outline
+BEGINNING = 200  # characters of a prompt shown there
 
 
 @require_GET
 @never_cache
 @login_required
 def earlier(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The messages before the one that is named, in place of the link to them."""
+    """The messages before the one in the query, to replace the link to them."""
     return _part(request, pk, "before", Conversation.earlier)
 
 
@@ -37,7 +36,7 @@ def earlier(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def later(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Those after it; replies that run here as far as they have come, as a page has them."""
+    """The messages after the one in the query, with the text so far of replies that run here."""
     live = async_to_sync(live_in)(pk)
     return _part(request, pk, "after", Conversation.later, live)
 
@@ -46,8 +45,10 @@ def later(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def outline(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A page of the prompts of a branch, each a way to it; the last page where none is named. The
-    branch is that of `parent`, as a page says what the next prompt follows, or the standing one."""
+    """A page of links to a branch's prompts; the last page by default.
+
+    The branch is that of the message `parent`, by default the one last read.
+    """
     conversation = own(request, pk)
     prompts = conversation.prompts(uuid_of(request.GET.get("parent", "")))
     last = max(1, -(-len(prompts) // PAGE))
@@ -67,7 +68,7 @@ def outline(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def own(request: HttpRequest, pk: UUID) -> Conversation:
-    """The person's, where it is not in the trash."""
+    """Return the user's conversation; raises `Http404`, also if it is in the trash."""
     assert isinstance(request.user, User)
     try:
         return Conversation.own(request.user, pk)
@@ -76,13 +77,12 @@ def own(request: HttpRequest, pk: UUID) -> Conversation:
 
 
 async def live_in(conversation: UUID) -> list[frames.ReplyView]:
-    """The replies that run there in this process, as far as they have come; the event loop may
-    tell."""
+    """Return the replies running in the conversation in this process. Only for the event loop."""
     return [running.live.view() for running in worker().replies.of(conversation)]
 
 
 def html_of(view: View, live: Sequence[frames.ReplyView] = ()) -> SafeString:
-    """Its messages, of which those `live` may be some; but not where one has ended since."""
+    """Draw the view's messages; running ones come from `live`, unless they have ended meanwhile."""
     shown = [one for one in live if view.runs(one.message.pk)]
     streaming = {one.message.pk for one in shown}
     others = [message for message in view.shown if message.pk not in streaming]
@@ -93,15 +93,15 @@ def _part(
     request: HttpRequest,
     pk: UUID,
     side: str,
-    look: Callable[[Conversation, UUID], View],
+    select: Callable[[Conversation, UUID], View],
     live: Sequence[frames.ReplyView] = (),
 ) -> HttpResponse:
-    """What stands on a side of the message that is named there."""
+    """Return the messages on one side (`before` or `after`) of the message the query names."""
     message = uuid_of(request.GET.get(side, ""))
     if message is None:
         raise Http404
     try:
-        view = look(own(request, pk), message)
+        view = select(own(request, pk), message)
     except NotHere:
         raise Http404 from None
     return HttpResponse(html_of(view, live))

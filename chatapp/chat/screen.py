@@ -1,4 +1,4 @@
-"""What a tab shows: a conversation, drawn where the page is behind, and kept up to date."""
+"""Keeps a tab's page in step with the conversation it shows: sends only what the page lacks."""
 
 import asyncio
 import logging
@@ -23,25 +23,25 @@ from chatapp.worker import worker
 
 logger = logging.getLogger(__name__)
 
-DRAW_AGAIN_SECONDS = 1.0  # between drawings of the same for the same socket
-NOT_SHOWN = "The database does not answer. What is new here is shown as soon as it does."
+DRAW_AGAIN_SECONDS = 1.0  # between two drawings of the same state for one socket
+NOT_SHOWN = "The database is not responding. This page will update as soon as it does."
 
 
 class Screen:
-    """Of one tab. Who has it closes it, so that nothing is drawn for a tab that is gone.
+    """The state of one tab's page. Its owner calls `close()` so nothing is drawn for a closed tab.
 
-    What can't be drawn since the database does not answer is drawn as soon as it does.
+    If the database does not respond, drawing is retried until it does.
     """
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        self._watched: tuple[Seen, float] | None = None  # what was drawn last, and when
-        self._later: asyncio.TimerHandle | None = None  # for one drawing, which goes on in a task
-        self._drawing: asyncio.Task[None] | None = None
-        self._redrawing = asyncio.Lock()  # or what was looked at first could be shown last
+        self._last_drawn: tuple[Seen, float] | None = None  # and when, by the monotonic clock
+        self._timer: asyncio.TimerHandle | None = None  # starts the task below
+        self._task: asyncio.Task[None] | None = None
+        self._redrawing = asyncio.Lock()  # so that an older read is never shown after a newer one
 
     async def watch(self, seen: Seen | None) -> None:
-        """Shows a conversation, and brings the page up to date where it is behind."""
+        """Show a conversation, and send what the page lacks of it; None shows none."""
         if seen is None:
             self.close()
             worker().show(self._viewer, None)
@@ -50,41 +50,41 @@ class Screen:
             try:
                 await self._draw_or_empty(seen)
             except Error as error:
-                logger.error("The database failed on what a tab shows: %s", error)
+                logger.error("The database failed while drawing a tab, which is retried: %s", error)
                 if not self._shows(seen.conversation):
-                    worker().show(self._viewer, None)  # what it showed before is not there any more
-                self._draw_later(DRAW_AGAIN_SECONDS, self._draw_again(seen, was_told=True))
+                    worker().show(self._viewer, None)  # the page has left what it showed before
+                self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
                 await self._viewer.show(frames.problem_frame(NOT_SHOWN))
 
     async def catch_up(self, conversation: UUID) -> None:
-        """Draws the conversation as the database has it now, where the tab still shows it.
+        """Show what is new in the conversation in the database, if the tab still shows it.
 
-        One that shows an earlier part of it stays as it is.
+        A tab that shows an earlier part of it stays as it is.
         """
 
-        def look(found: Conversation) -> View:
+        def select(found: Conversation) -> View:
             return found.view().since(self._viewer.head)
 
         try:
-            view, thread, running = await self._drawn_with(conversation, look)
+            view, thread, running = await self._load_and_draw(conversation, select)
         except (Refused, NotSignedIn) as error:
-            logger.info("A tab could not be brought up to date: %s", error)
+            logger.info("A tab could not be updated: %s", error)
             return
         except Error as error:
-            self._owe(conversation, error)
+            self._redraw_later(conversation, error)
             return
         if self._shows(conversation):
             if self._viewer.shows_end:
                 await self._show_thread(view, thread, running)
-            self._await_reply(view)
+            self._watch_remote_replies(view)
         is_running = bool(view.streaming)
         sidebar = frames.sidebar_frame(view.conversation, running=is_running)
         await self._viewer.show(sidebar + frames.problem_frame(""))
 
     async def redraw(self, conversation: UUID) -> None:
-        """Draws all that the tab shows of it anew, since any of that may be gone, or be back."""
+        """Redraw all that the tab shows of it: any message may have been deleted or restored."""
 
-        def look(found: Conversation) -> View:
+        def select(found: Conversation) -> View:
             if self._viewer.head and not self._viewer.shows_end:
                 with suppress(NotHere):
                     return found.view_around(self._viewer.head)
@@ -92,85 +92,88 @@ class Screen:
 
         async with self._redrawing:
             try:
-                view, thread, running = await self._drawn_with(conversation, look)
+                view, thread, running = await self._load_and_draw(conversation, select)
             except (Refused, NotSignedIn) as error:
-                logger.info("A tab could not be drawn anew: %s", error)
+                logger.info("A tab could not be redrawn: %s", error)
                 return
             except Error as error:
-                self._owe(conversation, error)
+                self._redraw_later(conversation, error)
                 return
             if self._shows(conversation):
                 await self._show_thread(view, thread, running)
-                self._await_reply(view)
+                self._watch_remote_replies(view)
 
     async def step(self, step: Step) -> None:
-        """Shows another branch, which is then the one that was read last; raises `Refused`."""
+        """Show another branch and record it as the one last read; raises `Refused`."""
 
-        def read(conversation: Conversation) -> View:
+        def select(conversation: Conversation) -> View:
             conversation.read(step.message)
             return conversation.view_around(step.message)
 
-        view, thread, running = await self._drawn_with(step.conversation, read)
+        view, thread, running = await self._load_and_draw(step.conversation, select)
         self.close()
         await self._show_thread(view, thread, running)
         worker().show(self._viewer, step.conversation)
-        self._await_reply(view)
+        self._watch_remote_replies(view)
 
     def close(self) -> None:
-        """Draws nothing more of what was to be drawn again."""
-        self._watched = None
-        for later in (self._later, self._drawing):
-            if later:
-                later.cancel()
-        self._later = self._drawing = None
+        """Cancel scheduled and running redraws."""
+        self._last_drawn = None
+        for pending in (self._timer, self._task):
+            if pending:
+                pending.cancel()
+        self._timer = self._task = None
 
     def _was_just_drawn(self, seen: Seen) -> bool:
-        """Whether this was asked for a moment ago; it is then drawn once more, in a moment."""
+        """Whether the same state was drawn a moment ago. If so, schedule one more drawing."""
         now = time.monotonic()
-        before, at = self._watched or (None, 0.0)
-        early = at + DRAW_AGAIN_SECONDS - now
-        if seen != before or early <= 0 or not self._shows(seen.conversation):
+        before, at = self._last_drawn or (None, 0.0)
+        remaining = at + DRAW_AGAIN_SECONDS - now
+        if seen != before or remaining <= 0 or not self._shows(seen.conversation):
             self.close()
-            self._watched = seen, now
+            self._last_drawn = seen, now
             return False
-        if not self._later:
-            self._draw_later(early, self._draw_again(seen))
+        if not self._timer:
+            self._schedule(remaining, self._draw_again(seen))
         return True
 
-    def _owe(self, conversation: UUID, why: Error) -> None:
-        """Draws it all as soon as the database answers."""
-        logger.info("A tab is brought up to date when the database is back: %s", why)
+    def _redraw_later(self, conversation: UUID, error: Error) -> None:
+        """Redraw the whole conversation once the database responds."""
+        logger.info("A tab will be updated when the database is back: %s", error)
         if self._shows(conversation):
-            self._draw_later(DRAW_AGAIN_SECONDS, partial(self.redraw, conversation))
+            self._schedule(DRAW_AGAIN_SECONDS, partial(self.redraw, conversation))
 
-    def _draw_later(self, seconds: float, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._later:
-            self._later.cancel()
-        self._later = asyncio.get_running_loop().call_later(seconds, self._begin, draw)
+    def _schedule(self, seconds: float, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start, draw)
 
-    def _begin(self, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._drawing:
-            self._drawing.cancel()
-        self._later, self._drawing = None, asyncio.create_task(draw())
+    def _start(self, draw: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._task:
+            self._task.cancel()
+        self._timer, self._task = None, asyncio.create_task(draw())
 
     def _draw_again(
-        self, seen: Seen, *, was_told: bool = False
+        self, seen: Seen, *, has_problem: bool = False
     ) -> Callable[[], Coroutine[Any, Any, None]]:
-        """What draws it where the tab has not moved on by then; takes back what it was told."""
+        """Return a coroutine function that draws the state, unless the tab has moved on by then.
+
+        It clears the problem that the page shows, if `has_problem`.
+        """
         shown = self._shown
 
         async def draw() -> None:
             if self._shown != shown:
                 return
-            self._watched = seen, time.monotonic()
+            self._last_drawn = seen, time.monotonic()
             try:
                 await self._draw(seen)
             except (Refused, NotSignedIn) as error:
-                logger.info("A tab could not be brought up to date: %s", error)
+                logger.info("A tab could not be updated: %s", error)
             except Error:
-                self._draw_later(DRAW_AGAIN_SECONDS, self._draw_again(seen, was_told=True))
+                self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
             else:
-                if was_told:
+                if has_problem:
                     await self._viewer.show(frames.problem_frame(""))
 
         return draw
@@ -178,18 +181,18 @@ class Screen:
     async def _draw_or_empty(self, seen: Seen) -> None:
         try:
             await self._draw(seen)
-        except NotHere as why:
+        except NotHere as error:
             policy = await database_sync_to_async(ReviewPolicy.now)()
-            await self._viewer.show(frames.emptied_frame(seen.conversation, str(why), policy))
+            await self._viewer.show(frames.emptied_frame(seen.conversation, str(error), policy))
 
     async def _draw(self, seen: Seen) -> None:
         conversation, before, shown = seen.conversation, self._viewer.head, self._shown
 
-        def look(found: Conversation) -> View:
+        def select(found: Conversation) -> View:
             return _missing(found, seen if self._viewer.head == before else Seen(conversation))
 
-        view, thread, running = await self._drawn_with(conversation, look)
-        if self._shown != shown:  # the tab has moved on, or is gone
+        view, thread, running = await self._load_and_draw(conversation, select)
+        if self._shown != shown:  # the tab has moved on or was closed
             return
         self._viewer.head, self._viewer.shows_end = seen.head, not seen.later
         is_emptied = seen.head and not view.end
@@ -198,67 +201,69 @@ class Screen:
         elif running and not seen.later:
             await self._show_running(running)
         worker().show(self._viewer, conversation)
-        # Its page may be older than the title.
+        # The title may have changed since the page was drawn.
         await self._viewer.show(frames.title_frame(view.conversation))
         if view.conversation.is_temporary:
             worker().open_temporary(self._viewer, conversation)
-        self._await_reply(view)
+        self._watch_remote_replies(view)
 
-    async def _drawn_with(
-        self, conversation: UUID, look: Callable[[Conversation], View]
+    async def _load_and_draw(
+        self, conversation: UUID, select: Callable[[Conversation], View]
     ) -> tuple[View, frames.ThreadParts, list[Generation]]:
-        """What of a conversation is to be shown, drawn, and what ran in it meanwhile.
+        """Return the selected part of a conversation, its HTML, and the replies running meanwhile.
 
-        Looked at again if the tab was shown something else since: what only follows what it showed
-        would stand below another branch. And if it was renamed or deleted since: the tab would
-        show what was before.
+        Reads and draws again if the tab was shown something else meanwhile, since messages that
+        only follow the old ones would appear below another branch; and if the conversation was
+        renamed or deleted meanwhile, since the tab would show the old state.
         """
         replies, showing = worker().replies, worker().viewers.showing(conversation)
         while True:
             running, begun, changes = replies.of(conversation), replies.begun, showing.changes
             head = self._viewer.head
-            view = await self._looked_at(conversation, look)
+            view = await self._load(conversation, select)
             thread = await drawn(view, running)
-            # One that was stored and not begun may have begun, and ended, since.
-            was_waited_for = view.streaming and not running and replies.begun != begun
-            is_there = self._viewer.head == head and showing.changes == changes
-            if is_there and replies.of(conversation) == running and not was_waited_for:
+            # A reply that was stored but not running may have run and ended meanwhile.
+            may_have_run = view.streaming and not running and replies.begun != begun
+            is_unchanged = self._viewer.head == head and showing.changes == changes
+            if is_unchanged and replies.of(conversation) == running and not may_have_run:
                 return view, thread, running
 
-    async def _looked_at(self, conversation: UUID, look: Callable[[Conversation], View]) -> View:
-        """What of a conversation is to be shown; raises `Refused` and `NotSignedIn`."""
+    async def _load(self, conversation: UUID, select: Callable[[Conversation], View]) -> View:
+        """Return the selected part of a conversation; raises `Refused` and `NotSignedIn`."""
         if not worker().database_answers:
-            raise OperationalError("it did not answer a second ago")
+            raise OperationalError("it did not respond a second ago")
 
-        def find() -> View:
+        def load() -> View:
             person = sessions.person_of(self._viewer.session_key)
             found = person.conversations.kept().named(conversation)
             if found.mark_read():
                 worker().list_changed(person.pk)
-            return look(found)
+            return select(found)
 
-        view: View = await database_sync_to_async(find)()
+        view: View = await database_sync_to_async(load)()
         return view
 
     async def _show_thread(
         self, view: View, thread: frames.ThreadParts, running: Sequence[Generation]
     ) -> None:
-        """Shows a drawn conversation, and readies the composer for what may follow."""
+        """Show the drawn messages, and set the composer to follow the last one."""
         self._viewer.head = view.head.pk if view.head else None
         self._viewer.shows_end = not view.has_later
         frame = frames.thread_frame(thread, [one.live.view() for one in running])
         await self._viewer.show(frame + frames.composer_frame(view.conversation, view.end))
 
     async def _show_running(self, running: Sequence[Generation]) -> None:
-        """Draws what runs as far as it has come, all of it at one moment: what comes later is shown
-        to this tab, too."""
+        """Show snapshots of the running replies, all taken at one moment.
+
+        Text that arrives later is sent to this tab too.
+        """
         for one in running:
             await one.flush()
         metrics.snapshots.labels("join").inc(len(running))
         await self._viewer.show("".join([one.snapshot() for one in running]))
 
-    def _await_reply(self, view: View) -> None:
-        """Awaits the replies that another process writes in the conversation, where one does."""
+    def _watch_remote_replies(self, view: View) -> None:
+        """Subscribe the tab to replies in the conversation that other processes run."""
         conversation = view.conversation.pk
         remotes = worker().cluster.remotes
         remotes.drawn(self._viewer, conversation, {reply.pk for reply in view.streaming})
@@ -275,16 +280,16 @@ class Screen:
 
 
 def _missing(conversation: Conversation, seen: Seen) -> View:
-    """What a page lacks of the newest messages; nothing where it shows earlier ones."""
+    """Return the newest messages that the page lacks; none if it shows an earlier part."""
     view = conversation.standing(seen.head)
     is_behind = view.end and not view.is_known(seen.head, seen.ending)
     return view.newest().since(seen.head, seen.ending) if is_behind and not seen.later else view
 
 
 async def drawn(view: View, running: Sequence[Generation] = ()) -> frames.ThreadParts:
-    """A conversation, all but the replies that run in it, drawn while others have their turn.
+    """Draw a conversation except for the replies that run in it, without blocking the event loop.
 
-    One that has ended since is drawn as it was saved.
+    A reply that has ended meanwhile is drawn as it was saved.
     """
     live = {one.reply for one in running if view.runs(one.reply)}
     texts = frames.texts_of(message for message in view.shown if message.pk not in live)

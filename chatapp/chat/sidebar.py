@@ -1,7 +1,7 @@
-"""The sidebar: a person's conversations by day, their projects, and their archive and trash.
+"""The sidebar: a person's conversations by day, their projects, archive and trash.
 
-One list is shown at a time, a page of it after another in both directions; what is pinned and the
-projects stand above the list that is no other.
+It shows one list at a time, paginated in both directions. Pinned conversations and projects appear
+only above the main list.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from chatapp.models.lists import PAGE, Page, Place
 from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
 from chatapp.zones import zone_of
 
-MOST = 5 * PAGE  # at once: as many as a page holds of a list
+MOST = 5 * PAGE  # rows in one response: as many as a browser page keeps
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """A list that the sidebar can show."""
+    """A list that the sidebar can show: the main one, the archive or the trash."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ SHELVES = {
         Shelf(
             "trash",
             "Trash",
-            f"What is here is deleted for good after {TRASH_DAYS} days.",
+            f"Chats in the trash are deleted permanently after {TRASH_DAYS} days.",
             "The trash is empty.",
         ),
     )
@@ -56,13 +56,13 @@ SHELVES = {
 @require_GET
 @never_cache
 def conversations(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list, or that of a `shelf`, or of a `project` on its own page.
+    """The sidebar's main list, the list of a `shelf`, or that of a `project` on its own page.
 
-    With `before`, `after` and `id`, the page below or above that row; with `at` and `id` as many
-    `rows` from that one on as the page had, else as many from the top.
+    `before` or `after` with `id` selects the page below or above that row; `at` with `id` selects
+    as many `rows` from that row on as the browser showed, otherwise as many from the top.
 
-    A page asks for it, too, to know whether its person is signed in: who was deactivated is refused
-    instead of sent to sign in, so that nobody tells them that they signed out.
+    Pages also request it to learn whether their user is still signed in. A deactivated user gets a
+    403 instead of a redirect to sign in, so that the page does not say they signed out.
     """
     claimed = request.session.get(SESSION_KEY, "")
     if not request.user.is_authenticated and is_switched_off(claimed):
@@ -83,7 +83,7 @@ def _list(request: HttpRequest) -> HttpResponse:
 
 
 def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, object]:
-    """What the lists are drawn from, by their templates' names."""
+    """Return the template context of the lists."""
     assert isinstance(request.user, User)
     shelf = SHELVES.get(request.GET.get("shelf", ""), LIST)
     project = request.GET.get("project", "")
@@ -102,7 +102,7 @@ def context_of(request: HttpRequest, *, is_whole: bool = True) -> dict[str, obje
 
 
 def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
-    """A project's own list, on its page; empty where it is nobody's or somebody else's."""
+    """Return the context of a project's list; empty if the project is not the user's."""
     assert isinstance(request.user, User)
     own: ConversationQuerySet = request.user.conversations.all()
     found = own.filed(project) if project else own.none()
@@ -116,11 +116,11 @@ def filed(request: HttpRequest, project: UUID | None) -> dict[str, object]:
 
 
 def _by_day(request: HttpRequest, page: Page, *, has_today: bool = False) -> dict[str, object]:
-    """A page's rows, each with the heading that begins at it."""
+    """Return a page's rows, each with the heading above it, if any."""
     headings = Headings(timezone.now(), zone_of(request.COOKIES.get("utc-offset", "")))
     below, above = _place(request, "before"), _place(request, "after")
     if below or (has_today and not page.has_newer):
-        headings.next(below.used if below else timezone.now())  # which is there already
+        headings.next(below.used if below else timezone.now())  # this heading is already there
     return {
         "conversations": [(row, headings.next(row.updated_at)) for row in page.rows],
         "newer": page.rows[0] if page.has_newer and page.rows and not below else None,
@@ -134,7 +134,7 @@ def _page(request: HttpRequest, shelf: Shelf, project: str) -> Page:
     user, rows = request.user, _rows(request.GET.get("rows", ""))
     is_list = shelf is LIST and not project
     is_first = is_list and rows == PAGE and not request.GET.keys() & {"before", "after", "at"}
-    if is_first:  # as on every page of the chat, for which nothing is built that is not asked
+    if is_first:  # needed by every page of the chat, so build no querysets for it
         return lists.first_page(user)
     found = _found(user, shelf, project)
     if place := _place(request, "before"):
@@ -145,7 +145,7 @@ def _page(request: HttpRequest, shelf: Shelf, project: str) -> Page:
 
 
 def _page_from(request: HttpRequest, found: ConversationQuerySet) -> Page:
-    """As many rows as a page had, from its first one on."""
+    """Return as many rows as the browser showed, from its first one on."""
     rows = _rows(request.GET.get("rows", ""))
     if place := _place(request, "at"):
         return lists.page_with(found, place, rows)
@@ -165,9 +165,9 @@ def _found(user: User, shelf: Shelf, project: str) -> ConversationQuerySet:
     if shelf.name == "trash":
         return own.trashed()
     own = own.filed(uuid_of(project)) if project else own.loose()
-    return own.filter(is_pinned__in=[False])  # said so that an index answers it: it has no NOT
+    return own.filter(is_pinned__in=[False])  # not `NOT is_pinned`, which can't use the index
 
 
-def _rows(asked: str) -> int:
-    """How many rows a list has: as many as there were, between one page and five."""
-    return max(PAGE, min(number_of(asked), MOST))
+def _rows(requested: str) -> int:
+    """Return how many rows to show: the requested number, between one page and five."""
+    return max(PAGE, min(number_of(requested), MOST))

@@ -1,4 +1,4 @@
-"""Pages: the chat, what a reply brought besides its text, and the help."""
+"""Views of the chat page, of what a reply has besides its text, and of the help page."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -55,15 +55,15 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     return chat_page(request, reading.own(request, pk))
 
 
-# Alone of all pages: none of what an address says stands in it, by which somebody else could
-# measure what else does; its tokens are masked anew each time, and Django adds a random length.
+# The only compressed page. It reflects nothing from the URL, so nobody can use its size to guess
+# its secrets (BREACH). Its tokens are masked afresh each time, and Django adds a random length.
 @gzip_page
 def chat_page(
     request: HttpRequest,
     conversation: Conversation | None = None,
     project: Project | None = None,
 ) -> HttpResponse:
-    """A conversation, or the start of a new one, in a project where one is named."""
+    """Return the page of a conversation, or of a new chat, in a project if one is given."""
     assert isinstance(request.user, User)
     upstreams = Upstream.all_enabled()
     offers, live = _known_to_worker(upstreams, conversation)
@@ -101,24 +101,26 @@ def chat_page(
 def _shown(
     request: HttpRequest, conversation: Conversation | None
 ) -> tuple[UUID | None, View | None]:
-    """The message that was asked for, where it is here, and what is shown around it, or the end of
-    its branch; or else the newest messages of the branch that was read last.
+    """Return the message to scroll to, if any, and the part of the conversation to show.
 
-    A branch that is opened so is the one that was read last from then on, though this is a GET: it
-    is the person's own conversation, and to show it once more changes nothing.
+    The query names a message: `around`, `at` and `reply` show what surrounds it, `through` the end
+    of its branch. Without one that exists, the newest messages of the last read branch are shown.
+
+    Opening a branch makes it the last read one although this is a GET: the conversation is the
+    person's own, and loading the page again changes nothing.
     """
     if conversation is None:
         return None, None
-    ways = {
-        "around": conversation.opened_around,  # where who comes back was
+    views = {
+        "around": conversation.opened_around,  # where a returning reader was
         "at": conversation.opened_around,
         "reply": conversation.opened_around,
         "through": conversation.opened_at_end,
     }
-    for name, look in ways.items():
+    for name, open_view in views.items():
         if message := uuid_of(request.GET.get(name, "")):
             with suppress(NotHere):
-                view = look(message)
+                view = open_view(message)
                 return message if name == "at" else None, view
     return None, conversation.view()
 
@@ -126,18 +128,18 @@ def _shown(
 def _known_to_worker(
     upstreams: list[Upstream], conversation: Conversation | None
 ) -> tuple[list[Offer], list[frames.ReplyView]]:
-    """What is offered, and the replies that run there as far as they have come."""
+    """Return the offered models, and the replies running in the conversation so far."""
     offers = worker().catalogue.known_offers(upstreams)
     is_live = conversation and (conversation.is_temporary or worker().replies.of(conversation.pk))
     if offers is None or is_live:
-        return async_to_sync(_told_by_worker)(upstreams, conversation)
+        return async_to_sync(_asked_of_worker)(upstreams, conversation)
     return offers, []
 
 
-async def _told_by_worker(
+async def _asked_of_worker(
     upstreams: list[Upstream], conversation: Conversation | None
 ) -> tuple[list[Offer], list[frames.ReplyView]]:
-    """The same where an upstream is to be asked or a reply runs, which only the event loop may."""
+    """Do so on the event loop: only there can an upstream be asked or a running reply be read."""
     offers = await worker().catalogue.offers(upstreams=upstreams)
     if conversation and conversation.is_temporary:
         worker().temporaries.open(conversation.pk)
@@ -148,7 +150,7 @@ async def _told_by_worker(
 @never_cache
 @login_required
 def models(request: HttpRequest) -> HttpResponse:
-    """The picker and what there is to say of it, for a page that waited for no slow upstream."""
+    """The model picker and its notes, for a page that did not wait for a slow upstream."""
     assert isinstance(request.user, User)
     pk = uuid_of(request.GET.get("conversation", ""))
     conversation = request.user.conversations.kept().filter(pk=pk).first() if pk else None
@@ -176,8 +178,10 @@ async def _all_offers() -> list[Offer]:
 
 
 def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
-    """The first of those wanted that is offered is chosen; or else the first that is offered at
-    all, as a stopgap while more are awaited."""
+    """Return the picker's context, with the first wanted model that is offered as the chosen one.
+
+    If none is, the first one offered is chosen, as a stopgap while more models are awaited.
+    """
     offered = {value: None for offer in offers for value, _ in offer.choices}
     chosen = next((value for value in (*wanted, *offered) if value in offered), "")
     return {
@@ -189,7 +193,7 @@ def _models(offers: list[Offer], wanted: list[str]) -> dict[str, object]:
 
 
 def _models_of(view: View) -> list[str]:
-    """What a conversation's replies were asked of, the last one first."""
+    """Return the models of a conversation's replies, the last one first."""
     last_first = [*view.beside, *reversed(view.thread)]
     return [f"{message.upstream_id}/{message.model}" for message in last_first]
 
@@ -197,8 +201,10 @@ def _models_of(view: View) -> list[str]:
 def _to_begin_with(
     request: HttpRequest, project: Project | None, installation: Installation
 ) -> list[str]:
-    """What a new chat begins with in a browser that has kept no choice: the project's model, what
-    the person asked last, wherever that was, or what an administrator chose for all."""
+    """Return the models to preselect in a new chat if the browser remembers no choice.
+
+    In order: the project's model, the one the person used last, the administrator's default.
+    """
     assert isinstance(request.user, User)
     preset = project.preset if project else None
     used = Conversation.model_used_last_by(request.user)
@@ -207,13 +213,13 @@ def _to_begin_with(
 
 
 def _suggestions(offers: list[Offer]) -> Sequence[str]:
-    """An administrator's; the demo's own where there are none and nobody else answers."""
+    """Return the administrator's suggestions, or the demo's if only the demo offers models."""
     is_demo = all(offer.upstream.is_demo for offer in offers)
     return Suggestion.shown() or (SUGGESTIONS if offers and is_demo else ())
 
 
 def _socket_url(view: View | None) -> str:
-    """The socket of a tab that shows this of a conversation."""
+    """Return the URL of the socket for a tab that shows this part of a conversation."""
     if view is None:
         return "/ws/"
     seen = {"conversation": str(view.conversation.pk)}
@@ -227,7 +233,7 @@ def _socket_url(view: View | None) -> str:
 @require_GET
 @login_required
 def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A reply's tokens, each with the probability that the model gave it."""
+    """A reply's tokens, each with the probability the model gave it."""
     assert isinstance(request.user, User)
     reply = get_object_or_404(Message.objects.of(request.user), pk=pk)
     tokens = [_confidence_of(*token) for token in reply.logprobs or ()]
@@ -238,7 +244,7 @@ def confidence(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def reply_markdown(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A reply as the model wrote it, as far as it is stored."""
+    """A reply's Markdown as the model wrote it, as far as it is stored."""
     assert isinstance(request.user, User)
     replies = Message.objects.of(request.user).filter(role=Message.Role.ASSISTANT)
     reply = get_object_or_404(replies.defer("logprobs"), pk=pk)
@@ -249,7 +255,7 @@ def reply_markdown(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 def prompt_text(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A prompt as it was typed."""
+    """A prompt's text as it was typed."""
     prompts = Message.objects.filter(role=Message.Role.USER, deleted_at=None)
     prompt = get_object_or_404(prompts, pk=pk, conversation__user=request.user)
     return HttpResponse(prompt.content, content_type="text/plain; charset=utf-8")
@@ -258,7 +264,7 @@ def prompt_text(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 @login_required
 def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
-    """An image that came with a reply; that a reviewer looks at it is recorded."""
+    """An image that came with a reply. A reviewer's access is recorded in the audit log."""
     assert isinstance(request.user, User)
     images = ReplyImage.objects.readable_by(request.user)
     image = get_object_or_404(images, message=pk, position=position)
@@ -269,7 +275,7 @@ def reply_image(request: HttpRequest, pk: UUID, position: int) -> HttpResponse:
             of = image.message.conversation
             audit.record("image.opened", actor=request.user, about=of)
     headers = {
-        "Cache-Control": "no-store",  # or whoever has the browser next would find it there
+        "Cache-Control": "no-store",  # the browser's next user must not find it in the cache
         "Content-Disposition": "inline",
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
@@ -289,7 +295,7 @@ def _confidence_of(
 @never_cache
 @login_required
 def shortcuts(request: HttpRequest) -> HttpResponse:
-    """The sheet of what the keys do, which a page has when it is first opened."""
+    """The sheet of keyboard shortcuts, loaded when it is first opened."""
     return render(request, "chat/_shortcuts.html")
 
 

@@ -41,7 +41,7 @@ async function moveBack(places, here) {
     answers.push(await ask({ action: "move", project }, ids));
   }
   const failed = answers.find(({ ok }) => !ok);
-  const text = answers.length > 1 ? `${places.size} conversations: moved back.` : answers[0].text;
+  const text = answers.length > 1 ? `${places.size} chats moved back.` : answers[0].text;
   end(failed ?? { ok: true, text }, () => change("move", here || {}, places));
 }
 
@@ -53,7 +53,7 @@ export async function post(url, fields, ids = []) {
   for (const id of ids) body.append("ids", id);
   const headers = { "HX-Request": "true" };
   const answer = await fetch(url, { method: "POST", body, headers, redirect: "manual" }).catch(() => null);
-  if (answer?.status === 404) return { ok: false, text: "This is not here any more." };
+  if (answer?.status === 404) return { ok: false, text: "This no longer exists." };
   const isSentence = answer?.ok || [422, 429].includes(answer?.status);
   return { ok: Boolean(answer?.ok), text: isSentence ? await answer.text() : FAILED };
 }

@@ -46,7 +46,7 @@ export function tooLong() {
   const length = charactersIn(joined(...written()));
   if (length <= most) return "";
   const [has, takes] = [length, most].map(grouped);
-  return `This has ${has} characters, and ${takes} can be sent at once. Shorten it, or send it in parts.`;
+  return `This message has ${has} characters; the limit is ${takes}. Shorten it, or send it in parts.`;
 }
 
 export function focusBox() {

@@ -242,7 +242,7 @@ def test_many_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
     expect(tab.page.locator("#title")).to_have_text("New chat")  # none was opened
     tab.page.get_by_role("toolbar").get_by_role("button", name="Archive").click()
     expect(tab.page.locator(".conversation")).to_have_text([titles[1]])
-    expect(toast(tab)).to_have_text("2 conversations: archived.")
+    expect(toast(tab)).to_have_text("2 chats archived.")
     expect(tab.page.locator("#selection")).to_be_hidden()
     tab.page.get_by_role("button", name="Undo").click()
     expect(tab.page.locator(".conversation")).to_have_count(3)

@@ -164,7 +164,7 @@ def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
     for title in ("Chat 0", "Chat 2"):
         row(tab, title).locator("a").click(modifiers=["Control"])
     tab.sidebar.get_by_role("checkbox", name="Chat 2").drag_to(projects(tab))
-    expect(tab.page.locator("#toast p")).to_have_text("2 conversations: moved.")
+    expect(tab.page.locator("#toast p")).to_have_text("2 chats moved.")
     expect(tab.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
     projects(tab).click()
     chats = tab.page.locator("#project-chats .conversation")
@@ -336,7 +336,7 @@ def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
     move(filled, "Work")
     expect(chats(filled)).to_have_count(3)
     undo(filled)
-    expect(toast(filled)).to_have_text("2 conversations: moved back.")
+    expect(toast(filled)).to_have_text("2 chats moved back.")
     expect(filled.sidebar.get_by_role("link")).to_have_text(["Chat 1"])
     expect(chats(filled)).to_have_count(2)
     expect_one_row_each(filled)

@@ -211,7 +211,7 @@ def test_a_text_that_is_too_long_is_refused_whole(
         tab.message.fill(text)
         tab.message.press("Enter")
         expect(tab.problem).to_contain_text(
-            "This has 1,001 characters, and 1,000 can be sent at once."
+            "This message has 1,001 characters; the limit is 1,000."
         )
         expect(tab.problem).to_have_role("alert")
         expect(tab.message).to_have_value(text)

@@ -70,4 +70,4 @@ async def test_it_holds_nothing_of_others_nor_of_the_trash(
 
 def test_nothing_that_is_chosen_is_refused(alices: Client) -> None:
     answer = alices.post("/conversations/export/", {})
-    assert (answer.status_code, answer.text) == (422, "Choose a conversation first.")
+    assert (answer.status_code, answer.text) == (422, "Select a chat first.")

@@ -49,7 +49,7 @@ def test_a_prompt_without_a_word_is_none(text: str | None) -> None:
 def test_a_prompt_is_of_a_bounded_length(settings: Settings) -> None:
     settings.CHATAPP_MAX_PROMPT_CHARACTERS = 1000
     assert prompt_form(message="\U0001f600" * 1000)
-    told = "This has 1,001 characters, and 1,000 can be sent at once."
+    told = "This message has 1,001 characters; the limit is 1,000."
     assert told in problem(message="x" * 1001)
 
 

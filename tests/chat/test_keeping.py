@@ -85,7 +85,7 @@ def test_what_is_in_the_trash_is_nowhere_else(
     assert olives.get(f"/review/{sky.pk}/").status_code == 404
     assert "The sky" in alices.get("/conversations/?shelf=trash").text
     for action in ("pin", "archive", "trash", "move"):
-        assert change(alices, action, sky.pk) == (404, "This is not here any more.")
+        assert change(alices, action, sky.pk) == (404, "This no longer exists.")
     assert change(alices, "restore", sky.pk) == (200, "Restored.")
     assert alices.get(addresses[0]).status_code == 200
 
@@ -110,7 +110,7 @@ def test_the_trash_is_emptied_at_once_and_of_nothing_else(
 ) -> None:
     bobs = bob.conversations.create(title="Bob's", trashed_at=timezone.now())
     gone = alice.conversations.create(title="Gone", trashed_at=timezone.now())
-    assert change(alices, "empty") == (200, "The trash is empty.")
+    assert change(alices, "empty") == (200, "Deleted permanently.")
     assert change(alices, "restore", gone.pk)[0] == 404
     call_command("housekeeping", stdout=StringIO())
     assert set(Conversation.objects.all()) == {sky, bobs}
@@ -121,7 +121,7 @@ def test_the_trash_is_emptied_at_once_and_of_nothing_else(
 def test_deleting_for_good_is_of_the_trash_alone(alices: Client, sky: Conversation) -> None:
     assert change(alices, "discard", sky.pk)[0] == 404
     change(alices, "trash", sky.pk)
-    assert change(alices, "discard", sky.pk) == (200, "Deleted for good.")
+    assert change(alices, "discard", sky.pk) == (200, "Deleted permanently.")
     call_command("housekeeping", stdout=StringIO())
     assert not Conversation.objects.exists()
 
@@ -131,11 +131,11 @@ def test_many_are_changed_at_once_and_others_are_left_alone(
 ) -> None:
     own = [alice.conversations.create(title=f"Own {number}").pk for number in range(3)]
     bobs = bob.conversations.create(title="Bob's")
-    assert change(alices, "archive", *own, bobs.pk, uuid4()) == (200, "3 conversations: archived.")
+    assert change(alices, "archive", *own, bobs.pk, uuid4()) == (200, "3 chats archived.")
     bobs.refresh_from_db()
     assert bobs.archived_at is None
     assert alice.conversations.archived().count() == 3
-    assert change(alices, "pin", bobs.pk) == (404, "This is not here any more.")
+    assert change(alices, "pin", bobs.pk) == (404, "This no longer exists.")
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_many_are_changed_at_once_and_others_are_left_alone(
     [
         ({"action": "erase", "ids": [str(uuid4())]}, "Select a valid choice"),
         ({"action": "trash", "ids": ["x"]}, "This page is out of date. Reload it."),
-        ({"action": "trash", "ids": [str(uuid4())] * 501}, "Choose 500 conversations at most."),
-        ({"action": "move", "project": str(uuid4())}, "This project is not here any more."),
+        ({"action": "trash", "ids": [str(uuid4())] * 501}, "Select 500 at most."),
+        ({"action": "move", "project": str(uuid4())}, "This project no longer exists."),
     ],
 )
 def test_what_can_t_be_done_is_refused_with_a_sentence(

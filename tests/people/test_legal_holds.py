@@ -126,7 +126,7 @@ def test_the_owner_is_told_and_the_trash_works_on(alices: Client, alice: User, o
     answer = change(alices, "discard", kept)
     assert (answer.status_code, answer.text) == (422, KEPT)
     answer = change(alices, "empty")
-    assert answer.text == f"Deleted for good. {STAY.format(1)}"
+    assert answer.text == f"Deleted permanently. {STAY.format(1)}"
     assert list(alice.conversations.trashed()) == [kept]
     assert change(alices, "restore", kept).status_code == 200
 

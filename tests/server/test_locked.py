@@ -114,7 +114,7 @@ async def test_a_prompt_waits_for_the_lock_and_its_tab_is_told(
         with locked(server):
             await tab.send("Hello?")
             async with within(SOON):
-                await tab.until(lambda: "What you sent waits" in tab.problem)
+                await tab.until(lambda: "What you sent will be saved" in tab.problem)
         assert await tab.until_ended() == "complete"
         assert tab.problem == ""
 
@@ -133,7 +133,7 @@ async def test_after_twenty_seconds_a_prompt_is_given_back_and_no_finished_reply
             async with within(LONG_HELD):
                 await asking.send("Hello?")
                 async with within(SOON):
-                    await asking.until(lambda: "What you sent waits" in asking.problem)
+                    await asking.until(lambda: "What you sent will be saved" in asking.problem)
                 pause.release()
                 async with within(2 * SOON):  # its last words, and the notice that they wait
                     await tab.until_shows(UNSAVED)

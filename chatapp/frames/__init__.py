@@ -1,7 +1,7 @@
-"""Replies as HTML: the partials that a page holds, and the frames that keep it up to date.
+"""Replies as HTML: the partials of a page, and the frames that keep it up to date.
 
 A frame is a string of htmx out-of-band swaps. The page and the socket render the same templates,
-so that a reply looks the same live, after a reload and in the review. Nothing here does I/O.
+so a reply looks the same while it streams, after a reload and in the review. Nothing here does I/O.
 """
 
 from chatapp.frames.environment import warm_up

@@ -1,8 +1,8 @@
-"""Templates become Python in Jinja2's own way, but for what would be done again at each drawing.
+"""A Jinja2 code generator that moves constant work from rendering to compiling.
 
-An icon, or an address without arguments, is the same each time and stands in what is compiled. A
-value's HTML goes to the text as it is: as an object that says of itself that it is HTML, of which
-nobody asks that, it would take five times as long.
+Icons and URLs without arguments never change, so their HTML is compiled into the template. An
+escaped value is written as a plain `str` rather than as `Markup`, which would take five times as
+long and which nothing needs.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ from jinja2.nodes import Call, Const, Name, Node, Template
 from jinja2.visitor import NodeTransformer
 from markupsafe import _escape_inner as escaped_text  # type: ignore[attr-defined] # of a str
 
-CONSTANT = ("icon", "url")  # of the environment's globals: with constants they give constants
+CONSTANT = ("icon", "url")  # globals whose result depends on their arguments alone
 
 
 def escaped(value: Any) -> str:
-    """As `markupsafe.escape`, but a plain string."""
+    """Escape like `markupsafe.escape`, but return a plain `str`."""
     if type(value) is not str:
         if hasattr(value, "__html__"):
             return str(value.__html__())
@@ -25,7 +25,7 @@ def escaped(value: Any) -> str:
 
 
 class Generator(CodeGenerator):
-    """Jinja2's hook, as its own `NativeEnvironment` has one."""
+    """Overrides the hooks that Jinja2's own `NativeEnvironment` overrides."""
 
     def visit_Template(self, node: Template, frame: Frame | None = None) -> None:
         _Constants(self.environment.globals).visit(node)

@@ -1,7 +1,7 @@
-"""The engine of what the page and the socket share: Jinja2, by Django's own backend.
+"""The Jinja2 environment that pages and sockets share, through Django's own backend.
 
-Every value is escaped but HTML of our own making, and a name that is not there is an error instead
-of nothing. Django's engine stays for the admin (`templates/django/`), which is written in it.
+Every value is escaped except HTML we made ourselves, and an undefined name is an error. Django's
+template engine remains for the admin (`templates/django/`), which is written for it.
 """
 
 from collections.abc import Mapping, MutableMapping
@@ -52,11 +52,14 @@ FILTERS = (
 
 
 def environment(**options: Any) -> Environment:
-    """As the settings name it; the options are the backend's, autoescape among them."""
+    """Make the environment; settings name this function. The backend passes the options.
+
+    Autoescape is one of them.
+    """
     options |= {"undefined": StrictUndefined, "extensions": [WithIncludes, WithoutLayout]}
-    made = _Environment(**options)
-    made.filters.update({one.__name__: one for one in FILTERS})
-    made.globals.update(
+    env = _Environment(**options)
+    env.filters.update({one.__name__: one for one in FILTERS})
+    env.globals.update(
         account_token=account_token,
         brand=branding.known,
         close_codes={code.name: code.value for code in CloseCode},
@@ -64,14 +67,14 @@ def environment(**options: Any) -> Environment:
         longest_note=LONGEST_NOTE,
         messages_of=get_messages,
         most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
-        static=cache(static),  # a page names some sixty files, whose hashes stay for good
+        static=cache(static),  # a page names some sixty files, whose hashes never change
         url=url,
     )
-    # An `import` in each template that calls them would cost more than what they draw.
-    macros: dict[str, Any] = vars(made.get_template("chat/_macros.html").module)
-    made.globals.update({name: one for name, one in macros.items() if not name.startswith("_")})
-    made.globals["icon"] = cache(macros["icon"])  # every reply has three, of few
-    return made
+    # An `import` in each template that calls them would cost more than the macros themselves.
+    macros: dict[str, Any] = vars(env.get_template("chat/_macros.html").module)
+    env.globals.update({name: one for name, one in macros.items() if not name.startswith("_")})
+    env.globals["icon"] = cache(macros["icon"])  # every reply has three, out of a few
+    return env
 
 
 class _Environment(Environment):
@@ -79,37 +82,37 @@ class _Environment(Environment):
     escaped = staticmethod(escaped)
 
     def make_globals(self, own: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """As one dict: Jinja2's `ChainMap`, copied for each rendering, took most of a prompt's."""
+        """Return one dict. Copying Jinja2's `ChainMap` took most of the time to render a prompt."""
         return {**self.globals, **(own or {})}
 
 
 def draw(template: str, context: Mapping[str, object]) -> SafeString:
-    """A partial as HTML, which other partials may hold."""
+    """Render a partial as HTML that other partials can include."""
     html = _template(template).render(context)
-    # The engine escaped what is not ours. `mark_safe`, which first looks whether it is lazy, takes
-    # a tenth of a small partial's time.
+    # The engine has escaped every value. `mark_safe` would first check for lazy strings, which
+    # takes a tenth of a small partial's time.
     return SafeString(html)
 
 
 def warm_up() -> None:
-    """Reads the chat's templates, or the first reply's frames would hold up the loop for it."""
-    for name in _made().list_templates(filter_func=lambda name: name.startswith("chat/")):
-        _made().get_template(name)
+    """Compile the chat's templates, so that the first reply does not block the event loop."""
+    for name in _environment().list_templates(filter_func=lambda name: name.startswith("chat/")):
+        _environment().get_template(name)
 
 
 def _template(name: str) -> Template:
-    return _made().get_template(name)
+    return _environment().get_template(name)
 
 
-if not settings.DEBUG:  # Jinja2's own cache has a lock, and an order of use to keep
+if not settings.DEBUG:  # Jinja2's own cache takes a lock and maintains an LRU order
     _template = cache(_template)
 
 
-def _made() -> Environment:
+def _environment() -> Environment:
     backend = engines["jinja2"]
     assert isinstance(backend, Jinja2)
-    made: Environment = backend.env
-    return made
+    env: Environment = backend.env
+    return env
 
 
 def url(name: str, *arguments: object) -> str:
@@ -119,20 +122,21 @@ def url(name: str, *arguments: object) -> str:
 
 
 def csrf_input_once(request: HttpRequest) -> dict[str, object]:
-    """Django's own hidden input, made once for all forms of a page instead of for each."""
+    """Context processor: Django's hidden input, made once for all forms of a page."""
     return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
 
 
 def with_brand(request: HttpRequest) -> dict[str, object]:
-    """For the administration's own pages, whose engine has no globals."""
+    """Context processor for the admin's pages, whose engine has no globals."""
     return {"brand": branding.known()}
 
 
 def foreign_attributes() -> str:
-    """The attributes that rendered text may have, for static/js/foreign.js: a href rel,ol start."""
+    """Return the attributes allowed in rendered text, as static/js/foreign.js reads them:
+    `a href rel,ol start`."""
     return ",".join(" ".join([tag, *forms]) for tag, forms in ALLOWED.items() if forms)
 
 
 def account_token(request: HttpRequest) -> str:
-    """Names the account in the browser's storage; nobody can guess another's."""
+    """Return an unguessable name of the account, for keys in the browser's storage."""
     return salted_hmac("chatapp.account", str(request.user.pk)).hexdigest()[:32]

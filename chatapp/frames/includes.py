@@ -1,7 +1,7 @@
-"""What a template includes stands in it when it is compiled.
+"""Inlines included templates when a template is compiled.
 
-Jinja2 looks an included template up each time it is drawn, and makes a context for it: of a reply,
-with its eight small partials, that took a quarter.
+Jinja2 looks up an included template and makes a context for it at every rendering. For a reply,
+with its eight small partials, that took a quarter of the time.
 """
 
 import re
@@ -9,12 +9,12 @@ import re
 from jinja2.ext import Extension
 
 INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
-# A block, as the included one was: so layout is told apart at its edges as at a file's.
-PLACE = "{{% if true %}}{}{{% endif %}}"
+# Wrapped in a block, so that white space at its edges is treated as at the edges of a file.
+INLINED = "{{% if true %}}{}{{% endif %}}"
 
 
 class WithIncludes(Extension):
-    """Jinja2's hook: the source of a template, with those that it includes by their names."""
+    """A Jinja2 extension that replaces `{% include "name" %}` with that template's source."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         loader = self.environment.loader
@@ -22,6 +22,6 @@ class WithIncludes(Extension):
 
         def included(match: re.Match[str]) -> str:
             text, *_ = loader.get_source(self.environment, match[1])
-            return PLACE.format(self.preprocess(text.strip(), match[1]))
+            return INLINED.format(self.preprocess(text.strip(), match[1]))
 
         return INCLUDE.sub(included, source)

@@ -1,10 +1,9 @@
-"""Templates stand over as many lines as a person needs, and what is sent has none of their layout.
+"""Removes the line breaks and indentation of templates from the HTML that is sent.
 
-The rule is the one of Vue's and Svelte's compilers: white space that holds a line break is layout.
-It is nothing between two tags, after an opening tag, before a closing one, after a `{% … %}` and at
-either end; beside words, inside a tag and in an attribute it is one space. White space within a
-line is meant and stays. Only what a template says itself is looked at, when it is compiled; never
-a value.
+The rule is that of Vue's and Svelte's compilers: white space with a line break is layout. It is
+removed between two tags, after an opening tag, before a closing one, after a `{% … %}` and at both
+ends of the template. Beside text, in a tag and in an attribute it becomes one space. Other white
+space is kept. This applies only to the template's own text, at compile time, never to a value.
 """
 
 import re
@@ -13,14 +12,14 @@ from collections.abc import Iterator
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
-SPACE = "&#32;"  # says at a line's end that there is a space where the rule has none
+SPACE = "&#32;"  # at a line's end it forces a space where the rule would remove it
 LAYOUT = r"\s*\n\s*"
 PIECES = re.compile(rf"{LAYOUT}|</|[<>\"']|[^\s<>\"']+|\s")
 BREAK = re.compile(LAYOUT)
 
 
 class WithoutLayout(Extension):
-    """Jinja2's hook: the tokens of a template, with the layout taken from what is plain HTML."""
+    """A Jinja2 extension that removes the layout from a template's `data` tokens."""
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
         reader = _Reader()
@@ -35,14 +34,14 @@ class WithoutLayout(Extension):
 
 
 class _Reader:
-    """Where a template's HTML is: in text, in a tag, or in a quoted attribute of it."""
+    """Tracks whether the template's HTML is in text, in a tag, or in a quoted attribute."""
 
     def __init__(self) -> None:
-        self._tag = ""  # `<` or `</`, while within it
-        self._quote = ""  # that opened the attribute, while within it
+        self._tag = ""  # `<` or `</` inside a tag
+        self._quote = ""  # the opening quote inside an attribute
 
     def read(self, html: str, before: str, after: str) -> str:
-        """The HTML without its layout, which stands between tokens of these types."""
+        """Return the HTML without its layout; `before` and `after` are the adjacent token types."""
         left, kept = _EDGES.get(before, "words"), []
         pieces = [match[0] for match in PIECES.finditer(html)]
         for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
@@ -55,7 +54,7 @@ class _Reader:
         return "".join(kept)
 
     def _step(self, piece: str) -> str:
-        """Goes on by a piece that is no layout; says what stands to the left of the next one."""
+        """Advance past a piece that is not layout; return its kind, seen from the next piece."""
         if self._quote:
             self._quote = "" if piece == self._quote else self._quote
         elif self._tag and piece in ("'", '"'):
@@ -79,8 +78,8 @@ class _Reader:
         return left == "words" or right not in ("<", "block")
 
 
-# What stands beside a piece of HTML, by its token's type: a value is as good as words. Two pieces
-# follow one another where a comment stood between them.
+# The kind of what is next to a piece of HTML, by its token type; anything else, such as a value,
+# counts as words. Two `data` tokens are adjacent if there was a comment between them.
 _EDGES = {
     "start": "block",
     "block_end": "block",

@@ -1,4 +1,4 @@
-"""Frames for what stands around the messages: the composer and the sidebar."""
+"""Frames for what is around the messages: the composer, the title and the sidebar."""
 
 from uuid import UUID, uuid4
 
@@ -9,7 +9,7 @@ from chatapp.models.meters import Meter
 
 
 def composer_frame(conversation: Conversation, head: Message | None) -> str:
-    """Readies the composer for the prompt that follows `head`, or is the first one."""
+    """Set up the composer for the prompt that follows `head`, or for the first one."""
     return draw(
         "chat/_composer_state.html",
         {"conversation": conversation, "head": head, "prompt_id": uuid4(), "oob": True, "gone": ""},
@@ -17,17 +17,17 @@ def composer_frame(conversation: Conversation, head: Message | None) -> str:
 
 
 def limit_note_frame(near: Meter | None) -> str:
-    """Says that most of a limit is used, or takes that back."""
+    """Say that a limit is nearly used up, or remove that note."""
     return draw("chat/_limit_note.html", {"near": near, "oob": True})
 
 
 def policy_frame(policy: ReviewPolicy, conversation: Conversation) -> str:
-    """Says at the composer what reviewers may read of the conversation that the page shows."""
+    """Say at the composer what reviewers may read of the conversation on the page."""
     return replace("#policy-note", _policy_note(policy, conversation))
 
 
 def new_policy_frame(policy: ReviewPolicy) -> str:
-    """The same of one that is begun now, where the page shows none yet."""
+    """Say at the composer of a new chat what reviewers may read of it."""
     return replace("#policy-note[data-conversation='']", _policy_note(policy, None))
 
 
@@ -36,7 +36,7 @@ def _policy_note(policy: ReviewPolicy, conversation: Conversation | None) -> str
 
 
 def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
-    """The start of a new chat in place of a conversation that is gone, where the page shows it."""
+    """Show a new chat in place of a conversation that no longer exists, and say why."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
     return (
         swap("innerHTML", "#messages")
@@ -48,40 +48,45 @@ def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
 
 
 def title_frame(conversation: Conversation) -> str:
-    """The new title of a conversation, where the page shows it."""
+    """Update the title, if the page shows this conversation."""
     target = f"#title[data-conversation='{conversation.pk}']"
     return replace(target, draw("chat/_title.html", {"conversation": conversation}))
 
 
 def row_gone_frame(conversation: UUID) -> str:
-    """Takes a conversation that is gone out of the sidebar."""
+    """Remove a conversation from the sidebar."""
     return swap("delete", f"#nav-{conversation}")
 
 
 def deleted_frame(deleted: Deleted, head: UUID | None) -> str:
-    """Offers to bring back what was deleted, and the branch to `head` that was shown then."""
+    """Offer to restore what was deleted, and to return to `head`, the last message shown then."""
     drawn = draw("chat/_undo.html", {"deleted": deleted, "head": head})
     return swap("innerHTML", "#undo", drawn)
 
 
 def restored_frame() -> str:
-    """Offers that no longer."""
+    """Remove the offer to undo a deletion."""
     return swap("innerHTML", "#undo")
 
 
 def onward_frame(conversation: Conversation) -> str:
-    """Leads the page to another conversation."""
+    """Make the page go to another conversation."""
     return swap("innerHTML", "#onward", draw("chat/_onward.html", {"conversation": conversation}))
 
 
 def problem_frame(text: str, prompt_id: UUID | None = None) -> str:
-    """Says at the composer why a prompt was not taken; the page gives its text back."""
+    """Say at the composer why a prompt was refused, so that the page restores its text.
+
+    An empty `text` removes the message.
+    """
     return draw("chat/_problem.html", {"text": text, "prompt_id": prompt_id, "oob": True})
 
 
 def sidebar_frame(conversation: Conversation, *, running: bool, first: bool = False) -> str:
-    """Draws one conversation in its list anew, at the top of its group where it is `first`; a
-    temporary one is in none."""
+    """Redraw a conversation's row in its list, at the top of its group if `first`.
+
+    Temporary conversations are in no list, so their frame is empty.
+    """
     if conversation.is_temporary:
         return ""
     target = f"#nav-{conversation.pk}"
@@ -92,16 +97,16 @@ def sidebar_frame(conversation: Conversation, *, running: bool, first: bool = Fa
 
 
 def _top_of(conversation: Conversation) -> str:
-    """The heading below which it comes to stand; a page without its list has none such."""
+    """Return the selector of the heading above its row; a page without its list has none."""
     group = "pinned" if conversation.is_pinned else "today"
     return f"#{group}-in-{conversation.project_id}" if conversation.project_id else f"#{group}"
 
 
 def ended_frame(conversation: UUID) -> str:
-    """Takes the mark of a running reply from a conversation's row, which stays as it is."""
+    """Remove the mark of a running reply from a conversation's row."""
     return swap("delete", f"#running-{conversation}")
 
 
 def list_frame() -> str:
-    """Has static/js/conversation-list.js ask for the lists, since rows stand elsewhere now."""
+    """Make static/js/conversation-list.js reload the lists, because rows have moved."""
     return replace("#list-state", draw("chat/_list_state.html", {}))

@@ -1,4 +1,4 @@
-"""Prompts and replies as HTML, and the frames that show whole ones."""
+"""Prompts and replies as HTML, and the frames that replace whole ones."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ REGIONS = ("reasoning", "answer", "refusal")
 
 @dataclass(frozen=True)
 class Region:
-    """One region of text: its name, its element's id and its HTML."""
+    """A region of text: its name, its element's id and its HTML."""
 
     name: str
     element_id: str
@@ -31,14 +31,14 @@ class Region:
 
 @dataclass(frozen=True)
 class CallRegion:
-    """A tool call: what the model wrote, and what came of it."""
+    """A tool call with its state and result."""
 
     round: int
     index: int
     run: ToolRun
     element_id: str
     name: str = "tool-call"
-    unshown: int = 0  # characters of the arguments that came and were not kept for the page
+    unshown: int = 0  # characters of the arguments that arrived but were not kept for the page
 
     @property
     def arguments(self) -> "Excerpt":
@@ -51,7 +51,7 @@ class CallRegion:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """As much of a text that nobody formatted as a page shows, and how much it leaves out."""
+    """The beginning of a plain text, as long as a page shows it, and how much is left out."""
 
     text: str
     left_out: int = 0  # characters
@@ -63,14 +63,14 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What a reply waits for, and for how many seconds nothing has come; below 0 until a next try.
+    """What a reply waits for, and the seconds of silence so far, from which the page counts on.
 
-    The page counts on from there.
+    Negative seconds count down to the next try.
     """
 
     text: str
     silent_for: float = 0.0
-    next_try: int = 0  # its number, where there was one before
+    next_try: int = 0  # its number; 0 during the first try
 
     @classmethod
     def for_model(cls, message: Message, silent_for: float = 0.0) -> "Waiting":
@@ -83,12 +83,12 @@ class Waiting:
 
 @dataclass(frozen=True)
 class ReplyView:
-    """What `chat/_reply.html` draws: a reply that has ended, or as far as it has come."""
+    """What `chat/_reply.html` draws: a complete reply, or what there is of a streaming one."""
 
     message: Message
     regions: list[Region | CallRegion]
-    told_waiting: Waiting | None = None  # of one that streams here
-    told_ending: str | None = None  # with these regions: it may end before they are drawn
+    live_waiting: Waiting | None = None  # of a reply that streams in this process
+    live_ending: str | None = None  # taken with the regions: the reply may end before it is drawn
 
     @classmethod
     def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
@@ -107,11 +107,11 @@ class ReplyView:
 
     @property
     def ending(self) -> str:
-        return self.message.ending if self.told_ending is None else self.told_ending
+        return self.message.ending if self.live_ending is None else self.live_ending
 
     @property
     def waiting(self) -> Waiting:
-        return self.told_waiting or Waiting.for_model(self.message)
+        return self.live_waiting or Waiting.for_model(self.message)
 
     def context(self) -> dict[str, object]:
         message = self.message
@@ -132,7 +132,7 @@ def key_of(message: Message) -> str:
 
 
 def key_of_reply(reply: UUID) -> str:
-    """Names a reply's elements on its page: short, since every frame carries it."""
+    """Return the part of element ids that names the reply. Short, since every frame carries it."""
     return reply.hex[:8]
 
 
@@ -145,7 +145,7 @@ def call_id(message: Message, round: int, index: int) -> str:
 
 
 def texts_of(messages: Iterable[Message]) -> list[str | Typed]:
-    """All that must be rendered before these messages can be shown."""
+    """Return all texts that must be rendered before these messages can be drawn."""
     texts: list[str | Typed] = []
     for message in messages:
         if message.is_prompt:
@@ -189,17 +189,17 @@ def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
 
 
 def snapshot_frame(view: ReplyView) -> str:
-    """Replaces a reply as a whole, whatever of it the page has."""
+    """Replace a whole reply, whatever the page has of it."""
     return replace(f"#reply-{view.message.pk}", reply_html(view))
 
 
 def waiting_frame(reply: UUID, waiting: Waiting) -> str:
-    """Says what a reply waits for whose text has not begun."""
+    """Say what a reply without any text yet waits for."""
     drawn = draw("chat/_waiting.html", {"waiting": waiting})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
 
 
 def delay_frame(reply: UUID, text: str) -> str:
-    """Says below what has come of a reply why nothing more comes just now."""
+    """Say below the text so far why nothing more arrives at the moment."""
     delay = draw("chat/_delay.html", {"text": text})
     return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)

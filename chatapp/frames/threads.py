@@ -1,4 +1,4 @@
-"""Threads as HTML: the messages of a page, and the frames that show them."""
+"""Threads as HTML: the messages of a page, and the frames that add or replace them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +18,15 @@ from chatapp.rendering import HtmlOf
 
 @dataclass(frozen=True)
 class ThreadParts:
-    """What is shown of a conversation, drawn but for the replies that stream in this process: these
-    stand in it by their ids."""
+    """The drawn messages of a conversation, with ids in place of replies that stream here."""
 
     thread: tuple[str | UUID, ...]
-    beside: tuple[tuple[Message, str | UUID], ...]  # side by side, below that
-    follows: tuple[str, ...] | None  # its messages' targets, where they follow what a page has
+    beside: tuple[tuple[Message, str | UUID], ...]  # replies side by side below the thread
+    follows: tuple[str, ...] | None  # selectors of its messages, if they follow those on the page
 
     @classmethod
     def of(cls, view: View, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
-        """Takes a while where it is long; touches no database."""
+        """Draw a view. Takes a while if it is long; does not touch the database."""
 
         def part(message: Message) -> str | UUID:
             if message.pk in live:
@@ -58,12 +57,12 @@ class ThreadParts:
 
 
 def _beside_html(columns: Sequence[tuple[Message, str]]) -> SafeString:
-    """Replies to one prompt, each in a column of its own."""
+    """Return replies to one prompt in columns side by side."""
     return draw("chat/_beside.html", {"columns": columns, "prompt": columns[0][0].parent_id})
 
 
 def _targets(messages: Iterable[Message]) -> Iterator[str]:
-    """What a page may have of these, and of replies side by side below a prompt of them."""
+    """Yield selectors of these messages' elements, and of the columns below the prompts."""
     for message in messages:
         if message.is_prompt:
             yield f"#m-{message.pk}"
@@ -73,15 +72,17 @@ def _targets(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
-    """All that is shown of a conversation; `live` are replies that stream in this process."""
+    """Return the HTML of a view; `live` are the replies streaming in this process."""
     return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
 
 
 def review_html(
     messages: Sequence[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
 ) -> SafeString:
-    """Every message with its place among the branches, its usage, upstream and ids, and the rules
-    that flagged it by its id, for a reviewer to read."""
+    """Return the messages for a reviewer, with their branch, usage, upstream and ids.
+
+    `rules` are the names of the rules that flagged a message, by its id.
+    """
     views = [
         (
             message,
@@ -100,13 +101,13 @@ def review_html(
 
 
 class _Branch(NamedTuple):
-    number: int  # of those that follow the same message, from 1
-    total: int  # of them
-    goes_back: bool  # it does not follow the message above it
+    number: int  # among the messages with the same parent, from 1
+    total: int  # of those
+    goes_back: bool  # whether its parent is not the message above it
 
 
 def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
-    """Of each, in this order."""
+    """Yield each message's branch, in their order."""
     counts = Counter(message.parent_id for message in messages)
     numbers: Counter[UUID | None] = Counter()
     above = None
@@ -118,14 +119,14 @@ def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
 
 
 def turn_frame(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
-    """Shows a new prompt, in place of the one the page drew by itself, and its empty replies."""
+    """Show a prompt and its empty replies, in place of the prompt the page drew by itself."""
     drawn = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
     answers = drawn[0][1] if len(drawn) == 1 else _beside_html(drawn)
     return _appended(_targets([prompt, *replies]), prompt_html(prompt, html_of) + answers)
 
 
 def thread_frame(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
-    """Shows it in place of what the page has, or after that where it follows it."""
+    """Replace the page's messages with the thread, or append it if it follows them."""
     html = thread.html(live)
     if thread.follows is None:
         return swap("innerHTML", "#messages", html)
@@ -133,5 +134,5 @@ def thread_frame(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
 
 
 def _appended(targets: Iterable[str], html: str) -> str:
-    """Adds messages at the end, in place of what the page may have of them."""
+    """Append messages, after deleting any that the page already has."""
     return "".join([swap("delete", one) for one in targets]) + swap("append", "#messages", html)

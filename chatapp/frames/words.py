@@ -1,4 +1,4 @@
-"""What a reply's figures and states are in words: the filters of the templates."""
+"""Template filters that put a reply's numbers and states into words."""
 
 import re
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ DETAILS = {
     "cache_write_tokens": "written to cache",
     "prompt_audio_tokens": "audio in",
     "completion_tokens": "out",
-    "reasoning_tokens": "of them reasoning",
+    "reasoning_tokens": "of them for reasoning",
     "completion_audio_tokens": "audio out",
-    "accepted_prediction_tokens": "predicted",
-    "rejected_prediction_tokens": "predicted in vain",
+    "accepted_prediction_tokens": "predicted and accepted",
+    "rejected_prediction_tokens": "predicted and rejected",
 }
-LONG_LINES, LONG_CHARACTERS = 12, 1200  # static/css/bubble.css shows fewer lines of what is long
-# Endings at which the upstream had no time to report what the reply cost.
+LONG_LINES, LONG_CHARACTERS = 12, 1200  # static/css/bubble.css shows fewer lines of a long prompt
+# Endings that leave the upstream no time to report the reply's usage.
 EARLY = frozenset(
     {
         Ending.STOPPED,
@@ -41,7 +41,7 @@ EARLY = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a message stands among its siblings."""
+    """A message's position among its siblings."""
 
     number: int
     previous: Message | None
@@ -49,7 +49,7 @@ class Place:
 
 
 def seconds(value: float) -> str:
-    """A duration as people say it: 30 ms, 0.4 s, 12 s, 3 min 5 s."""
+    """Format a duration: 30 ms, 0.4 s, 12 s, 3 min 5 s."""
     if value < 0.1:
         return f"{value * 1000:.0f} ms"
     if value < 9.95:
@@ -59,7 +59,7 @@ def seconds(value: float) -> str:
 
 
 def token_count(count: int) -> str:
-    """A size as models are advertised with it: 8k, 128k (128,000 or 131,072), 1M."""
+    """Format a context size as models are advertised: 8k, 128k (128,000 or 131,072), 1M."""
     step = 1024 if count % 1024 == 0 and count % 1000 else 1000
     if count >= step**2:
         return f"{count / step**2:.1f}".removesuffix(".0") + "M"
@@ -67,26 +67,26 @@ def token_count(count: int) -> str:
 
 
 def about_model(model: ListedModel) -> str:
-    """What its list says that it can do: 128k context, vision, tools."""
+    """Summarise what the upstream's list says about a model: 128k context, vision, tools."""
     context = [f"{token_count(model.context_tokens)} context"] if model.context_tokens else []
     return ", ".join([*context, *(one.value for one in Ability if one in model.abilities)])
 
 
 def model_name(reply: Message) -> str:
-    """Of the model that wrote it, as people know it."""
+    """Return the display name of the model that wrote the reply."""
     return name_of(reply.upstream, reply.model)
 
 
 def usage_details(usage: Usage, ending: str = "") -> str:
-    """Every count that is known: 12 in, 4 of them from cache, 18 out; and how, where estimated."""
+    """List every known count (12 in, 4 of them from cache, 18 out) and how it was estimated."""
     if usage.provenance == Usage.Provenance.UNKNOWN:
         return "The model's server reported no usage."
     counts = [
         f"{count:,} {words}" for field, words in DETAILS.items() if (count := getattr(usage, field))
     ]
     if usage.provenance == Usage.Provenance.ESTIMATED:
-        why = ", since the reply ended early" if ending in EARLY else ""
-        counts.append(f"estimated from the length of the text{why}")
+        reason = ", since the reply ended early" if ending in EARLY else ""
+        counts.append(f"estimated from the length of the text{reason}")
         if usage.upper_total_tokens:
             counts.append(f"{usage.upper_total_tokens:,} at most")
     if usage.has_reported_cost:
@@ -95,13 +95,13 @@ def usage_details(usage: Usage, ending: str = "") -> str:
 
 
 def round_usage(record: dict[str, Any]) -> str:
-    """What one round of a reply cost, of its record in `Message.earlier_rounds`."""
+    """Describe the usage of one round, given its record in `Message.earlier_rounds`."""
     return f"{usage_details(Usage(**record))} ({record['provenance']})"
 
 
 STATE_WORDS = {
     RunState.WRITING: "is being called",
-    RunState.ASKING: "waits for you",
+    RunState.ASKING: "needs your approval",
     RunState.RUNNING: "is running…",
     RunState.DONE: "done",
     RunState.FAILED: "failed",
@@ -115,7 +115,7 @@ def state_words(run: ToolRun) -> str:
 
 
 def is_long(prompt: str) -> bool:
-    """Whether a prompt is folded, so that a page of it does not hide what was answered."""
+    """Whether to fold a prompt so that it does not push the answer off the page."""
     return prompt.count("\n") >= LONG_LINES or len(prompt) > LONG_CHARACTERS
 
 
@@ -146,11 +146,11 @@ def moment(value: datetime) -> str:
 
 
 def in_zone(value: datetime) -> str:
-    """By the clock of the installation, in whose days limits are counted."""
+    """Format a time in the installation's time zone, in which limits are counted."""
     return Limit.said(value)
 
 
 def initials(user: User) -> str:
-    """One or two letters that stand for a person: olive.tree is OT."""
+    """Return one or two letters for a person: olive.tree is OT."""
     words = re.findall(r"[^\W_]+", user.get_full_name() or user.username)
     return "".join(word[0] for word in words[:2]).upper() or "?"

@@ -94,7 +94,7 @@ def test_done_after_half_an_answer_is_cut_off_and_continue_asks_for_the_rest(
     tab.ask("All of it, please")
     tab.expect_ending("cut_off")
     expect(tab.answer).to_have_text("Half of it")
-    expect(tab.reply.get_by_role("alert")).to_contain_text("What had arrived is kept.")
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The text so far has been saved.")
     tab.reply.get_by_role("button", name="Continue").click()
     expect(tab.page.locator("article")).to_have_count(2)
     tab.expect_ending("complete")

@@ -220,7 +220,7 @@ def test_an_error_is_a_sentence_and_retry_asks_again(
     ("steps", "ending", "told"),
     sampled(
         [
-            ([error(), done()], "failed", "broke the reply off"),
+            ([error(), done()], "failed", "error during the reply"),
             ([Close()], "cut_off", "ended before the reply was complete"),
         ]
     ),
@@ -233,7 +233,7 @@ def test_what_came_before_an_error_stays(
     tab.expect_ending(ending)
     expect(tab.answer).to_have_text("Half of it")
     expect(tab.reply.get_by_role("alert")).to_contain_text(told)
-    expect(tab.reply.get_by_role("alert")).to_contain_text("What had arrived is kept.")
+    expect(tab.reply.get_by_role("alert")).to_contain_text("The text so far has been saved.")
 
 
 def test_a_draft_survives_a_reload(tab: Tab) -> None:

@@ -71,7 +71,7 @@ def test_a_next_try_is_counted_down_and_then_silence(desk: Desk, upstream: FakeU
     tab.until_connected()
     tab.ask("Why?")
     waiting = tab.reply.locator(".waiting")
-    told = "The model's server is over its limit. Trying again"
+    told = "The model is rate-limited. Trying again"
     expect(waiting).to_have_text(re.compile(rf"^{told} in (50|4\d) s \(try 2\)…$"))
     tab.page.clock.fast_forward(30_000)
     expect(waiting).to_have_text(re.compile(rf"^{told} in (20|1\d) s \(try 2\)…$"))

@@ -84,7 +84,9 @@ WHOLE = Told("complete")
 LENGTH = Told("length", "reached its length limit", can_continue=True)
 FILTERED = Told("content_filter", "content filter ended the reply")
 REFUSED = Told("refused", "declined to answer")
-CUT = Told("cut_off", "ended before the reply was complete. What had arrived is kept", True, True)
+CUT = Told(
+    "cut_off", "ended before the reply was complete. The text so far has been saved", True, True
+)
 NOTHING = Told("no_answer", "ended the reply without an answer", urges_retry=True)
 ONLY_THOUGHT = Told("no_answer", "thought, but gave no answer", urges_retry=True)
 
@@ -167,7 +169,7 @@ ROWS: list[tuple[str, bytes, Told]] = [
         failed("Overloaded"),
     ),
     ("an error event of plain text", HALF + error_event("it broke") + done(), failed("it broke")),
-    ("an error event of nothing", HALF + b"event: error\n\n" + done(), failed("broke the reply")),
+    ("an error event of nothing", HALF + b"event: error\n\n" + done(), failed("during the reply")),
     ("an error event after a stop", TEXT + finish() + error_event("late"), failed("late")),
     ("an error under any event's name", HALF + b"event: oh\n" + error() + done(), failed("inter")),
     ("a frame of type error", HALF + frame({"type": "error", **OVERLOADED}), failed("Overloaded")),
@@ -181,7 +183,7 @@ ROWS: list[tuple[str, bytes, Told]] = [
     ("the empty form of an error", TEXT + chunk([], error={"message": "", "code": None})
      + odd_finish("stop", error={}) + done(), WHOLE),
     ("a plain line, but the reply was whole", TEXT + finish() + b"so long and bye\n", WHOLE),
-    ("a broken event", HALF + b'data: {"choices\n\n' + finish() + done(), failed("not whole")),
+    ("a broken event", HALF + b'data: {"choices\n\n' + finish() + done(), failed("is incomplete")),
     # ends without a finish reason
     ("[DONE] alone after half", HALF + done(), CUT),
     ("[DONE] alone", done(), NOTHING),
@@ -236,9 +238,9 @@ RECORDED = {
     "proxy_cut": CUT,
     "proxy_cut_in_character": CUT,
     "hostile_html": failed("<script>"),
-    "hostile_choice_index": failed("beyond what this app takes"),
-    "hostile_tool_index": failed("beyond what this app takes"),
-    "hostile_nesting": failed("not whole"),
+    "hostile_choice_index": failed("beyond what this app accepts"),
+    "hostile_tool_index": failed("beyond what this app accepts"),
+    "hostile_nesting": failed("is incomplete"),
 }
 
 STREAM = (role(), delta("Hello"), finish(), usage(), done())
@@ -267,7 +269,7 @@ OVER_HTTP: list[tuple[str, Script, Told]] = [
     ("409", answered(409, "a conflict"), failed("409 a conflict", False)),
     ("transformers' 422", answered(422, {"detail": "Unexpected keys"}),
      failed("422 Unexpected keys", False)),
-    ("429", answered(429, {"error": {"message": "slow"}}), failed("over its limit", False)),
+    ("429", answered(429, {"error": {"message": "slow"}}), failed("rate-limited", False)),
     ("429 and seconds", answered(429, {"error": "slow"}, {"Retry-After": "7"}),
      failed("Try again in 7 s", False)),
     ("429 and a date", answered(429, {"error": "slow"}, {"Retry-After": IN_AN_HOUR}),
@@ -279,7 +281,7 @@ OVER_HTTP: list[tuple[str, Script, Told]] = [
     ("529", answered(529, {"error": {"message": "overloaded"}}), failed("529 overloaded", False)),
     ("a page as 200", answered(200, "<html><title>Welcome</title>"), failed("Welcome", False)),
     ("an error as 200", answered(200, {"error": {"message": "m"}}), failed("m", False)),
-    ("JSON that is no reply", answered(200, {"choices": []}), failed("is no reply", False)),
+    ("JSON that is no reply", answered(200, {"choices": []}), failed("is not a reply", False)),
     ("a whole reply as JSON", answered(200, COMPLETION), WHOLE),
     ("llama-cpp-python's empty body", streamed(), failed("may be too long", False)),
     ("an empty body as JSON", streamed(Content_Type="application/json"),
@@ -301,10 +303,11 @@ OVER_HTTP: list[tuple[str, Script, Told]] = [
     ("the same, before a word", streamed(done(), Close()), NOTHING),
     ("cut before a word", streamed(role(), Close()), Told("cut_off", CUT.words[:20], False, True)),
     ("a reset", streamed(HALF, Pause(), Abort()), CUT),
-    ("silence", streamed(HALF, Stall()), Told("timed_out", "fell silent", True, True)),
-    ("silence from the start", streamed(Stall()), Told("timed_out", "fell silent", False, True)),
+    ("silence", streamed(HALF, Stall()), Told("timed_out", "stopped responding", True, True)),
+    ("silence from the start", streamed(Stall()),
+     Told("timed_out", "stopped responding", False, True)),
     ("silence after the finish", streamed(TEXT, finish(), Stall()), WHOLE),
-    ("an endless line", streamed(HALF, b"data: ", *[b"x" * 2**20] * 64), failed("more at once")),
+    ("an endless line", streamed(HALF, b"data: ", *[b"x" * 2**20] * 64), failed("too much data")),
 ]  # fmt: skip
 
 
@@ -386,6 +389,6 @@ def test_a_page_shows_what_a_newer_version_has_stored() -> None:
     message.pk = uuid4()
     assert message.error
     message.error["kind"] = "of_the_future"
-    assert "broke the reply off" in drawn(message)
+    assert "error during the reply" in drawn(message)
     message.ending = "of_the_future"
     assert "The reply ended." in drawn(message)

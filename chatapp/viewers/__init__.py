@@ -1,8 +1,9 @@
-"""Who watches what: the tabs of this process, and the audience of each reply.
+"""The browser tabs of this process, and the audience of each reply.
 
-A viewer is one browser tab on one socket. It shows a conversation at a time, and waits for every
-reply that began while it showed its conversation, wherever it has moved since. Knows neither what
-writes a reply nor where else it is watched: an audience takes any `Watcher`.
+A viewer is one browser tab on one socket. It shows one conversation at a time, and waits for every
+reply that started while it showed that reply's conversation, even after it has moved to another.
+This package does not know what writes a reply or which other processes watch it: an audience
+accepts any `Watcher`.
 """
 
 from chatapp.viewers.audience import WRITE, Audience, Viewer, Watcher, Write, show_to

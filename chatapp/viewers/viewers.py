@@ -1,4 +1,4 @@
-"""The viewers of this process, and which conversation each of them shows."""
+"""The viewers of this process, and the conversation that each of them shows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from chatapp.viewers.audience import Viewer
 
 
 class Showing(set[Viewer]):
-    """The viewers that show one conversation; kept for as long as anybody has it."""
+    """The viewers that show one conversation. Shared by all who hold a reference to it."""
 
-    changes = 0  # how often it was renamed or deleted meanwhile
+    changes = 0  # how often the conversation was renamed or deleted
 
 
 class Viewers:
@@ -30,11 +30,11 @@ class Viewers:
         return viewer in self._shown
 
     def of(self, user: int) -> int:
-        """How many a person has."""
+        """Return the number of a user's viewers."""
         return self._people[user]
 
     def all_of(self, user: int) -> list[Viewer]:
-        """Those that a person has."""
+        """Return a user's viewers."""
         return [viewer for viewer in self._shown if viewer.user_id == user]
 
     def add(self, viewer: Viewer) -> None:
@@ -49,7 +49,7 @@ class Viewers:
             del self._people[viewer.user_id]
 
     def show(self, viewer: Viewer, conversation: UUID | None) -> None:
-        """`viewer` shows this conversation from now on."""
+        """Record that `viewer` shows this conversation, or none."""
         if before := self._shown.get(viewer):
             before[1].discard(viewer)
         self._shown[viewer] = None
@@ -63,9 +63,9 @@ class Viewers:
         return shown[0] if shown else None
 
     def showing(self, conversation: UUID) -> Showing:
-        """Those that show the conversation, now and later."""
+        """Return the live set of the viewers that show the conversation."""
         return self._showing.setdefault(conversation, Showing())
 
     def conversations(self) -> set[UUID]:
-        """What is shown by at least one viewer; may be asked from any thread."""
+        """Return the conversations shown by at least one viewer. Safe in any thread."""
         return {shown[0] for shown in list(self._shown.values()) if shown}

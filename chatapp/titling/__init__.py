@@ -1,7 +1,8 @@
-"""Titles of conversations: a short one by the administrator's model, in place of the first words.
+"""Titles of conversations, written by the model that an administrator chose.
 
-`wording` is pure: what the model is asked, and what of its answer is a title. `titles` asks, once
-for a conversation, and never while a reply runs in it. What fails is logged and shown nowhere.
+They replace the first words of the prompt. `wording` is pure: it writes the request and finds the
+title in the answer. `titles` sends it, once per conversation and never while a reply runs in it.
+Failures are logged and not shown to anybody.
 """
 
 from chatapp.titling.titles import Titles

@@ -1,4 +1,4 @@
-"""Asks for titles, each in a task of its own, whose owner ends them."""
+"""Requests titles from a model, each in its own task; `Titles` owns the tasks and cancels them."""
 
 import asyncio
 import logging
@@ -29,15 +29,15 @@ from chatapp.upstream.wire.reply import Ending, Reply
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 30.0  # that a title may take
-MOST_READ = 20 * LONGEST  # characters of an answer; who writes more than that writes no title
+SECONDS = 30.0  # time limit for a title
+MOST_READ = 20 * LONGEST  # characters of an answer; a longer one is cut off
 WHOLE = (Ending.COMPLETE, Ending.LENGTH)
-NOT_SENT = ("n", "logprobs", "top_logprobs")  # of an upstream's parameters
+NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream that a title can't use
 
 
 @dataclass(frozen=True)
 class Untitled:
-    """A conversation with a reply that is whole, and the prompt that it answers."""
+    """A conversation that needs a title, with its first whole reply and that reply's prompt."""
 
     conversation: Conversation
     prompt: Message
@@ -45,19 +45,22 @@ class Untitled:
 
     @cached_property
     def first_words(self) -> str:
-        """Its title, as long as nobody gave it one: those of its first prompt, though that may have
-        been edited since."""
+        """The title that the conversation has until it is given one, from its first prompt."""
         first = self.conversation.messages.filter(parent=None).first()
         return Conversation.title_of(first.content) if first else ""
 
     @cached_property
     def history(self) -> History:
-        """What the model is asked."""
-        prompt = self.prompt.content or self.first_words  # nobody typed a continuation
+        """The messages sent to the model."""
+        prompt = self.prompt.content or self.first_words  # a continuation has no text of its own
         return History.of(messages_for(prompt, self.reply.said))
 
     def claim(self, process: UUID) -> "Claimed | None":
-        """Whom to ask now, where anybody. Raises `Refused` where the limits leave nothing."""
+        """Reserve the title, so that nobody else requests it.
+
+        Returns None if no model was chosen or the title is already claimed or given. Raises
+        `Refused` if the limits leave too little.
+        """
         installation = Installation.of_titles()
         upstream, model = installation.titles_by, installation.title_model
         if not upstream:
@@ -72,7 +75,7 @@ class Untitled:
             return Claimed(upstream, model, purse)
 
     def _is_late(self) -> bool:
-        """Whether another prompt had its whole reply before: of that its title would have been."""
+        """Whether another prompt had a whole reply earlier, which was the time for a title."""
         whole = self.conversation.messages.filter(ending__in=WHOLE).exclude(parent=self.prompt)
         return whole.filter(sequence__lt=self._sequence()).exists()
 
@@ -81,7 +84,7 @@ class Untitled:
 
 
 class Claimed(NamedTuple):
-    """A title that nobody else asks for, and what it may cost where limits concern it."""
+    """A title that only this process requests, and its budget if limits apply."""
 
     upstream: Upstream
     model: str
@@ -89,8 +92,11 @@ class Claimed(NamedTuple):
 
 
 class Titles:
-    """Of a worker's conversations. `is_running` says whether a reply runs in one, `changed` tells
-    everybody that a person's conversation has another title."""
+    """Gives titles to a worker's conversations.
+
+    `is_running` says whether a reply runs in a conversation. `changed` announces that the
+    conversation of a user has a new title.
+    """
 
     def __init__(
         self,
@@ -103,12 +109,12 @@ class Titles:
         self._client = client
         self.is_running = is_running
         self._changed = changed
-        self._waiting: dict[UUID, Untitled] = {}  # for the end of another reply
+        self._waiting: dict[UUID, Untitled] = {}  # until no reply runs in the conversation
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_ended = False
 
     def reply_ended(self, prompt: Message, reply: Message) -> None:
-        """To be told of each reply that is saved and runs no more."""
+        """Start a title if one is due. Call this after each reply that was saved."""
         conversation = reply.conversation
         is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
         is_untitled &= conversation.has_title_model and not conversation.is_temporary
@@ -122,12 +128,12 @@ class Titles:
             task.add_done_callback(self._tasks.discard)
 
     async def until_given(self) -> None:
-        """Waits for what is being asked."""
+        """Wait for the titles being requested."""
         if self._tasks:
             await asyncio.wait(self._tasks)
 
     async def end(self) -> None:
-        """Closes the upstreams of what is asked, and asks no more."""
+        """Cancel all requests, which closes their upstreams, and start no more."""
         self._has_ended = True
         for task in self._tasks:
             task.cancel()
@@ -139,16 +145,16 @@ class Titles:
             if claimed := await stored(partial(untitled.claim, self._process)):
                 await self._take(untitled, await self._ask(untitled, *claimed))
         except Refused as refused:
-            logger.info("Conversation %s keeps its first words: %s", conversation.pk, refused)
+            logger.info("No title for conversation %s: %s", conversation.pk, refused)
         except Error as error:
-            logger.warning("Conversation %s keeps its first words: %s", conversation.pk, error)
-        except Exception:  # whatever is wrong with a title, it is nobody's but the log's
-            logger.exception("Conversation %s keeps its first words", conversation.pk)
+            logger.warning("No title for conversation %s: %s", conversation.pk, error)
+        except Exception:  # a title is optional, so a failure only goes to the log
+            logger.exception("No title for conversation %s", conversation.pk)
 
     async def _ask(
         self, untitled: Untitled, upstream: Upstream, model: str, purse: Purse | None
     ) -> Reply:
-        """What the model answers, booked whatever becomes of it."""
+        """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
         is_over = asyncio.Event()
         spending = Spending(purse, is_over.set)
         sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
@@ -169,20 +175,20 @@ class Titles:
                         if is_over.is_set() or len(reply.answer) > MOST_READ:
                             break
         except TimeoutError:
-            logger.info("A title took %s longer than %g s", upstream, SECONDS)
+            logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
         finally:
             usage = cost.usage([reply])
             await stored(partial(_book, usage, untitled.conversation, upstream, model))
         return reply
 
     async def _take(self, untitled: Untitled, reply: Reply) -> None:
-        """Gives the conversation the title that is in the answer, where there is one."""
+        """Set the conversation's title from the answer, if it has one."""
         conversation = untitled.conversation
         is_whole = reply.ending in WHOLE or len(reply.answer) > MOST_READ
         title = title_in(reply.answer) if is_whole else ""
         if not title:
-            why = reply.error.kind if reply.error else reply.ending
-            logger.warning("Conversation %s was given no title: %s", conversation.pk, why)
+            reason = reply.error.kind if reply.error else reply.ending
+            logger.warning("No title for conversation %s: %s", conversation.pk, reason)
         elif await stored(partial(conversation.give_title, title, untitled.first_words)):
             self._changed(conversation.user_id, conversation.pk)
 

@@ -1,7 +1,7 @@
-"""What a model is asked for a title, and what of its answer may be one. Pure.
+"""Writes the request for a title and finds the title in the answer. Pure.
 
-An answer is a stranger's text: what comes of it is one short line without markup, without
-characters that nobody sees, and without those that turn the text around them.
+The answer is untrusted text. The title is one short line without markup, invisible characters or
+bidirectional controls.
 """
 
 import re
@@ -12,9 +12,9 @@ from django.utils.text import Truncator
 from chatapp.seen import is_blank
 
 LONGEST = 60  # characters of a title
-MOST_READ = 1000  # characters of a prompt, and of an answer: titles are about how things begin
+MOST_READ = 1000  # characters of the prompt and of the answer: titles are about how a chat begins
 
-ASKED = """Write a title for the conversation below: at most six words, in the language of the \
+REQUEST = """Write a title for the conversation below: at most six words, in the language of the \
 person's message, as plain text without quotation marks and without a full stop. Answer with the \
 title alone.
 
@@ -26,7 +26,7 @@ title alone.
 {answer}
 </answer>"""
 
-JOINERS = "\u200c\u200d"  # which Persian and emoji need
+JOINERS = "\u200c\u200d"  # invisible, but needed by Persian and by emoji
 PREFIX = re.compile(
     r"^(title|titel|titre|t[ií]tulo|titolo|제목|标题|標題|タイトル)\s*[:：]\s*",
     re.IGNORECASE,
@@ -34,25 +34,26 @@ PREFIX = re.compile(
 MARKED = re.compile(r"^(\*{1,3}|_{1,3}|~~|`+)(?P<inside>.+)\1$")
 QUOTED = re.compile(r"""^["'“”„«»‹›‘’‚「『《](?P<inside>.+)["'“”„«»‹›‘’」』》]$""")  # noqa: RUF001
 BEFORE = re.compile(r"^(#{1,6}|[>•*-])\s+")
-AFTER = re.compile(r"[\s.。．｡]+$")  # noqa: RUF001 - full stops of other scripts
+AFTER = re.compile(r"[\s.。．｡]+$")  # noqa: RUF001 - full stops of several scripts
 
 
 def messages_for(prompt: str, answer: str) -> list[dict[str, object]]:
-    """In one message: there are servers that take none of a system."""
-    asked = ASKED.format(prompt=prompt[:MOST_READ].strip(), answer=answer[:MOST_READ].strip())
-    return [{"role": "user", "content": asked}]
+    """Return the request as one user message, since some servers accept no system message."""
+    text = REQUEST.format(prompt=prompt[:MOST_READ].strip(), answer=answer[:MOST_READ].strip())
+    return [{"role": "user", "content": text}]
 
 
 def title_in(answer: str) -> str:
-    """The title that an answer gives; "" where there is none."""
+    """Return the title in an answer; "" if there is none."""
     lines = (_bare(line) for line in answer.splitlines())
     title = next(filter(None, lines), "")
-    return Truncator(title).chars(LONGEST)[:LONGEST]  # it counts no combining characters
+    return Truncator(title).chars(LONGEST)[:LONGEST]  # it does not count combining characters
 
 
 def _bare(line: str) -> str:
-    seen = "".join(filter(_is_seen, unicodedata.normalize("NFC", line)))
-    bare, before = " ".join(seen.split()), None
+    """Return a line without invisible characters, markup, quotation marks and prefixes."""
+    visible = "".join(filter(_is_visible, unicodedata.normalize("NFC", line)))
+    bare, before = " ".join(visible.split()), None
     while bare != before:
         before = bare
         bare = AFTER.sub("", PREFIX.sub("", BEFORE.sub("", bare)))
@@ -62,5 +63,5 @@ def _bare(line: str) -> str:
     return bare if any(one.isalnum() and not is_blank(one) for one in bare) else ""
 
 
-def _is_seen(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     return character in JOINERS or character == "\t" or unicodedata.category(character)[0] != "C"

@@ -106,7 +106,7 @@ async def test_what_fails_is_logged_and_the_first_words_stay(
     with caplog.at_level(logging.WARNING):
         conversation = await asked(tab, upstream, *steps)
     assert conversation.title == QUESTION
-    assert f"Conversation {conversation.pk} was given no title" in caplog.text
+    assert f"No title for conversation {conversation.pk}" in caplog.text
     assert await Usage.objects.filter(kind="title").acount() == 1
     upstream.script(*WHOLE)
     head = await conversation.messages.alast()

@@ -1,10 +1,10 @@
-"""Which models a person can choose, by upstream: what each upstream lists, asked once a minute.
+"""The models that people can choose, by upstream. Each upstream's list is fetched once a minute.
 
-Where an administrator named the models, those are offered, in that order; what the upstream's own
-list says of them is shown as soon as it is known, and nobody waits for it.
+If an administrator named an upstream's models, those are offered in that order. What its own list
+says about them is added as soon as it is known, without waiting for it.
 
-Upstreams are independent: nobody waits for the list of one that hangs longer than `PAGE_SECONDS`,
-and only where there is no earlier one to show. What comes later is asked for again by the page.
+Upstreams are independent. A page waits at most `PAGE_SECONDS` for a slow one, and only if no
+earlier list is known. The page asks again later for the lists that were missing.
 """
 
 import asyncio
@@ -22,25 +22,25 @@ from chatapp.upstream.wire.model_list import ListedModel
 
 FRESH_SECONDS = 60.0
 RETRY_SECONDS = 10.0
-PATIENCE_SECONDS = 3.0  # with an upstream that is asked
-PAGE_SECONDS = 0.5  # of a page, with upstreams that nobody has heard of yet
+PATIENCE_SECONDS = 3.0  # how long a request for a list may take
+PAGE_SECONDS = 0.5  # how long a page waits for upstreams whose list is not known yet
 
 Key = tuple[int, str, str | None]
 Heard = Callable[[Upstream, Sequence[ListedModel]], Coroutine[Any, Any, None]]
 
-# What the upstreams' own lists call their models, by the upstreams' primary keys: what this process
-# heard last, and there is one catalogue for a process.
+# The models' names in the upstreams' own lists, by the upstreams' primary keys, as this process
+# heard them last. It has one catalogue, so a module variable will do.
 _listed_names: dict[int, dict[str, str]] = {}
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The models of one upstream, or the sentence that says why there are none."""
+    """The models of one upstream, or a sentence that says why there are none."""
 
     upstream: Upstream
     models: tuple[ListedModel, ...]
     problem: str = ""
-    is_awaited: bool = False  # it is being asked, and there is nothing better to show yet
+    is_awaited: bool = False  # the list is being fetched, and there is no earlier one to show
 
     @property
     def choices(self) -> list[tuple[str, ListedModel]]:
@@ -51,7 +51,7 @@ class Offer:
 
 
 def open_to(offers: Iterable[Offer], permitted: Permitted) -> list[Offer]:
-    """What of it a person may use; an upstream of which that is nothing is not there for them."""
+    """Return what a person may use of the offers, without upstreams that leave nothing."""
     found = []
     for offer in offers:
         pk = offer.upstream.pk
@@ -72,12 +72,12 @@ def endpoint_of(upstream: Upstream) -> Endpoint:
 
 
 def known_models(upstream: Upstream) -> list[str]:
-    """Those that its administrator named, or else those that this process has heard of."""
+    """Return the ids of the models an administrator named, or else of those listed last."""
     return list(upstream.named_models or _listed_names.get(upstream.pk, {}))
 
 
 def name_of(upstream: Upstream | None, model: str) -> str:
-    """What people read as its name, as far as it is known by now: its id where there is none."""
+    """Return the model's display name, or its id if no name is known."""
     if upstream is None:
         return model
     listed = _listed_names.get(upstream.pk, {})
@@ -85,18 +85,18 @@ def name_of(upstream: Upstream | None, model: str) -> str:
 
 
 class Catalogue:
-    """The offers of all enabled upstreams; one for a process."""
+    """The offers of all enabled upstreams. There is one per process."""
 
     def __init__(self, client: UpstreamClient, heard: Heard | None = None) -> None:
-        """`heard` is told what an upstream's list says, whenever that is something else."""
+        """`heard` is called with an upstream and its models whenever its list has changed."""
         self._client = client
         self._heard = heard
-        self._telling: set[asyncio.Task[None]] = set()
+        self._callbacks: set[asyncio.Task[None]] = set()
         self._known: dict[Key, tuple[float, Offer]] = {}
-        self._asking: dict[Key, asyncio.Task[None]] = {}
+        self._fetching: dict[Key, asyncio.Task[None]] = {}
 
     async def aclose(self) -> None:
-        tasks = [*self._asking.values(), *self._telling]
+        tasks = [*self._fetching.values(), *self._callbacks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -104,47 +104,54 @@ class Catalogue:
     async def offers(
         self, wait_for_all: bool = False, upstreams: Collection[Upstream] | None = None
     ) -> list[Offer]:
-        """What is known of each by now; or, where that is asked for, what each says. Whoever has
-        read the enabled ones already may give them."""
+        """Return each upstream's offer, as known by now unless `wait_for_all`.
+
+        `upstreams` are the enabled ones, if the caller has read them already.
+        """
         if upstreams is None:
             upstreams = [upstream async for upstream in Upstream.objects.filter(enabled=True)]
-        asked = [(upstream, self._asked(upstream, FRESH_SECONDS)) for upstream in upstreams]
+        fetches = [(upstream, self._fetch(upstream, FRESH_SECONDS)) for upstream in upstreams]
         if wait_for_all:
-            await _until_done(task for _, task in asked)
+            await _until_done(task for _, task in fetches)
         else:
-            unheard = (task for upstream, task in asked if self._is_unheard(upstream))
-            await _until_done(unheard, PAGE_SECONDS)
+            unknown = (task for upstream, task in fetches if self._is_unknown(upstream))
+            await _until_done(unknown, PAGE_SECONDS)
         return [self._offer(upstream) for upstream in upstreams]
 
     def known_offers(self, upstreams: Collection[Upstream]) -> list[Offer] | None:
-        """What `offers` would give where it asked nobody; None where it would ask. For any thread,
-        since a page that need not wait for its turn of the event loop should not."""
+        """Return what `offers()` would without a request; None if it would make one.
+
+        Safe in any thread, so that a page does not have to wait for its turn of the event loop.
+        """
         if all(one.secret_problem or self._is_fresh(one, FRESH_SECONDS) for one in upstreams):
             return [self._offer(upstream) for upstream in upstreams]
         return None
 
     async def is_offered(self, upstream_pk: int, model: str) -> bool:
-        """Whether a person may choose it: false only where what its upstream lists is known, or
-        where one of its models has a rule or a limit of its own. A gateway may take another
-        spelling for that one, so that none is asked but those that are known."""
+        """Whether the model can be chosen.
+
+        While the upstream's list is unknown, any model can be, unless one of the upstream's models
+        has an access rule or a limit of its own. A gateway may accept another spelling of that
+        model's id, so then only known models can be chosen.
+        """
         listed = [known for (pk, *_), known in self._known.items() if pk == upstream_pk]
         _, newest = max(listed, key=itemgetter(0), default=(0.0, None))
         if newest and newest.has(model):
             return True
-        is_heard = newest is not None and not newest.problem
-        if not is_heard and not await _has_rules_of_models(upstream_pk):
+        is_known = newest is not None and not newest.problem
+        if not is_known and not await _has_rules_of_models(upstream_pk):
             return True
         # Another process may have shown the person a newer list.
         async for upstream in Upstream.objects.filter(pk=upstream_pk):
             if not upstream.named_models:
-                await _until_done([self._asked(upstream, RETRY_SECONDS)])
+                await _until_done([self._fetch(upstream, RETRY_SECONDS)])
             newest = self._offer(upstream)
         if newest is None or newest.has(model):
             return newest is not None
         return bool(newest.problem) and not await _has_rules_of_models(upstream_pk)
 
-    def _is_unheard(self, upstream: Upstream) -> bool:
-        """Whether there is nothing yet that could be offered of it."""
+    def _is_unknown(self, upstream: Upstream) -> bool:
+        """Whether there is nothing to offer of the upstream yet."""
         return not upstream.named_models and _key(upstream) not in self._known
 
     def _offer(self, upstream: Upstream) -> Offer:
@@ -154,42 +161,42 @@ class Catalogue:
         _, offer = self._known.get(key, (0.0, Offer(upstream, ())))
         if named := upstream.named_models:
             return Offer(upstream, _named(named, offer.models))
-        is_awaited = key in self._asking and not offer.models
+        is_awaited = key in self._fetching and not offer.models
         return replace(offer, upstream=upstream, is_awaited=is_awaited)
 
-    def _asked(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
-        """What asks it at this moment; None where what is known is fresh."""
+    def _fetch(self, upstream: Upstream, fresh_seconds: float) -> asyncio.Task[None] | None:
+        """Return the task that fetches the upstream's list; None if the known one is fresh."""
         if upstream.secret_problem:
             return None
         key = _key(upstream)
-        if task := self._asking.get(key):
+        if task := self._fetching.get(key):
             return task
         if self._is_fresh(upstream, fresh_seconds):
             return None
-        task = self._asking[key] = asyncio.create_task(self._learn(upstream))
-        task.add_done_callback(lambda _: self._asking.pop(key))
+        task = self._fetching[key] = asyncio.create_task(self._update(upstream))
+        task.add_done_callback(lambda _: self._fetching.pop(key))
         return task
 
     def _is_fresh(self, upstream: Upstream, fresh_seconds: float) -> bool:
-        asked_at, offer = self._known.get(_key(upstream), (0.0, None))
-        is_wanting = offer and offer.problem and not upstream.named_models
-        fresh = RETRY_SECONDS if is_wanting else fresh_seconds
-        return offer is not None and time.monotonic() - asked_at <= fresh
+        fetched_at, offer = self._known.get(_key(upstream), (0.0, None))
+        has_failed = offer and offer.problem and not upstream.named_models
+        seconds = RETRY_SECONDS if has_failed else fresh_seconds
+        return offer is not None and time.monotonic() - fetched_at <= seconds
 
-    async def _learn(self, upstream: Upstream) -> None:
-        offer = await self._ask(upstream)
+    async def _update(self, upstream: Upstream) -> None:
+        offer = await self._request(upstream)
         _, before = self._known.get(_key(upstream), (0.0, None))
         if before and not offer.models and offer.problem:
-            offer = replace(offer, models=before.models)  # which it has had, and may have still
+            offer = replace(offer, models=before.models)  # it probably still has these
         self._known[_key(upstream)] = (time.monotonic(), offer)
         if offer.models:
             _listed_names[upstream.pk] = {one.id: one.name for one in offer.models if one.name}
             if self._heard and (not before or before.models != offer.models):
-                telling = asyncio.create_task(self._heard(upstream, offer.models))
-                self._telling.add(telling)  # which nobody waits for
-                telling.add_done_callback(self._telling.discard)
+                task = asyncio.create_task(self._heard(upstream, offer.models))
+                self._callbacks.add(task)  # keeps a reference; nobody awaits it
+                task.add_done_callback(self._callbacks.discard)
 
-    async def _ask(self, upstream: Upstream) -> Offer:
+    async def _request(self, upstream: Upstream) -> Offer:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 models = await self._client.list_models(endpoint_of(upstream))
@@ -205,12 +212,12 @@ class Catalogue:
             upstream,
             (),
             f"{upstream.name} did not list its models ({reason}). "
-            "An administrator can check its address and key, or name its models.",
+            "Ask an administrator to check its address and key, or to name its models.",
         )
 
 
 async def _has_rules_of_models(upstream: int) -> bool:
-    """Whether one of its models is for others, or is limited otherwise, than the rest."""
+    """Whether one of the upstream's models has an access rule or a limit of its own."""
     for kind in (AccessRule, Limit):
         if await kind._default_manager.filter(upstream=upstream).exclude(model="").aexists():
             return True
@@ -218,7 +225,7 @@ async def _has_rules_of_models(upstream: int) -> bool:
 
 
 def _named(named: Mapping[str, str], listed: Iterable[ListedModel]) -> tuple[ListedModel, ...]:
-    """Those that an administrator named, with what is known of them."""
+    """Return the models an administrator named, with what the upstream's list says about them."""
     known = {model.id: model for model in listed}
     models = ((known.get(id, ListedModel(id)), name) for id, name in named.items())
     return tuple(replace(model, name=name or model.name) for model, name in models)

@@ -1,4 +1,4 @@
-"""A tab that keeps its page: it loads it, swaps in what comes, and presses what the page has."""
+"""A tab with a page: it loads the page, swaps in frames, and presses the page's buttons."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from django.test import AsyncClient
 from tests.support.page import Element, Page
 from tests.support.tab import Tab
 
-Shown = list[tuple[str, str, str, str]]  # of each message: its id, words, ending and place
+Shown = list[tuple[str, str, str, str]]  # each message's id, text, ending and place
 OUT_OF_DATE = "This page is out of date"
-MADE_ANEW = re.compile(r", &quot;prompt&quot;: &quot;[^&]*&quot;")  # the id of what would go on
+RANDOM_ID = re.compile(r", &quot;prompt&quot;: &quot;[^&]*&quot;")  # the id of a continuation
 
 
 def shown_on(page: Page) -> Shown:
-    """The messages of a page, as a person reads them."""
+    """Return the messages of a page, as a person reads them."""
     found = []
     for element in page.root.find(id="messages").walk():
         attributes = element.attributes
@@ -31,19 +31,19 @@ def shown_on(page: Page) -> Shown:
 
 
 def drawn_on(page: Page) -> dict[str, str]:
-    """Of each message by its id: its HTML, once it is whole, without what each page has anew."""
+    """Return the HTML of each finished message by its id, without the random ids of each page."""
     found = {}
     for element in page.root.find(id="messages").walk():
         attributes = element.attributes
         pk = attributes.get("data-reply") or attributes.get("data-message")
         if pk and attributes.get("data-ending") != "streaming":
-            html = MADE_ANEW.sub("", element.html)
+            html = RANDOM_ID.sub("", element.html)
             found[pk] = " ".join(html.split())
     return found
 
 
 class Browsing:
-    """One tab of the person whose `client` is signed in."""
+    """One tab of the person who is signed in with `client`."""
 
     def __init__(self, client: AsyncClient) -> None:
         self.client = client
@@ -51,7 +51,7 @@ class Browsing:
         self._tab: Tab | None = None
 
     async def open(self, path: str = "/") -> None:
-        """Loads a page, and opens its socket."""
+        """Load a page and open its socket."""
         await self.close()
         self.page = Page((await self.client.get(path)).content.decode())
         query = dict(parse_qsl(urlsplit(self.page.socket_url).query))
@@ -74,20 +74,20 @@ class Browsing:
         await self.send(**json.loads(button.attributes["hx-vals"]) | fields)
 
     async def until_done(self) -> None:
-        """What was sent has been acted on, for better or worse."""
+        """Wait until everything sent has been acted on, successfully or not."""
         assert self._tab
         await self._tab.send(action="no such action")
         await self._tab.until(OUT_OF_DATE)
         self._swap()
 
     async def until_ended(self) -> None:
-        """The reply that was asked for has ended."""
+        """Wait until the reply has ended."""
         assert self._tab
         await self._tab.until_ended()
         self._swap()
 
     async def take(self) -> None:
-        """What has come by now."""
+        """Swap in the frames that have arrived."""
         assert self._tab
         while not await self._tab.hears_nothing(0.005):
             await self._tab.until("")
@@ -104,7 +104,7 @@ class Browsing:
         return shown_on(self.page)
 
     def buttons(self, action: str) -> list[Element]:
-        """Those that would send this action."""
+        """Return the page's buttons that send this action."""
         found = []
         for element in self.page.root.find_all("button"):
             with suppress(KeyError):

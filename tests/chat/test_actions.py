@@ -1,4 +1,4 @@
-"""The actions of a tab: each with its form, each for what is a person's own."""
+"""The actions of a tab, which apply only to the person's own conversations."""
 
 import asyncio
 from uuid import uuid4
@@ -32,21 +32,21 @@ async def test_stop_closes_the_upstream_and_keeps_what_arrived(
     assert (message.ending, message.content) == ("stopped", "Half of it")
 
 
-async def test_a_stop_for_another_reply_ends_none(tab: Tab, upstream: FakeUpstream) -> None:
-    """It was kept while the connection was lost, and comes when something else runs."""
+async def test_a_stop_for_another_reply_stops_nothing(tab: Tab, upstream: FakeUpstream) -> None:
+    """It was queued while the connection was lost, and arrives when another reply runs."""
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, delta(" of it"), finish(), done())
     reply = await tab.ask()
     conversation = str((await saved(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation, reply=str(uuid4()))
     await tab.send(action="nonsense")
-    await tab.until("Reload")  # so the stop before it has been looked at
+    await tab.until("Reload")  # so the stop before it has been processed
     pause.release()
     await tab.until_ended()
     assert (await saved(reply)).ending == "complete"
 
 
-async def test_a_stop_may_name_its_reply(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_stop_can_name_a_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
@@ -64,7 +64,7 @@ async def test_bob_cannot_stop_alices_reply(tab: Tab, upstream: FakeUpstream, bo
     async with Tab(bobs) as bobs_tab:
         await bobs_tab.send(action="stop", conversation=str(conversation))
         await bobs_tab.send(action="nonsense")
-        await bobs_tab.until("Reload")  # so the stop before it has been looked at
+        await bobs_tab.until("Reload")  # so the stop before it has been processed
     pause.release()
     await tab.until_ended()
     assert (await saved(reply)).ending == "complete"
@@ -99,7 +99,7 @@ async def test_retry_makes_a_sibling_of_the_failed_reply(tab: Tab, upstream: Fak
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 200_001])
-async def test_a_bad_prompt_is_refused_and_given_back(tab: Tab, text: str) -> None:
+async def test_a_bad_prompt_is_refused_and_returned(tab: Tab, text: str) -> None:
     prompt = str(uuid4())
     await tab.send(action="prompt", message=text, prompt=prompt)
     assert f'data-prompt="{prompt}"' in await tab.until("problem")
@@ -107,7 +107,7 @@ async def test_a_bad_prompt_is_refused_and_given_back(tab: Tab, text: str) -> No
 
 
 @pytest.mark.parametrize("model", ["9" * 5000 + "/m", "x/m", "/"])
-async def test_a_model_that_is_none_ends_no_tab(
+async def test_an_invalid_model_does_not_end_the_tab(
     tab: Tab, upstream: FakeUpstream, model: str
 ) -> None:
     await tab.send(action="prompt", message="Hello", model=model)
@@ -115,7 +115,7 @@ async def test_a_model_that_is_none_ends_no_tab(
     assert await tab.until_ended()
 
 
-async def test_of_many_turns_a_few_are_stored_at_a_time(
+async def test_only_a_few_turns_are_stored_at_a_time(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = FewAtATime(1, long_seconds=60)
@@ -123,7 +123,7 @@ async def test_of_many_turns_a_few_are_stored_at_a_time(
     before = await few.begin()
     asked = asyncio.create_task(tab.ask())
     async with asyncio.timeout(10):
-        while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - for which a drain waits
+        while not worker().replies.is_taking_prompts:  # noqa: ASYNC110 - a drain waits for this
             await asyncio.sleep(0.01)
     assert not await Message.objects.aexists()
     before.give_back()

@@ -1,4 +1,4 @@
-"""What is asked of a model: stored once, sent with what came before, only where it is offered."""
+"""Prompts: stored once, sent with the earlier messages, and only to models that are offered."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -48,28 +48,28 @@ async def test_a_prompt_is_answered_and_both_are_saved(tab: Tab, upstream: FakeU
     assert message.usage.total_tokens == 30
 
 
-async def test_the_first_turn_says_which_policy_it_was_begun_under(tab: Tab) -> None:
-    await ReviewPolicy.objects.acreate(scope="nothing")  # since the page was drawn
+async def test_the_first_turn_shows_the_review_policy_it_started_under(tab: Tab) -> None:
+    await ReviewPolicy.objects.acreate(scope="nothing")  # set after the page was drawn
     await tab.ask("Why?")
     await tab.until_ended()
     assert any("Nobody reviews this chat." in frame for frame in tab.frames)
 
 
-async def test_a_turn_goes_to_the_database_twice(
+async def test_a_turn_makes_two_trips_to_the_database(
     tab: Tab, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it is stored and as it has ended; each way there and back costs as much as it writes."""
+    """Once to store it and once at its end. Each round trip costs as much as what it writes."""
     upstream = f"{connected.pk}/{MODEL}"
-    await worker().catalogue.offers(wait_for_all=True)  # as a page does, which lists them
+    await worker().catalogue.offers(wait_for_all=True)  # as a page does to list the models
     await tab.ask("One", model=upstream)
     await tab.until_ended()
     await worker().until_saved()
     await worker().titles.until_given()
     conversation = str((await Conversation.objects.aget()).pk)
-    submit, ways = ThreadPoolExecutor.submit, []
+    submit, trips = ThreadPoolExecutor.submit, []
 
     def counted(thread: ThreadPoolExecutor, *work: Any) -> Future[Any]:
-        ways.append("there") if thread in (storing.thread, READING) else None
+        trips.append(thread) if thread in (storing.thread, READING) else None
         return submit(thread, *work)
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", counted)
@@ -77,7 +77,7 @@ async def test_a_turn_goes_to_the_database_twice(
     await tab.until_ended()
     await worker().until_saved()
     await worker().titles.until_given()
-    assert len(ways) == 2
+    assert len(trips) == 2
 
 
 async def test_the_upstream_gets_the_key_the_model_and_the_thread(
@@ -100,7 +100,7 @@ async def test_the_upstream_gets_the_key_the_model_and_the_thread(
     await tab.until_ended()
 
 
-async def test_a_prompt_that_is_sent_again_is_stored_once(
+async def test_a_prompt_sent_again_is_stored_once(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
     prompt = str(uuid4())
@@ -113,7 +113,7 @@ async def test_a_prompt_that_is_sent_again_is_stored_once(
     assert len(upstream.chat_requests) == 1
 
 
-async def test_another_text_under_a_used_id_is_a_prompt_of_its_own(
+async def test_a_different_text_with_a_used_id_is_a_new_prompt(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     prompt = str(uuid4())
@@ -125,7 +125,9 @@ async def test_another_text_under_a_used_id_is_a_prompt_of_its_own(
     assert contents == ["First", "Second"]
 
 
-async def test_one_reply_runs_in_a_conversation_at_a_time(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_only_one_reply_runs_in_a_conversation_at_a_time(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     pause = Pause()
     upstream.script(role(), delta("Half"), pause, finish(), done())
     reply = await tab.ask()
@@ -138,7 +140,7 @@ async def test_one_reply_runs_in_a_conversation_at_a_time(tab: Tab, upstream: Fa
     assert await Message.objects.acount() == 2
 
 
-async def test_without_a_model_the_prompt_is_refused_and_given_back(
+async def test_without_a_model_the_prompt_is_refused_and_returned(
     alices: Client, generations_end: None
 ) -> None:
     prompt = str(uuid4())
@@ -147,8 +149,8 @@ async def test_without_a_model_the_prompt_is_refused_and_given_back(
         assert f'data-prompt="{prompt}"' in await tab.until("No model is available")
 
 
-async def test_who_is_given_no_model_is_told_so(tab: Tab, connected: Upstream) -> None:
-    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+async def test_a_person_without_access_to_a_model_is_told_so(tab: Tab, connected: Upstream) -> None:
+    await AccessRule.objects.acreate(upstream=connected)  # gives access to nobody
     await tab.send(action="prompt", message="Hello", prompt=str(uuid4()))
     await tab.until("None of the models is given to you. Ask your administrator for one.")
 
@@ -156,7 +158,7 @@ async def test_who_is_given_no_model_is_told_so(tab: Tab, connected: Upstream) -
 NOT_OFFERED = "This model is not offered any more. Choose another."
 
 
-async def test_a_model_that_an_administrator_does_not_offer_is_not_asked(
+async def test_a_model_the_administrator_no_longer_offers_is_refused(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
@@ -176,7 +178,7 @@ async def test_a_model_that_an_administrator_does_not_offer_is_not_asked(
     await tab.until_ended()
 
 
-async def test_a_model_that_its_upstream_does_not_list_is_not_asked(
+async def test_a_model_the_upstream_does_not_list_is_refused(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
@@ -190,10 +192,10 @@ async def test_a_model_that_its_upstream_does_not_list_is_not_asked(
     await tab.ask("Hello", model=f"{connected.pk}/two")
 
 
-async def test_a_model_that_its_upstream_lists_since_a_while_is_asked(
+async def test_a_model_the_upstream_lists_only_now_is_accepted(
     tab: Tab, connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process, which heard of it, drew the page."""
+    """Another process, which knew the newer list, drew the page."""
     upstream.models = ["one"]
     await worker().catalogue.offers()
     upstream.models = ["one", "two"]
@@ -203,7 +205,7 @@ async def test_a_model_that_its_upstream_lists_since_a_while_is_asked(
     await tab.ask("Hello", model=f"{connected.pk}/two")
 
 
-async def test_an_upstream_that_lists_nothing_is_asked_for_any_model(
+async def test_an_upstream_that_lists_nothing_accepts_any_model(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(404, {"error": {"message": "no such page"}})

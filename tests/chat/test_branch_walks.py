@@ -1,5 +1,5 @@
-"""Whatever a person does with the branches of a chat, in whatever order and from whichever tab: it
-opens, each tab shows what a fresh load shows, and nothing is lost that nobody deleted."""
+"""Random walks over the branches of a chat, in three tabs. After every step the page opens, each
+tab shows what a fresh load shows, and no message is lost that nobody deleted."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 T = TypeVar("T")
 TABS = st.integers(0, 2)
-PICKS = st.integers(0, 30)  # one of as many as there are
+PICKS = st.integers(0, 30)  # an index, modulo the number of choices
 WAIT_SECONDS, SETTLE_SECONDS = 300.0, 60.0
 MODELS = ["fake-model", "m1", "m2"]
 HALF = "half an answer"
@@ -39,7 +39,7 @@ Rows = dict[UUID, Message]
 
 
 class Loaded(NamedTuple):
-    """What stands on a page: as it is read, the HTML of each message, and what is asked after."""
+    """A page: its messages as read, the HTML of each, and the parent of the next prompt."""
 
     shown: Shown
     html: dict[str, str]
@@ -51,7 +51,7 @@ class Loaded(NamedTuple):
 
 
 class Walk(RuleBasedStateMachine):
-    """One conversation of Alice's in three tabs; set up by the test before any of its examples."""
+    """One of Alice's conversations in three tabs. The test sets it up before all examples."""
 
     loop: asyncio.AbstractEventLoop
     client: AsyncClient
@@ -66,10 +66,10 @@ class Walk(RuleBasedStateMachine):
         self.rows: Rows = {}
         self.ended: dict[UUID, tuple[str, UUID | None]] = {}
         self.gone: set[UUID] = set()
-        self.reads: list[list[str]] = [[]] * 3  # the messages of the branch that each tab is at
-        self.loaded: list[Loaded] = []  # of each tab's branch by now
-        self.new: list[Message] = []  # of the last turn
-        self.deletions: dict[UUID, set[UUID]] = {}  # what went with a message
+        self.reads: list[list[str]] = [[]] * 3  # the messages of each tab's branch
+        self.loaded: list[Loaded] = []  # a fresh load of each tab's branch
+        self.new: list[Message] = []  # the messages of the last turn
+        self.deletions: dict[UUID, set[UUID]] = {}  # everything deleted with a message
         self.run(self._begin())
 
     def run(self, what: Coroutine[Any, Any, T]) -> T:
@@ -92,14 +92,14 @@ class Walk(RuleBasedStateMachine):
     def _answers(self, *, ends: bool = True) -> None:
         self.upstream.forget()
         said = [delta(f"answer {self.number}"), finish(), done()]
-        for _ in range(3):  # of several models
+        for _ in range(3):  # one for each model
             self.upstream.script(role(), *(said if ends else [delta(HALF), Stall()]))
 
-    # ---- what a person does
+    # ---- Actions
 
     @rule(tab=TABS, count=st.integers(1, 3), ends=st.booleans())
     def ask(self, tab: int, count: int, ends: bool) -> None:
-        """Of one model, or of several at once."""
+        """Ask one model or several at once."""
         shown = self.tabs[tab].shown
         prompts = [one[0] for one in shown if not one[2]]
         follows = prompts[-1] if len(_beside(shown)) > 1 else shown[-1][0] if shown else None
@@ -126,7 +126,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule(tab=TABS, pick=PICKS, model=st.sampled_from(MODELS), ends=st.booleans())
     def retry(self, tab: int, pick: int, model: str, ends: bool) -> None:
-        """With the same model, or with another one; of a reply, or of a prompt."""
+        """Retry a reply or a prompt, with the same model or another one."""
         if buttons := self._retries(tab):
             button = buttons[pick % len(buttons)]
             named = self.rows[UUID(json.loads(button.attributes["hx-vals"])["reply"])]
@@ -138,20 +138,20 @@ class Walk(RuleBasedStateMachine):
 
     @rule(tab=TABS, pick=PICKS, ends=st.booleans())
     def go_on(self, tab: int, pick: int, ends: bool) -> None:
-        """With a reply that was stopped, where nothing follows it yet."""
+        """Continue a reply that was stopped and that nothing follows yet."""
         self._answers(ends=ends)
         self._press(tab, "continue", pick)
 
     @rule(tab=TABS, pick=PICKS)
     def step(self, tab: int, pick: int) -> None:
-        """From one sibling to the next, or on with one of several replies."""
+        """Step to a sibling, or continue with one of several replies."""
         if buttons := self.tabs[tab].buttons("step"):
             button = buttons[pick % len(buttons)]
             to = json.loads(button.attributes["hx-vals"])["message"]
             self.reads[tab] = _ids(self.run(self._look_at(to)))
             self._act(self.tabs[tab].press(button))
             assert to in self.reads[tab]
-            if not self._is_running:  # or what streams is shown
+            if not self._is_running:  # otherwise a load shows the streaming reply
                 assert self.reads[tab] == _ids(self.run(self._load()))
 
     @rule(tab=TABS)
@@ -176,7 +176,7 @@ class Walk(RuleBasedStateMachine):
             self._act(self.tabs[tab].press(button))
             if is_taken:
                 self.gone -= self.deletions.pop(root)
-                # What was read when it was deleted, unless a reply is being written elsewhere.
+                # The branch that was read then, unless a reply is running elsewhere.
                 assert self._is_running or head in self.gone or str(head) in self.reads[tab]
 
     @rule(tab=TABS)
@@ -191,7 +191,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule(pick=PICKS)
     def delete_while_others_ask(self, pick: int) -> None:
-        """None of the tabs has seen what the others do."""
+        """Act in several tabs before any of them has seen the others' changes."""
         if shown := self.tabs[0].shown:
             self._answers()
             asking = self.tabs[1].ask(self._text())
@@ -206,7 +206,7 @@ class Walk(RuleBasedStateMachine):
             edit = self.tabs[1].ask(self._text(), action="edit", edited=prompt)
             self._act(edit, self.tabs[2].press(buttons[pick % len(buttons)]))
 
-    # ---- how it is done, and what comes of it
+    # ---- Helpers
 
     async def _stop(self, tab: Browsing) -> None:
         await tab.send(action="stop")
@@ -215,12 +215,12 @@ class Walk(RuleBasedStateMachine):
         await self._settle()
 
     def _models(self, count: int) -> dict[str, str]:
-        """So many; a page would begin with the one that was used last."""
+        """Choose this many models, regardless of the page's own choice."""
         model, *others = [f"{self.connected}/{model}" for model in MODELS[:count]]
         return {"model": model, "others": "\n".join(others)}
 
     def _retries(self, tab: int) -> list[Element]:
-        """Not the menu's, which is told by a script of what."""
+        """Return the Retry buttons, except the menu's, which a script has to fill."""
         buttons = self.tabs[tab].buttons("retry")
         return [one for one in buttons if '"reply"' in one.attributes["hx-vals"]]
 
@@ -229,7 +229,7 @@ class Walk(RuleBasedStateMachine):
         return any(one.is_streaming for one in self.rows.values())
 
     def _turn(self, asking: Coroutine[Any, Any, None]) -> None:
-        """It is taken, unless a reply is being written in the conversation."""
+        """Ask, and check that it is accepted unless a reply is running in the conversation."""
         before, was_running = set(self.rows), self._is_running
         self._act(asking)
         self.new = [one for pk, one in self.rows.items() if pk not in before]
@@ -279,7 +279,7 @@ class Walk(RuleBasedStateMachine):
         self.run(act())
 
     async def _settle(self) -> None:
-        """What was set going is shown as far as it comes by itself, in all tabs."""
+        """Wait until all tabs show everything that happens without further action."""
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self._until(self._is_settled)
@@ -289,13 +289,14 @@ class Walk(RuleBasedStateMachine):
         return {one.pk: one async for one in Message.objects.filter(conversation=self.pk)}
 
     async def _until(self, condition: Callable[[], Awaitable[bool]]) -> None:
-        while not await condition():  # noqa: ASYNC110 - of the database, which tells nobody
+        while not await condition():  # noqa: ASYNC110 - the database sends no notice
             await asyncio.sleep(0.005)
 
     async def _is_settled(self) -> bool:
-        """What is asked, deleted or brought back leads all tabs to it; a step, its own tab alone.
+        """Whether all tabs show what they should.
 
-        The others stay where they are, as long as nothing else happens.
+        A prompt, a deletion or a restoration moves all tabs to its branch. A step moves only its
+        own tab; the others stay until something else happens.
         """
         for tab in self.tabs:
             await tab.take()
@@ -308,7 +309,7 @@ class Walk(RuleBasedStateMachine):
         return [Loaded.of(tab.page) for tab in self.tabs] == self.loaded
 
     async def _loaded(self, ids: list[str], fresh: "Loaded") -> "Loaded":
-        """What a load shows of these messages: of replies side by side, one load for each."""
+        """Load these messages; replies side by side take one load each."""
         if ids == _ids(fresh):
             return fresh
         last = list(takewhile(lambda pk: not self.rows[UUID(pk)].is_prompt, reversed(ids)))
@@ -318,8 +319,7 @@ class Walk(RuleBasedStateMachine):
         return Loaded(shown, html, pages[0].parent)
 
     async def _look_at(self, message: str) -> "Loaded":
-        """What its link shows. Anyone who opens that reads its branch from then on, so it is opened
-        in a transaction that is rolled back."""
+        """Load the message's link. That would change the last read branch, so roll it back."""
 
         def look() -> str:
             browser = Client(headers={"host": "localhost"})
@@ -339,7 +339,7 @@ class Walk(RuleBasedStateMachine):
         assert response.status_code == 200
         return Page(response.content.decode())
 
-    # ---- what is always so
+    # ---- Invariants
 
     @invariant()
     def the_tree_is_whole_and_has_what_nobody_deleted(self) -> None:
@@ -366,7 +366,7 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def each_tab_shows_what_a_fresh_load_shows(self) -> None:
-        """Of the branch that it is at: every message to the letter, and what would follow it."""
+        """On its branch: every message to the letter, and the parent of the next prompt."""
         for tab, loaded in zip(self.tabs, self.loaded, strict=True):
             assert Loaded.of(tab.page) == loaded
 
@@ -378,7 +378,7 @@ class Walk(RuleBasedStateMachine):
                 self.run(tab.close())
 
     async def _all_is_reached(self) -> None:
-        """By stepping, from wherever."""
+        """Check that stepping reaches every message from everywhere."""
         conversation = await Conversation.objects.aget(pk=self.pk)
         there = [one for pk, one in self.rows.items() if pk not in self.gone]
         for one in there:
@@ -398,7 +398,7 @@ def _there(rows: Rows) -> set[UUID]:
 
 
 def _beside(shown: Shown) -> Shown:
-    """The replies that are shown side by side, if any."""
+    """Return the replies shown side by side, if any."""
     replies = list(takewhile(lambda one: one[2], reversed(shown)))
     return replies[::-1] if len(replies) > 1 else []
 
@@ -409,7 +409,7 @@ async def _is_empty(found: "QuerySet[Message]") -> bool:
 
 @pytest.mark.parametrize("part", range(scaled(1, 10)))
 @pytest.mark.django_db(transaction=True)
-def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_open(
+def test_no_sequence_of_branching_loses_messages_or_breaks_the_page(
     alice: User, connected: Upstream, upstream: FakeUpstream, settings: Settings, part: int
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
@@ -428,6 +428,6 @@ def test_no_order_of_branching_loses_anything_or_leaves_a_chat_that_does_not_ope
 MANY = settings(
     max_examples=scaled(4, 20),
     stateful_step_count=12,
-    phases=[Phase.reuse, Phase.generate],  # to find a shorter one, each try waits for what fails
+    phases=[Phase.reuse, Phase.generate],  # no shrinking: each failing attempt would time out
     suppress_health_check=list(HealthCheck),
 )

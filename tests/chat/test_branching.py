@@ -1,4 +1,4 @@
-"""Prompts that are changed, messages that go and come back, and forks, in all tabs."""
+"""Edited prompts, deleted and restored messages, and forks, as all tabs show them."""
 
 from uuid import UUID, uuid4
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 async def turn(tab: Tab, text: str = "Why is the sky blue?", **fields: str) -> Message:
-    """A reply that has ended."""
+    """Ask and return the finished reply."""
     reply = await tab.ask(text, **fields)
     await tab.until_ended()
     return await saved(reply)
@@ -26,7 +26,7 @@ async def contents(conversation: Conversation) -> list[str]:
     return [message.content for message in (await sync_to_async(found.view)()).thread]
 
 
-async def test_a_changed_prompt_is_asked_beside_the_first_in_every_tab(
+async def test_an_edited_prompt_becomes_a_new_branch_in_every_tab(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
     first = await turn(tab)
@@ -46,7 +46,7 @@ async def test_a_changed_prompt_is_asked_beside_the_first_in_every_tab(
     ]
 
 
-async def test_an_edit_that_a_lost_socket_sends_again_is_shown_once_more(tab: Tab) -> None:
+async def test_an_edit_sent_again_after_a_lost_connection_is_shown_again(tab: Tab) -> None:
     first = await turn(tab)
     edit = {"action": "edit", "message": "Why?", "edited": str(first.parent_id)}
     prompt = str(uuid4())
@@ -57,7 +57,7 @@ async def test_an_edit_that_a_lost_socket_sends_again_is_shown_once_more(tab: Ta
     assert await Message.objects.acount() == 4
 
 
-async def test_a_refused_edit_comes_back(tab: Tab) -> None:
+async def test_a_refused_edit_is_returned(tab: Tab) -> None:
     first = await turn(tab)
     prompt = str(uuid4())
     await tab.send(action="edit", message="Why?", edited=str(first.pk), prompt=prompt)
@@ -65,7 +65,7 @@ async def test_a_refused_edit_comes_back(tab: Tab) -> None:
     assert f'data-prompt="{prompt}"' in told
 
 
-async def test_what_is_deleted_goes_from_every_tab_and_can_be_brought_back(
+async def test_deleting_a_message_removes_it_from_every_tab_and_can_be_undone(
     tab: Tab, alices: Client
 ) -> None:
     first = await turn(tab)
@@ -84,7 +84,7 @@ async def test_what_is_deleted_goes_from_every_tab_and_can_be_brought_back(
     assert len(await contents(first.conversation)) == 4
 
 
-async def test_a_conversation_without_messages_is_shown_empty_and_asked_in(
+async def test_a_conversation_without_messages_is_shown_empty_and_takes_a_prompt(
     tab: Tab, alices: Client
 ) -> None:
     first = await turn(tab)
@@ -93,15 +93,13 @@ async def test_a_conversation_without_messages_is_shown_empty_and_asked_in(
     shown = await tab.until('target:#messages"></template>')
     assert f'name="conversation" value="{conversation}"' in shown
     async with Tab(alices, conversation=conversation, head=str(first.pk)) as late:
-        await late.until('target:#messages"></template>')  # it was away meanwhile
+        await late.until('target:#messages"></template>')  # it missed the deletion
         await turn(tab, "Another", conversation=conversation, parent="")
         assert "Another" in await late.until('data-ending="streaming"')
     assert (await contents(first.conversation))[0] == "Another"
 
 
-async def test_a_reply_that_is_being_written_is_not_deleted(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_a_running_reply_cannot_be_deleted(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     reply = await tab.ask()
     message = await saved(reply)
@@ -124,7 +122,7 @@ async def test_a_prompt_without_a_reply_can_be_answered(tab: Tab) -> None:
     assert len(await contents(first.conversation)) == 2
 
 
-async def test_a_reply_ends_beside_what_came_back_or_went_while_it_was_written(
+async def test_a_reply_counts_siblings_deleted_or_restored_while_it_ran(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     first = await turn(tab)
@@ -143,7 +141,7 @@ async def test_a_reply_ends_beside_what_came_back_or_went_while_it_was_written(
         await tab.until("Reply deleted")
 
 
-async def test_a_fork_is_led_to_and_stands_in_the_sidebar(tab: Tab, alices: Client) -> None:
+async def test_a_fork_is_opened_and_listed_in_the_sidebar(tab: Tab, alices: Client) -> None:
     first = await turn(tab)
     async with Tab(alices) as other:
         await tab.send(action="fork", message=str(first.pk))
@@ -156,7 +154,7 @@ async def test_a_fork_is_led_to_and_stands_in_the_sidebar(tab: Tab, alices: Clie
 
 @pytest.mark.parametrize("action", ["delete", "restore", "fork", "edit"])
 @pytest.mark.parametrize("message", ["", "nonsense", str(UUID(int=0))])
-async def test_what_names_no_message_is_answered_by_a_sentence(
+async def test_an_action_on_an_unknown_message_shows_a_problem(
     tab: Tab, action: str, message: str
 ) -> None:
     await turn(tab)

@@ -1,4 +1,4 @@
-"""A tab's socket: who is let in, what is taken from it, and what its end means for its replies."""
+"""A tab's socket: who may open it, what it accepts, and how closing it affects its replies."""
 
 import pytest
 from channels.db import database_sync_to_async
@@ -31,13 +31,13 @@ async def test_signing_out_closes_the_tabs_of_the_session(tab: Tab, alices: Clie
     assert await tab.until_closed() == 4401
 
 
-async def test_a_person_who_was_deactivated_can_ask_no_more(tab: Tab, alice: User) -> None:
-    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)  # of which no signal tells
+async def test_a_deactivated_person_cannot_send_prompts(tab: Tab, alice: User) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(is_active=False)  # sends no signal
     await tab.send(action="prompt", message="Hello")
     await tab.until("not active any more")
 
 
-async def test_who_comes_back_deactivated_is_told_so_and_who_is_signed_out_is_not_let_in(
+async def test_a_deactivated_person_gets_a_close_code_and_a_signed_out_one_is_rejected(
     alice: User, alices: Client, generations_end: None
 ) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
@@ -49,7 +49,7 @@ async def test_who_comes_back_deactivated_is_told_so_and_who_is_signed_out_is_no
     assert not await Tab(alices).connect()
 
 
-async def test_closing_the_tab_closes_the_upstream_and_keeps_what_arrived(
+async def test_closing_the_tab_closes_the_upstream_and_keeps_the_text_so_far(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
@@ -64,7 +64,7 @@ async def test_closing_the_tab_closes_the_upstream_and_keeps_what_arrived(
     assert message.usage.provenance == Usage.Provenance.ESTIMATED
 
 
-async def test_losing_the_connection_closes_the_upstream_after_its_own_grace(
+async def test_a_lost_connection_closes_the_upstream_after_its_own_grace_period(
     tab: Tab, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 60.0
@@ -76,12 +76,12 @@ async def test_losing_the_connection_closes_the_upstream_after_its_own_grace(
 
 
 @pytest.mark.parametrize("text", ["not json", "[]", "{}", '{"action": "prompt"}', "null"])
-async def test_what_is_no_message_of_ours_gets_a_sentence(tab: Tab, text: str) -> None:
+async def test_a_malformed_message_shows_a_problem(tab: Tab, text: str) -> None:
     await tab.send_text(text)
     assert 'id="problem"' in await tab.until("problem")
 
 
-async def test_what_goes_wrong_in_an_action_is_told_and_the_tab_lives_on(
+async def test_a_failing_action_shows_a_problem_and_keeps_the_tab_open(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(title: str) -> str:

@@ -1,4 +1,4 @@
-"""The sidebar's headings: the days as the clock of who looks has them."""
+"""The sidebar's date headings, by the reader's clock."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -29,7 +29,7 @@ NOW = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
         (date(2025, 11, 22), "November 2025"),
     ],
 )
-def test_a_day_is_named_as_people_do(used: date, said: str) -> None:
+def test_headings_are_the_words_people_use(used: date, said: str) -> None:
     assert heading(used, NOW.date()) == said
 
 
@@ -49,17 +49,17 @@ def test_a_day_is_named_as_people_do(used: date, said: str) -> None:
         ("60; x", 0),
     ],
 )
-def test_a_cookie_names_the_zone_of_a_place_or_none(cookie: str, minutes: int) -> None:
+def test_a_cookie_with_an_impossible_offset_means_utc(cookie: str, minutes: int) -> None:
     assert zone_of(cookie).utcoffset(None) == timedelta(minutes=minutes)
 
 
 @given(st.text(max_size=9))
-def test_no_cookie_is_too_odd(cookie: str) -> None:
+def test_any_cookie_gives_a_valid_zone(cookie: str) -> None:
     offset = zone_of(cookie).utcoffset(None)
     assert timedelta(minutes=WESTMOST) <= offset <= timedelta(minutes=EASTMOST)
 
 
-def test_each_heading_is_said_once() -> None:
+def test_each_heading_appears_once() -> None:
     headings = Headings(NOW, zone_of("60"))
     ages = (0, 1, 2, 25, 40, 100, 200, 24 * 200)  # hours
     said = [headings.next(NOW - timedelta(hours=hours)) for hours in ages]
@@ -67,7 +67,7 @@ def test_each_heading_is_said_once() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "day"), [(0, "Yesterday"), (-60, "Today")])
-def test_midnight_is_the_browsers(
+def test_days_begin_at_the_browsers_midnight(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch, minutes: int, day: str
 ) -> None:
     monkeypatch.setattr("chatapp.chat.sidebar.timezone.now", lambda: NOW)
@@ -77,14 +77,12 @@ def test_midnight_is_the_browsers(
     assert before.rpartition('class="day"')[2].partition("<")[0].endswith(f">{day}")
 
 
-def test_a_page_of_the_list_does_not_repeat_the_heading_above_it(
-    alice: User, alices: Client
-) -> None:
+def test_a_later_page_does_not_repeat_the_heading_above_it(alice: User, alices: Client) -> None:
     for hours in range(62):
         used = NOW - timedelta(days=100, hours=hours)
         alice.conversations.create(title=f"Chat {hours}", updated_at=used)
     first = alices.get("/conversations/").text
-    assert first.count('<li class="day"') == 3  # Pinned and Today, too
+    assert first.count('<li class="day"') == 3  # with Pinned and Today
     last = alice.conversations.all()[59]
     asked = {"before": last.updated_at.isoformat(), "id": str(last.pk)}
     assert '<li class="day"' not in alices.get("/conversations/", asked).text
@@ -93,7 +91,7 @@ def test_a_page_of_the_list_does_not_repeat_the_heading_above_it(
 @pytest.mark.parametrize(
     ("asked", "rows"), [("", 60), ("7", 60), ("65", 65), ("9999", 70), ("-1", 60), ("²", 60)]
 )
-def test_a_list_that_was_scrolled_is_drawn_anew_as_long_as_it_was(
+def test_a_scrolled_list_is_redrawn_at_the_same_length(
     alice: User, alices: Client, asked: str, rows: int
 ) -> None:
     for number in range(70):

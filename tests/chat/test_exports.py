@@ -1,4 +1,4 @@
-"""A download of conversations: one's own, whole, and a few messages at a time."""
+"""Downloads of conversations: only the person's own, complete, and read in small batches."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ async def downloaded(client: Client, *pks: UUID) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])
-async def test_every_branch_is_in_it(
+async def test_an_export_contains_every_branch(
     alices: Client, sky: Conversation, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(exports, "AT_ONCE", at_once)
@@ -55,7 +55,7 @@ async def test_every_branch_is_in_it(
     assert messages[2]["parent"] == messages[1]["parent"] == messages[0]["id"]
 
 
-async def test_it_holds_nothing_of_others_nor_of_the_trash(
+async def test_an_export_excludes_other_people_and_the_trash(
     alice: User, alices: Client, bob: User, sky: Conversation
 ) -> None:
     bobs = await sync_to_async(bob.conversations.create)(title="Bob's")
@@ -68,6 +68,6 @@ async def test_it_holds_nothing_of_others_nor_of_the_trash(
     assert "And at night?" not in str(lines[0]["messages"]).replace("To And", "")
 
 
-def test_nothing_that_is_chosen_is_refused(alices: Client) -> None:
+def test_an_export_without_a_selection_is_refused(alices: Client) -> None:
     answer = alices.post("/conversations/export/", {})
     assert (answer.status_code, answer.text) == (422, "Select a chat first.")

@@ -1,4 +1,4 @@
-"""What a person thinks of a reply: whose it is, what is refused, and who is shown it."""
+"""Ratings of replies: who may give them, what is refused, and who sees them."""
 
 from uuid import uuid4
 
@@ -31,19 +31,19 @@ def address(message: Message) -> str:
 
 
 def give(client: Client, reply: Message, rating: str, **note: str) -> Element:
-    """The thumbs as they are drawn then."""
+    """Rate a reply and return the thumbs in the response."""
     answer = client.post(address(reply), {"rating": rating, **note}, headers=HTMX)
     assert answer.status_code == 200, answer.content.decode()
     return parse(answer.content.decode()).find("form")
 
 
 def drawn(conversation: Conversation) -> Element:
-    """Its thread, as its page has it."""
+    """Return the thread as its page has it."""
     return parse(html_of(Conversation.objects.get(pk=conversation.pk).view()))
 
 
 def pressed(thumbs: Element) -> dict[str, str]:
-    """By their names, what each says of itself."""
+    """Return whether each thumb is pressed, by its accessible name."""
     buttons = [one.attributes for one in thumbs.find_all("button")]
     return {one["aria-label"]: one["aria-pressed"] for one in buttons if "aria-pressed" in one}
 
@@ -52,7 +52,7 @@ def is_open(thumbs: Element) -> bool:
     return "open" in thumbs.find("details").attributes
 
 
-def test_a_thumb_is_kept_changed_and_taken_back(alices: Client, reply: Message) -> None:
+def test_a_rating_can_be_given_changed_and_withdrawn(alices: Client, reply: Message) -> None:
     thumbs = give(alices, reply, "up")
     assert pressed(thumbs) == {"Good reply": "true", "Bad reply": "false"}
     assert thumbs.find("details").text.strip().startswith("What was good?")
@@ -66,14 +66,14 @@ def test_a_thumb_is_kept_changed_and_taken_back(alices: Client, reply: Message) 
     assert not Feedback.objects.exists()
 
 
-def test_what_a_thumb_sends_is_what_it_stands_for(alices: Client, reply: Message) -> None:
-    """So whoever presses it twice, or in two tabs, does it once."""
+def test_a_thumb_sends_the_rating_it_will_set(alices: Client, reply: Message) -> None:
+    """So pressing it twice, or in two tabs, has the same effect as once."""
     values = [one.attributes["value"] for one in give(alices, reply, "up").find_all("button")]
     assert values == ["none", "down", "up"]  # the last one saves the note
     assert pressed(give(alices, reply, "up"))["Good reply"] == "true"
 
 
-def test_the_note_is_offered_once_and_folded_when_it_is_saved(
+def test_the_note_is_open_after_rating_and_folded_once_saved(
     alices: Client, reply: Message
 ) -> None:
     assert is_open(give(alices, reply, "up"))
@@ -84,7 +84,9 @@ def test_the_note_is_offered_once_and_folded_when_it_is_saved(
     assert other.find("textarea").text == "Short.\nTrue."
 
 
-def test_a_reload_shows_it_and_a_fork_does_not(alice: User, alices: Client, reply: Message) -> None:
+def test_a_reload_shows_the_rating_and_a_fork_does_not(
+    alice: User, alices: Client, reply: Message
+) -> None:
     page = drawn(reply.conversation)
     assert page.find_all("details", class_="note") == []
     give(alices, reply, "up", note="Short.")
@@ -100,9 +102,9 @@ def test_a_reload_shows_it_and_a_fork_does_not(alice: User, alices: Client, repl
 
 def test_markup_in_a_note_is_text(alices: Client, olives: Client, reply: Message) -> None:
     give(alices, reply, "down")
-    anew = give(alices, reply, "down", note=MARKUP)
+    response = give(alices, reply, "down", note=MARKUP)
     page = drawn(reply.conversation)
-    for place in (anew, page):
+    for place in (response, page):
         field = place.find("textarea", name="note")
         assert field.text == MARKUP
         assert "hx-ignore" in field.attributes
@@ -114,7 +116,7 @@ def test_markup_in_a_note_is_text(alices: Client, olives: Client, reply: Message
     assert shown.find_all("img", src="x") == []
 
 
-def test_the_longest_note_is_kept_and_a_longer_one_refused(alices: Client, reply: Message) -> None:
+def test_the_longest_note_is_saved_and_a_longer_one_refused(alices: Client, reply: Message) -> None:
     longest = "\n".join(["x" * 499, "\N{PILE OF POO}" * 500])
     give(alices, reply, "up", note=longest.replace("\n", "\r\n"))
     answer = alices.post(address(reply), {"rating": "up", "note": "x" * 1001}, headers=HTMX)
@@ -123,7 +125,7 @@ def test_the_longest_note_is_kept_and_a_longer_one_refused(alices: Client, reply
     assert Feedback.objects.get().note == longest
 
 
-def test_a_note_that_takes_up_too_much_is_refused_and_the_old_one_stays(
+def test_a_note_over_the_storage_limit_is_refused_and_the_old_one_kept(
     alices: Client, reply: Message, settings: Settings
 ) -> None:
     give(alices, reply, "up", note="Short.")
@@ -137,7 +139,7 @@ def test_a_note_that_takes_up_too_much_is_refused_and_the_old_one_stays(
 
 
 @pytest.mark.parametrize("fields", [{}, {"rating": ""}, {"rating": "sideways"}, {"note": "x"}])
-def test_what_is_no_rating_is_refused(
+def test_an_invalid_rating_is_refused(
     alices: Client, reply: Message, fields: dict[str, str]
 ) -> None:
     answer = alices.post(address(reply), fields, headers=HTMX)
@@ -145,7 +147,7 @@ def test_what_is_no_rating_is_refused(
     assert not Feedback.objects.exists()
 
 
-def test_only_a_reply_that_has_ended_is_rated(
+def test_only_a_finished_reply_can_be_rated(
     alices: Client, reply: Message, connected: Upstream
 ) -> None:
     prompt, running = asked(reply.conversation, connected, "And at night?", reply)
@@ -158,7 +160,7 @@ def test_only_a_reply_that_has_ended_is_rated(
     assert not Feedback.objects.exists()
 
 
-def test_it_is_the_owners_alone(
+def test_only_the_owner_can_rate_a_reply(
     alices: Client, bobs: Client, olives: Client, reply: Message
 ) -> None:
     give(alices, reply, "up", note="Mine.")
@@ -172,7 +174,7 @@ def test_it_is_the_owners_alone(
 
 
 @pytest.mark.parametrize("gone", ["deleted", "in the trash"])
-def test_what_is_gone_is_not_rated(alices: Client, reply: Message, gone: str) -> None:
+def test_a_deleted_reply_cannot_be_rated(alices: Client, reply: Message, gone: str) -> None:
     if gone == "deleted":
         Message.objects.filter(pk=reply.pk).update(deleted_at=timezone.now())
     else:
@@ -180,7 +182,7 @@ def test_what_is_gone_is_not_rated(alices: Client, reply: Message, gone: str) ->
     assert alices.post(address(reply), {"rating": "up"}, headers=HTMX).status_code == 404
 
 
-def test_who_posts_without_htmx_is_sent_to_the_conversation(alices: Client, reply: Message) -> None:
+def test_rating_without_htmx_redirects_to_the_conversation(alices: Client, reply: Message) -> None:
     answer = alices.post(address(reply), {"rating": "up"})
     assert (answer.status_code, answer.headers["location"]) == (
         302,
@@ -188,26 +190,28 @@ def test_who_posts_without_htmx_is_sent_to_the_conversation(alices: Client, repl
     )
 
 
-def test_it_goes_with_the_message(alices: Client, reply: Message) -> None:
+def test_feedback_is_deleted_with_its_message(alices: Client, reply: Message) -> None:
     give(alices, reply, "up")
     reply.conversation.erase()
     assert not Feedback.objects.exists()
 
 
-def test_drawing_asks_for_none_of_it(alices: Client, reply: Message, connected: Upstream) -> None:
-    """It is read along with the messages; of one that was not read along nobody asks."""
+def test_drawing_a_thread_makes_no_queries_for_feedback(
+    alices: Client, reply: Message, connected: Upstream
+) -> None:
+    """It is loaded with the messages; if it was not loaded, no query is made for it."""
 
-    def asked_for() -> int:
+    def count_queries() -> int:
         with CaptureQueriesContext(connection) as queries:
             drawn(reply.conversation)
         return len(queries)
 
-    asked_for()  # what is remembered from then on
-    before = asked_for()
+    count_queries()  # fills the caches
+    before = count_queries()
     second = answered(reply.conversation, connected, "And at night?", reply)[1]
     for one in (reply, second):
         give(alices, one, "up", note="Yes.")
-    assert asked_for() == before
+    assert count_queries() == before
     with CaptureQueriesContext(connection) as queries:
         assert Message.objects.get(pk=reply.pk).known_feedback is None
     assert len(queries) == 1

@@ -1,4 +1,4 @@
-"""What is read of a socket's messages: the fields that a form has, and nothing that is nested."""
+"""Decoding a socket's messages: only the fields that a form has, and nothing nested."""
 
 import pytest
 
@@ -17,10 +17,10 @@ DEEP = '{"action": ' + "[" * 100_000
         ('{"action": "stop", "action": "watch"}', {"action": "watch"}),
     ],
 )
-def test_the_fields_of_a_form_are_read(message: str, fields: dict[str, object]) -> None:
+def test_known_flat_fields_are_decoded(message: str, fields: dict[str, object]) -> None:
     assert fields_of(message) == fields
 
 
 @pytest.mark.parametrize("message", ["", "not json", "[]", '"text"', "null", "{", DEEP])
-def test_what_is_no_object_has_no_fields(message: str) -> None:
+def test_anything_but_an_object_has_no_fields(message: str) -> None:
     assert fields_of(message) == {}

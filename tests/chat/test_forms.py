@@ -1,4 +1,4 @@
-"""What forms take, and the values that they make of it."""
+"""The socket's forms: what they accept, and the values they return."""
 
 from uuid import uuid4
 
@@ -35,25 +35,25 @@ def problem(**fields: object) -> str:
     return str(form.errors["message"][0])
 
 
-def test_a_prompt_is_what_was_typed_and_where_it_belongs() -> None:
+def test_a_prompt_keeps_its_text_and_its_place() -> None:
     assert prompt_form().asked(MODEL) == Prompt("Why?", MODEL)
     form = prompt_form(message=" Why? \n", conversation=HERE, parent=str(THERE), prompt=PROMPT)
     assert form.asked(MODEL) == Prompt(" Why? \n", MODEL, HERE, THERE, PROMPT)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", None])
-def test_a_prompt_without_a_word_is_none(text: str | None) -> None:
+def test_a_blank_prompt_is_refused(text: str | None) -> None:
     assert problem(message=text) == "Type a message first."
 
 
-def test_a_prompt_is_of_a_bounded_length(settings: Settings) -> None:
+def test_a_prompt_has_a_maximum_length(settings: Settings) -> None:
     settings.CHATAPP_MAX_PROMPT_CHARACTERS = 1000
     assert prompt_form(message="\U0001f600" * 1000)
-    told = "This message has 1,001 characters; the limit is 1,000."
-    assert told in problem(message="x" * 1001)
+    error = "This message has 1,001 characters; the limit is 1,000."
+    assert error in problem(message="x" * 1001)
 
 
-def test_half_a_character_is_stored_as_a_question_mark() -> None:
+def test_a_lone_surrogate_is_stored_as_a_question_mark() -> None:
     assert prompt_form(message="So \ud83d").asked(MODEL).text == "So ?"
 
 
@@ -73,7 +73,7 @@ def test_half_a_character_is_stored_as_a_question_mark() -> None:
         ("1/m\n", None),
     ],
 )
-def test_a_model_is_chosen_by_its_upstream_and_its_name(
+def test_a_model_is_chosen_by_upstream_and_name(
     value: str | None, chosen: ModelChoice | None
 ) -> None:
     assert prompt_form(model=value).chosen_models == ([chosen] if chosen else [])
@@ -88,7 +88,7 @@ def test_a_retry_names_its_reply() -> None:
     assert not RetryForm({}).is_valid()
 
 
-def test_a_decision_names_a_call_of_a_conversation() -> None:
+def test_a_decision_names_a_tool_call_of_a_conversation() -> None:
     call = {"conversation": str(HERE), "round": 0, "call": "2"}
     form = DecisionForm(call)
     assert form.is_valid()
@@ -106,7 +106,7 @@ def test_a_decision_names_a_call_of_a_conversation() -> None:
         assert not DecisionForm(call | wrong).is_valid()
 
 
-def test_a_page_without_a_conversation_stops_and_shows_nothing() -> None:
+def test_a_page_without_a_conversation_names_none() -> None:
     stop, watch = StopForm({"conversation": ""}), WatchForm({"conversation": "", "head": ""})
     assert stop.is_valid()
     assert stop.asked == Stop(None)
@@ -114,13 +114,13 @@ def test_a_page_without_a_conversation_stops_and_shows_nothing() -> None:
     assert watch.asked is None
 
 
-def test_a_stop_may_name_its_reply() -> None:
+def test_stop_can_name_a_reply() -> None:
     form = StopForm({"conversation": str(HERE), "reply": str(THERE)})
     assert form.is_valid()
     assert form.asked == Stop(HERE, THERE)
 
 
-def test_a_page_says_what_it_shows() -> None:
+def test_watch_says_what_the_page_shows() -> None:
     form = WatchForm({"conversation": str(HERE), "head": str(THERE), "ending": "complete"})
     assert form.is_valid()
     assert form.asked == Seen(HERE, THERE, "complete")
@@ -130,11 +130,11 @@ def test_a_page_says_what_it_shows() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_fields_of_a_form_are_not_copied_for_each_message(form: type[Form]) -> None:
+def test_a_forms_fields_are_not_copied_for_each_message(form: type[Form]) -> None:
     assert form({}).fields is form({}).fields
 
 
-def test_what_is_wrong_with_one_message_is_not_with_the_next() -> None:
+def test_errors_of_one_message_do_not_affect_the_next() -> None:
     wrong, right = PromptForm({"conversation": "x"}), PromptForm({"message": "Hello"})
     assert not wrong.is_valid()
     assert right.is_valid()

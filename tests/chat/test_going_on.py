@@ -1,4 +1,4 @@
-"""A chat goes on after any reply: what is sent next is what the strictest template takes."""
+"""A chat can continue after any ending: the next request suits even the strictest template."""
 
 import pytest
 from django.test import Client
@@ -33,7 +33,7 @@ ENDINGS: dict[str, list[Step]] = {
 
 
 async def ask(tab: Tab, text: str, **fields: str) -> Message:
-    """The reply, once it has ended."""
+    """Ask and return the finished reply."""
     reply = await tab.ask(text, **fields)
     await tab.until_ended()
     return await saved(reply)
@@ -44,7 +44,9 @@ async def go_on(tab: Tab, after: Message) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-async def test_the_next_prompt_is_answered(tab: Tab, upstream: FakeUpstream, ending: str) -> None:
+async def test_the_next_prompt_is_answered_after_any_ending(
+    tab: Tab, upstream: FakeUpstream, ending: str
+) -> None:
     upstream.script(*ENDINGS[ending])
     await go_on(tab, await ask(tab, "One"))
     sent = upstream.chat_requests[-1].body["messages"]
@@ -53,14 +55,18 @@ async def test_the_next_prompt_is_answered(tab: Tab, upstream: FakeUpstream, end
     assert sent[-1]["content"].endswith("Two")
 
 
-async def test_after_a_failure(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_the_next_prompt_is_answered_after_a_failure(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     upstream.fail(400, {"error": {"message": "the model is gone"}})
     await go_on(tab, await ask(tab, "One"))
     sent = upstream.chat_requests[-1].body["messages"]
     assert [one["content"] for one in sent] == ["One", NO_ANSWER, "Two"]
 
 
-async def test_after_a_stop_before_the_first_token(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_the_next_prompt_is_answered_after_a_stop_before_the_first_token(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     upstream.script(role(), Pause())
     reply = await tab.ask("One")
     conversation = str((await saved(reply)).conversation_id)
@@ -94,4 +100,4 @@ async def test_a_model_without_a_system_role_gets_the_instructions_in_the_prompt
     first, again, next_one = (one.body["messages"] for one in upstream.chat_requests)
     assert first[0] == {"role": "system", "content": "Rhyme."}
     assert again == [{"role": "user", "content": "Rhyme.\n\nOne"}]
-    assert next_one[0] == again[0]  # it is not tried again
+    assert next_one[0] == again[0]  # a system message is not tried again

@@ -1,4 +1,4 @@
-"""What an owner does with conversations as a whole, and what the tabs show of it."""
+"""Renaming, pinning, archiving and deleting conversations, and what tabs show of it."""
 
 from datetime import timedelta
 from io import StringIO
@@ -33,7 +33,7 @@ def address(conversation: UUID, what: str) -> str:
     return f"/c/{conversation}/{what}/"
 
 
-def test_the_row_comes_back_with_its_new_title(alices: Client, sky: Conversation) -> None:
+def test_renaming_returns_the_row_with_its_new_title(alices: Client, sky: Conversation) -> None:
     answer = alices.post(address(sky.pk, "rename"), {"title": "  A  <b>sky\n"}, headers=HTMX)
     row = answer.content.decode()
     assert f'id="nav-{sky.pk}"' in row
@@ -52,7 +52,7 @@ def test_the_row_comes_back_with_its_new_title(alices: Client, sky: Conversation
         ("a\0b", "Null characters are not allowed."),
     ],
 )
-def test_what_is_no_title_is_refused_with_a_sentence(
+def test_an_invalid_title_is_refused_with_a_reason(
     alices: Client, sky: Conversation, title: str, reason: str
 ) -> None:
     answer = alices.post(address(sky.pk, "rename"), {"title": title}, headers=HTMX)
@@ -63,13 +63,13 @@ def test_what_is_no_title_is_refused_with_a_sentence(
 
 
 def change(client: Client, action: str, *pks: UUID, **fields: str) -> tuple[int, str]:
-    """What comes of doing so with these: the status and the sentence."""
+    """Apply an action and return the status and the sentence of the response."""
     posted = {"action": action, "ids": [str(pk) for pk in pks], **fields}
     answer = client.post(CHANGE, posted, headers=HTMX)
     return answer.status_code, answer.content.decode()
 
 
-def test_what_is_in_the_trash_is_nowhere_else(
+def test_a_conversation_in_the_trash_is_found_nowhere_else(
     alice: User, alices: Client, olives: Client, sky: Conversation
 ) -> None:
     reply = sky.messages.get(role="assistant")
@@ -91,7 +91,7 @@ def test_what_is_in_the_trash_is_nowhere_else(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_after_thirty_days_the_trash_has_it_no_more(
+def test_a_conversation_leaves_the_trash_after_thirty_days(
     alice: User, alices: Client, sky: Conversation
 ) -> None:
     kept = alice.conversations.create(title="Kept")
@@ -105,7 +105,7 @@ def test_after_thirty_days_the_trash_has_it_no_more(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_trash_is_emptied_at_once_and_of_nothing_else(
+def test_emptying_the_trash_deletes_only_its_contents(
     alice: User, bob: User, alices: Client, sky: Conversation
 ) -> None:
     bobs = bob.conversations.create(title="Bob's", trashed_at=timezone.now())
@@ -118,7 +118,9 @@ def test_the_trash_is_emptied_at_once_and_of_nothing_else(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_deleting_for_good_is_of_the_trash_alone(alices: Client, sky: Conversation) -> None:
+def test_only_conversations_in_the_trash_can_be_deleted_permanently(
+    alices: Client, sky: Conversation
+) -> None:
     assert change(alices, "discard", sky.pk)[0] == 404
     change(alices, "trash", sky.pk)
     assert change(alices, "discard", sky.pk) == (200, "Deleted permanently.")
@@ -126,7 +128,7 @@ def test_deleting_for_good_is_of_the_trash_alone(alices: Client, sky: Conversati
     assert not Conversation.objects.exists()
 
 
-def test_many_are_changed_at_once_and_others_are_left_alone(
+def test_many_conversations_can_be_changed_at_once_but_not_other_peoples(
     alice: User, bob: User, alices: Client
 ) -> None:
     own = [alice.conversations.create(title=f"Own {number}").pk for number in range(3)]
@@ -147,7 +149,7 @@ def test_many_are_changed_at_once_and_others_are_left_alone(
         ({"action": "move", "project": str(uuid4())}, "This project no longer exists."),
     ],
 )
-def test_what_can_t_be_done_is_refused_with_a_sentence(
+def test_an_impossible_change_is_refused_with_a_reason(
     alices: Client, posted: dict[str, object], reason: str
 ) -> None:
     answer = alices.post(CHANGE, posted, headers=HTMX)
@@ -155,25 +157,25 @@ def test_what_can_t_be_done_is_refused_with_a_sentence(
     assert reason in answer.content.decode()
 
 
-def test_so_many_can_be_pinned(
+def test_the_number_of_pinned_conversations_is_limited(
     alice: User, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shelves, "MOST_PINNED", 2)
     pks = [alice.conversations.create(title=f"Chat {number}").pk for number in range(3)]
     assert change(alices, "pin", *pks[:2])[0] == 200
-    assert change(alices, "pin", *pks[:2])[0] == 200  # which they are already
+    assert change(alices, "pin", *pks[:2])[0] == 200  # already pinned
     status, reason = change(alices, "pin", pks[2])
     assert (status, reason) == (422, "2 conversations can be pinned. Unpin some first.")
 
 
-def test_without_htmx_one_is_sent_on(alices: Client, sky: Conversation) -> None:
+def test_requests_without_htmx_are_redirected(alices: Client, sky: Conversation) -> None:
     answer = alices.post(address(sky.pk, "rename"), {"title": "Mine"})
     assert answer.headers["location"] == f"/c/{sky.pk}/"
     answer = alices.post(CHANGE, {"action": "trash", "ids": [str(sky.pk)]})
     assert answer.headers["location"] == "/"
 
 
-def test_nobody_else_renames_it(
+def test_nobody_but_the_owner_can_rename_a_conversation(
     alice: User, bobs: Client, olive: User, olives: Client, sky: Conversation
 ) -> None:
     for client, status in ((bobs, 404), (olives, 404), (Client(), 302)):
@@ -184,7 +186,7 @@ def test_nobody_else_renames_it(
 
 
 @pytest.mark.parametrize("what", ["rename", "change"])
-def test_no_other_site_posts_it(alice: User, sky: Conversation, what: str) -> None:
+def test_another_site_cannot_post_changes(alice: User, sky: Conversation, what: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
     path = CHANGE if what == "change" else address(sky.pk, what)
@@ -193,7 +195,7 @@ def test_no_other_site_posts_it(alice: User, sky: Conversation, what: str) -> No
     assert client.get(path).status_code == 405
 
 
-async def test_a_tab_shows_a_new_chat_once_its_conversation_is_gone(
+async def test_a_tab_shows_a_new_chat_once_its_conversation_is_deleted(
     tab: Tab, alices: Client, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half"), Stall())
@@ -208,7 +210,7 @@ async def test_a_tab_shows_a_new_chat_once_its_conversation_is_gone(
     assert (await saved(await tab.ask("Next"))).conversation_id != conversation
 
 
-async def test_a_tab_that_comes_back_to_one_that_is_gone_starts_anew(
+async def test_a_tab_that_reconnects_to_a_deleted_conversation_shows_a_new_chat(
     tab: Tab, alices: Client
 ) -> None:
     conversation = (await saved(await tab.ask())).conversation_id
@@ -220,7 +222,7 @@ async def test_a_tab_that_comes_back_to_one_that_is_gone_starts_anew(
     assert f'data-gone="{conversation}"' in frame
 
 
-async def test_what_is_asked_in_one_that_is_gone_is_given_back(tab: Tab, alices: Client) -> None:
+async def test_a_prompt_in_a_deleted_conversation_is_returned(tab: Tab, alices: Client) -> None:
     conversation = (await saved(await tab.ask())).conversation_id
     await tab.until_ended()
     await sync_to_async(change)(alices, "trash", conversation)

@@ -1,4 +1,4 @@
-"""The page's scripts: one is asked for by name and hash, at once, and knows no more than it may."""
+"""The page's scripts: how they are loaded, and what they may know."""
 
 import re
 from pathlib import Path
@@ -13,28 +13,28 @@ from tests.support.page import parse
 SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
 IMPORTED = re.compile(r'^import\b[^;]*?"([^"]+)";', re.M)
 HASHED = re.compile(r"\./([\w-]+)\.[0-9a-f]{12}\.js")
-# What htmx and its hx-ws promise nobody: names of theirs that stand in their code alone.
-INSIDE = re.compile(r"_htmx|\.(queue|socket|cancelled|swapSpec)\b|\btasks\b")
+# Undocumented names from the code of htmx and hx-ws.
+INTERNAL = re.compile(r"_htmx|\.(queue|socket|cancelled|swapSpec)\b|\btasks\b")
 
 
-def asked_for(alices: Client, **attributes: str) -> list[str]:
-    """Our scripts that the page names, in its order."""
+def loaded_scripts(alices: Client, **attributes: str) -> list[str]:
+    """Return the names of our scripts on the page, in order."""
     scripts = parse(alices.get("/").text).find_all("script", **attributes)
     paths = [Path(script.attributes["src"]) for script in scripts]
     return [path.name.partition(".")[0] for path in paths if path.parent.name == "js"]
 
 
-def test_the_page_asks_for_one_script_which_disarms_foreign_text_first(alices: Client) -> None:
-    assert asked_for(alices, type="module") == ["chat"]
+def test_the_page_loads_one_module_that_disarms_foreign_text_first(alices: Client) -> None:
+    assert loaded_scripts(alices, type="module") == ["chat"]
     assert IMPORTED.findall((ROOT / "static/js/chat.js").read_text())[0] == "./foreign.js"
 
 
-def test_what_the_page_looks_like_is_known_before_it_is_drawn(alices: Client) -> None:
-    assert asked_for(alices)[0] == "early"
+def test_the_script_that_sets_the_appearance_loads_before_the_page_is_drawn(alices: Client) -> None:
+    assert loaded_scripts(alices)[0] == "early"
     assert parse(alices.get("/").text).find_all("script")[0].attributes.keys() == {"src"}
 
 
-def test_what_is_imported_is_what_the_page_asks_for_by_its_hash(site: Site) -> None:
+def test_imports_name_existing_files_by_their_hash(site: Site) -> None:
     collected = Path(site.copy()["DATA_DIR"]) / "static" / "js"
     imported = [
         (script.name, name)
@@ -48,20 +48,20 @@ def test_what_is_imported_is_what_the_page_asks_for_by_its_hash(site: Site) -> N
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_script_is_short_and_opens_with_what_it_does(script: Path) -> None:
+def test_a_script_is_short_and_opens_with_a_comment(script: Path) -> None:
     text = script.read_text()
     assert text.startswith("// ")
     assert text.count("\n") <= 100
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_the_insides_of_htmx_are_reached_in_one_script(script: Path) -> None:
+def test_only_one_script_touches_the_internals_of_htmx(script: Path) -> None:
     code = re.sub(r"//.*", "", script.read_text())
-    assert bool(INSIDE.search(code)) == (script.name == "htmx-socket.js")
+    assert bool(INTERNAL.search(code)) == (script.name == "htmx-socket.js")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_close_codes_are_the_servers(script: Path) -> None:
+def test_scripts_use_the_servers_close_codes(script: Path) -> None:
     text = script.read_text()
     assert not [code for code in CloseCode if str(code.value) in text]
     assert set(re.findall(r"\bCLOSE\.(\w+)", text)) <= {code.name for code in CloseCode}

@@ -1,4 +1,4 @@
-"""Projects: what their owner may say of them, and what their chats are told."""
+"""Projects: who may change them, what is refused, and what their chats send."""
 
 from uuid import uuid4
 
@@ -34,14 +34,14 @@ def post(client: Client, path: str, **fields: str) -> tuple[int, str]:
     return answer.status_code, answer.content.decode()
 
 
-def test_one_is_made_with_a_name_and_nothing_else(alice: User, alices: Client) -> None:
+def test_a_project_needs_only_a_name(alice: User, alices: Client) -> None:
     status, address = post(alices, "/projects/", name="  Big\n plans ")
     project = alice.projects.get()
     assert (status, address) == (200, f"/projects/{project.pk}/")
     assert (project.name, project.instructions, project.preset) == ("Big plans", "", None)
 
 
-def test_its_model_is_one_that_can_be_asked(
+def test_a_projects_model_must_be_offered(
     alices: Client, poems: Project, connected: Upstream
 ) -> None:
     path = f"/projects/{poems.pk}/change/"
@@ -54,7 +54,7 @@ def test_its_model_is_one_that_can_be_asked(
     assert poems.preset is None
 
 
-def test_one_that_takes_up_too_much_is_refused_with_what_to_do(
+def test_a_project_over_the_storage_limit_is_refused_with_what_to_do(
     alices: Client, poems: Project, settings: Settings
 ) -> None:
     settings.CHATAPP_STORED_BYTES_PER_PERSON = 100
@@ -69,11 +69,11 @@ def test_one_that_takes_up_too_much_is_refused_with_what_to_do(
 
 @pytest.mark.usefixtures("generations_end")
 @pytest.mark.parametrize("is_connected", [True, False], ids=["away", "disabled"])
-async def test_its_model_stays_while_it_can_t_be_asked(
+async def test_a_projects_model_is_kept_while_it_is_unavailable(
     alices: Client, poems: Project, connected: Upstream, is_connected: bool
 ) -> None:
-    """What is saved is what its page has chosen."""
-    poems.upstream, poems.model = connected, "big"  # which the upstream does not list
+    """The form saves the choice that its page shows."""
+    poems.upstream, poems.model = connected, "big"  # the upstream does not list it
     await poems.asave()
     connected.enabled = is_connected
     await connected.asave()
@@ -99,7 +99,7 @@ async def test_its_model_stays_while_it_can_t_be_asked(
         ({"name": "a\0b"}, "Null characters are not allowed."),
     ],
 )
-def test_what_can_t_be_kept_is_refused_with_a_sentence(
+def test_invalid_fields_are_refused_with_a_reason(
     alices: Client, poems: Project, fields: dict[str, str], reason: str
 ) -> None:
     for path in ("/projects/", f"/projects/{poems.pk}/change/"):
@@ -107,14 +107,14 @@ def test_what_can_t_be_kept_is_refused_with_a_sentence(
         assert (status, reason in told) == (422, True), told
 
 
-def test_there_is_an_end_of_projects(
+def test_the_number_of_projects_is_limited(
     alices: Client, poems: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "MOST_PROJECTS", 1)
     assert post(alices, "/projects/", name="One more")[0] == 422
 
 
-def test_nobody_else_reaches_it(bobs: Client, olives: Client, poems: Project) -> None:
+def test_nobody_else_can_reach_a_project(bobs: Client, olives: Client, poems: Project) -> None:
     for client in (bobs, olives):
         for what in ("change", "delete"):
             assert post(client, f"/projects/{poems.pk}/{what}/", name="Theirs")[0] == 404
@@ -124,7 +124,7 @@ def test_nobody_else_reaches_it(bobs: Client, olives: Client, poems: Project) ->
     assert poems.name == "Poems"
 
 
-def test_a_chat_begins_in_it_and_each_turn_is_told_what_it_says_now(
+def test_each_turn_of_a_project_chat_uses_its_current_instructions(
     alice: User, poems: Project, model: ModelChoice
 ) -> None:
     turn = Prompt("Rain?", model, project=poems.pk).store(alice, uuid4())
@@ -147,20 +147,22 @@ def test_a_chat_begins_in_it_and_each_turn_is_told_what_it_says_now(
     ]
 
 
-def test_somebody_elses_project_is_none(bob: User, poems: Project, model: ModelChoice) -> None:
+def test_somebody_elses_project_is_ignored(bob: User, poems: Project, model: ModelChoice) -> None:
     turn = Prompt("Rain?", model, project=poems.pk).store(bob, uuid4())
     assert turn.conversation.project is None
     assert turn.history.messages == [{"role": "user", "content": "Rain?"}]
 
 
-def test_a_deleted_one_leaves_its_chats(alice: User, alices: Client, poems: Project) -> None:
+def test_deleting_a_project_keeps_its_chats(alice: User, alices: Client, poems: Project) -> None:
     chat = alice.conversations.create(title="Ode", project=poems)
     assert post(alices, f"/projects/{poems.pk}/delete/") == (200, "/")
     assert Conversation.objects.get(pk=chat.pk).project is None
     assert "Ode" in alices.get("/conversations/").text
 
 
-def test_its_chats_are_on_its_own_list_alone(alice: User, alices: Client, poems: Project) -> None:
+def test_project_chats_are_only_in_the_projects_own_list(
+    alice: User, alices: Client, poems: Project
+) -> None:
     alice.conversations.create(title="Ode", project=poems)
     alice.conversations.create(title="Sky")
     own = alices.get("/conversations/", {"project": str(poems.pk)}).text

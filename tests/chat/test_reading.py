@@ -1,4 +1,4 @@
-"""The parts of a conversation that its page asks for, and what a tab is shown of a long one."""
+"""The parts of a conversation that its page loads, and what a tab gets of a long one."""
 
 import re
 from uuid import UUID, uuid4
@@ -51,7 +51,7 @@ async def get(client: Client, path: str) -> tuple[int, str]:
     return answer.status_code, answer.content.decode()
 
 
-async def test_pieces_of_a_thread_fit_together(
+async def test_the_parts_of_a_thread_fit_together(
     alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     path = conversation.get_absolute_url()
@@ -69,7 +69,7 @@ async def test_pieces_of_a_thread_fit_together(
 
 
 @pytest.mark.parametrize("query", ["", "?before=", "?before=7", f"?before={UUID(int=7)}"])
-async def test_a_message_that_is_not_here_has_none_before_it(
+async def test_nothing_comes_before_an_unknown_message(
     alices: Client, conversation: Conversation, long: list[UUID], query: str
 ) -> None:
     path = conversation.get_absolute_url()
@@ -77,7 +77,7 @@ async def test_a_message_that_is_not_here_has_none_before_it(
     assert (await get(alices, f"{path}later/{query.replace('before', 'after')}"))[0] == 404
 
 
-async def test_a_message_of_another_conversation_leads_nowhere(
+async def test_a_message_of_another_conversation_is_not_found(
     alice: User, alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     other = await alice.conversations.acreate(title="Another")
@@ -87,7 +87,7 @@ async def test_a_message_of_another_conversation_leads_nowhere(
     assert (status, numbers(page), "data-at" in page) == (200, [], False)
 
 
-async def test_what_is_in_the_trash_is_not_read(
+async def test_a_conversation_in_the_trash_cannot_be_read(
     alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     await Conversation.objects.aupdate(trashed_at=timezone.now())
@@ -96,7 +96,7 @@ async def test_what_is_in_the_trash_is_not_read(
         assert (await get(alices, path + address))[0] == 404
 
 
-async def test_an_outline_has_pages(
+async def test_an_outline_is_paginated(
     alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     path = f"{conversation.get_absolute_url()}outline/"
@@ -112,7 +112,7 @@ async def test_an_outline_has_pages(
     assert "x" * 201 not in page
 
 
-async def test_a_tab_that_is_behind_is_sent_what_it_lacks(
+async def test_a_tab_that_is_behind_gets_only_what_it_lacks(
     alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     here = conversation.pk
@@ -126,7 +126,7 @@ async def test_a_tab_that_is_behind_is_sent_what_it_lacks(
     assert "innerHTML target:#messages" in frame
 
 
-async def test_a_tab_that_reads_an_earlier_part_is_left_there(
+async def test_a_tab_reading_an_earlier_part_stays_there(
     alices: Client, conversation: Conversation, long: list[UUID]
 ) -> None:
     async with Tab(alices, conversation=conversation.pk, head=long[100], later="on") as tab:
@@ -135,7 +135,7 @@ async def test_a_tab_that_reads_an_earlier_part_is_left_there(
         assert not numbers("".join(tab.frames))
 
 
-async def test_a_step_shows_another_branch_and_is_remembered(tab: Tab, alices: Client) -> None:
+async def test_stepping_shows_another_branch_and_remembers_it(tab: Tab, alices: Client) -> None:
     first = await tab.ask("Which?")
     await tab.until_ended()
     conversation = await Conversation.objects.aget()
@@ -160,7 +160,7 @@ async def test_a_step_shows_another_branch_and_is_remembered(tab: Tab, alices: C
 
 @pytest.fixture
 def branches(alice: User, connected: Upstream) -> list[tuple[Message, Message]]:
-    """Two turns that go on from one reply, of which the newer was read last."""
+    """Two turns that follow the same reply; the newer one was read last."""
     conversation = started_by(alice)
     _, root = answered(conversation, connected, "root")
     return [answered(conversation, connected, text, root) for text in ("older", "newer")]
@@ -178,7 +178,7 @@ def several(alice: User, connected: Upstream) -> list[Message]:
 
 @pytest.mark.usefixtures("generations_end")
 @pytest.mark.parametrize("by", ["at", "reply", "through"])
-async def test_a_branch_that_is_opened_is_the_one_that_was_read_last(
+async def test_opening_a_branch_makes_it_the_last_read_one(
     alices: Client, branches: list[tuple[Message, Message]], by: str
 ) -> None:
     (prompt, reply), (other, newest) = branches
@@ -186,7 +186,7 @@ async def test_a_branch_that_is_opened_is_the_one_that_was_read_last(
     for query, shown, last in (
         ("", other, newest),
         (f"?{by}={prompt.pk}", prompt, reply),
-        ("", prompt, reply),  # as a reload, another device or who opens it anew shows it
+        ("", prompt, reply),  # also after a reload and on another device
         (f"?{by}={uuid4()}", prompt, reply),
         (f"?{by}={other.pk}", other, newest),
         ("", other, newest),
@@ -199,10 +199,10 @@ async def test_a_branch_that_is_opened_is_the_one_that_was_read_last(
 
 
 @pytest.mark.usefixtures("generations_end")
-async def test_an_outline_is_of_the_branch_that_its_page_shows(
+async def test_an_outline_shows_the_branch_of_its_page(
     alices: Client, branches: list[tuple[Message, Message]]
 ) -> None:
-    """Though another tab reads another one, or a reply streams there."""
+    """Even if another tab reads a different branch, or a reply streams there."""
     (prompt, reply), (other, newest) = branches
     path = f"{prompt.conversation.get_absolute_url()}outline/"
     await Message.objects.filter(pk=newest.pk).aupdate(ending="streaming")
@@ -211,7 +211,7 @@ async def test_an_outline_is_of_the_branch_that_its_page_shows(
 
 
 @pytest.mark.usefixtures("generations_end")
-async def test_whoever_else_looks_moves_nothing(
+async def test_other_people_cannot_change_the_last_read_branch(
     bobs: Client, olives: Client, branches: list[tuple[Message, Message]]
 ) -> None:
     (prompt, _), (_, newest) = branches
@@ -223,7 +223,7 @@ async def test_whoever_else_looks_moves_nothing(
 
 
 @pytest.mark.usefixtures("generations_end")
-async def test_to_be_led_to_one_of_several_replies_chooses_none(
+async def test_linking_to_one_of_several_replies_does_not_choose_it(
     alices: Client, several: list[Message]
 ) -> None:
     prompt, *replies = several
@@ -233,10 +233,10 @@ async def test_to_be_led_to_one_of_several_replies_chooses_none(
         assert f'id="beside-{prompt.pk}"' in (await get(alices, path))[1]
 
 
-def test_a_reply_that_was_saved_meanwhile_is_shown_as_it_was_saved(
+def test_a_reply_saved_meanwhile_is_shown_as_saved(
     conversation: Conversation, long: list[UUID]
 ) -> None:
-    """A socket is told what its page shows, and brings no end that the page claims to have."""
+    """The page tells its socket what it shows, so it must not claim an ending it doesn't show."""
     ended = conversation.view()
     assert ended.head
     live = Message.objects.get(pk=ended.head.pk)

@@ -1,4 +1,4 @@
-"""What a tab shows when it comes, comes back, or moves on while a reply is written."""
+"""What a tab shows when it opens, reconnects or moves on while a reply is running."""
 
 from collections.abc import Awaitable, Callable
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 Act = Callable[[], Awaitable[None]]
 
 
-async def test_whoever_comes_back_in_time_gets_a_snapshot_and_what_follows(
+async def test_a_tab_that_reconnects_in_time_gets_a_snapshot_and_what_follows(
     tab: Tab, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 60.0
@@ -43,7 +43,7 @@ async def test_whoever_comes_back_in_time_gets_a_snapshot_and_what_follows(
     assert (await saved(reply)).ending == "complete"
 
 
-async def test_a_page_that_missed_the_end_is_brought_up_to_date(tab: Tab, alices: Client) -> None:
+async def test_a_page_that_missed_the_ending_is_updated(tab: Tab, alices: Client) -> None:
     reply = await tab.ask()
     await tab.until_ended()
     conversation = (await saved(reply)).conversation_id
@@ -67,7 +67,7 @@ async def test_a_second_tab_keeps_the_reply_alive(
     assert (await saved(reply)).ending == "complete"
 
 
-async def test_moving_to_another_conversation_keeps_the_reply_going(
+async def test_moving_to_another_conversation_keeps_the_reply_running(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     pause = Pause()
@@ -83,7 +83,7 @@ async def test_moving_to_another_conversation_keeps_the_reply_going(
     assert (await saved(reply)).content == "Half of it"
 
 
-async def test_a_tab_that_comes_while_the_database_is_away_is_drawn_when_it_is_back(
+async def test_a_tab_opened_during_a_database_outage_is_drawn_afterwards(
     tab: Tab, alices: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.01)
@@ -107,7 +107,7 @@ async def test_a_tab_that_comes_while_the_database_is_away_is_drawn_when_it_is_b
 
 
 @pytest.mark.parametrize("anew", [False, True])
-async def test_what_changes_while_the_database_is_away_is_shown_when_it_is_back(
+async def test_changes_during_a_database_outage_are_shown_afterwards(
     tab: Tab, monkeypatch: pytest.MonkeyPatch, *, anew: bool
 ) -> None:
     monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.01)
@@ -130,7 +130,7 @@ def client(alice: User, connected: Upstream, generations_end: None) -> AsyncClie
 
 
 def hold(monkeypatch: pytest.MonkeyPatch, module: object, name: str, do: Act) -> None:
-    """Lets something happen while the first call of a function is on its way."""
+    """Run `do` before the first call of a function returns."""
     function = getattr(module, name)
 
     async def held(*given: object) -> object:
@@ -142,69 +142,69 @@ def hold(monkeypatch: pytest.MonkeyPatch, module: object, name: str, do: Act) ->
     monkeypatch.setattr(module, name, held)
 
 
-async def test_a_turn_is_not_put_below_a_branch_that_a_tab_went_to_meanwhile(
+async def test_a_turn_is_not_added_below_a_branch_the_tab_moved_to_meanwhile(
     client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asks, steps = Browsing(client), Browsing(client)
-    await asks.open()
-    await asks.ask("First")
-    await asks.until_ended()
-    path = f"/c/{asks.page.form()['conversation']}/"
-    await steps.open(path)
-    prompt = asks.shown[0][0]
-    await asks.ask("Second", action="edit", edited=prompt)
-    await asks.until_ended()
+    sender, stepper = Browsing(client), Browsing(client)
+    await sender.open()
+    await sender.ask("First")
+    await sender.until_ended()
+    path = f"/c/{sender.page.form()['conversation']}/"
+    await stepper.open(path)
+    prompt = sender.shown[0][0]
+    await sender.ask("Second", action="edit", edited=prompt)
+    await sender.until_ended()
 
     async def step() -> None:
-        [button] = [one for one in steps.buttons("step") if prompt in one.attributes["hx-vals"]]
-        await steps.press(button)
-        await steps.until_done()
-        assert steps.shown[0][1] == "First"
+        [button] = [one for one in stepper.buttons("step") if prompt in one.attributes["hx-vals"]]
+        await stepper.press(button)
+        await stepper.until_done()
+        assert stepper.shown[0][1] == "First"
 
-    await steps.until_done()
+    await stepper.until_done()
     hold(monkeypatch, rendering, "arendered", step)
-    await asks.ask("Third")
-    await asks.until_ended()
-    await steps.until_done()
-    await asks.open(f"{path}?at={steps.shown[-1][0]}")
-    assert [text for _, text, ending, _ in asks.shown if not ending] == ["Second", "Third"]
-    assert steps.shown == asks.shown
-    await asks.close()
-    await steps.close()
+    await sender.ask("Third")
+    await sender.until_ended()
+    await stepper.until_done()
+    await sender.open(f"{path}?at={stepper.shown[-1][0]}")
+    assert [text for _, text, ending, _ in sender.shown if not ending] == ["Second", "Third"]
+    assert stepper.shown == sender.shown
+    await sender.close()
+    await stepper.close()
 
 
-async def test_what_a_tab_lacks_is_looked_at_again_where_it_was_shown_more_meanwhile(
+async def test_a_tab_that_was_shown_more_meanwhile_is_compared_again(
     client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asks, lags = Browsing(client), Browsing(client)
-    await asks.open()
-    await asks.ask("First")
-    await asks.until_ended()
-    path = f"/c/{asks.page.form()['conversation']}/"
-    await lags.open(path)
-    await lags.until_done()
+    sender, lagging = Browsing(client), Browsing(client)
+    await sender.open()
+    await sender.ask("First")
+    await sender.until_ended()
+    path = f"/c/{sender.page.form()['conversation']}/"
+    await lagging.open(path)
+    await lagging.until_done()
     [late] = [
         one for one in worker().viewers if one.head and one is not next(iter(worker().viewers))
     ]
 
     async def edit() -> None:
-        await asks.ask("Second", action="edit", edited=asks.shown[0][0])
-        await asks.until_ended()
+        await sender.ask("Second", action="edit", edited=sender.shown[0][0])
+        await sender.until_ended()
 
     hold(monkeypatch, screen, "drawn", edit)
     await late.catch_up(next(iter(worker().viewers.conversations())))
-    await lags.until_done()
-    await asks.open(path)
-    assert lags.shown == asks.shown
-    await asks.close()
-    await lags.close()
+    await lagging.until_done()
+    await sender.open(path)
+    assert lagging.shown == sender.shown
+    await sender.close()
+    await lagging.close()
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-async def test_a_tab_whose_page_is_older_than_the_title_shows_the_new_one(
+async def test_a_tab_with_an_outdated_title_shows_the_new_one(
     tab: Tab, alices: Client, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
 ) -> None:
-    """Renamed before the tab asks for what it lacks, or while that is drawn."""
+    """It is renamed before the tab connects, or while the tab's messages are drawn."""
     reply = await tab.ask()
     await tab.until_ended()
     conversation = (await saved(reply)).conversation
@@ -224,7 +224,7 @@ async def test_a_tab_whose_page_is_older_than_the_title_shows_the_new_one(
     assert "Renamed" in titles[-1]
 
 
-async def test_a_tab_that_comes_while_its_conversation_is_deleted_shows_a_new_chat(
+async def test_a_tab_opened_while_its_conversation_is_deleted_shows_a_new_chat(
     tab: Tab, alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply = await tab.ask()

@@ -1,4 +1,4 @@
-"""Several models at once, as a tab's socket has them: each reply on its own, and all together."""
+"""Several models at once over a tab's socket: each reply on its own, and all together."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ HALF = (role(), delta("Half"), Stall())
 
 
 async def ask(tab: Tab, connected: Upstream, models: int = 3, **fields: object) -> list[UUID]:
-    """The replies that began, in the order in which they are shown."""
+    """Ask several models and return their replies in the order shown."""
     first, *others = (f"{connected.pk}/m{number}" for number in range(models))
     await tab.send(action="prompt", message="Why?", model=first, others="\n".join(others), **fields)
     return [UUID(pk) for pk in REPLY.findall(await tab.until('class="beside"'))]
@@ -35,7 +35,7 @@ async def endings(replies: list[UUID]) -> list[str]:
 
 
 async def until_half(tab: Tab, replies: list[UUID]) -> None:
-    """All of them have begun."""
+    """Wait until all replies have begun."""
     while not all(f"ans{reply.hex[:8]}" in "".join(tab.frames) for reply in replies):
         await tab.until("Half")
 
@@ -43,7 +43,7 @@ async def until_half(tab: Tab, replies: list[UUID]) -> None:
 async def half_asked(
     tab: Tab, connected: Upstream, upstream: FakeUpstream, models: int
 ) -> list[UUID]:
-    """Replies of which half has come, and no more comes."""
+    """Return replies that stall after their first half."""
     for _ in range(models):
         upstream.script(*HALF)
     replies = await ask(tab, connected, models)
@@ -51,7 +51,7 @@ async def half_asked(
     return replies
 
 
-async def test_each_model_answers_and_is_saved(
+async def test_each_model_replies_and_every_reply_is_saved(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     replies = await ask(tab, connected, 4)
@@ -64,7 +64,7 @@ async def test_each_model_answers_and_is_saved(
     ]  # fmt: skip
 
 
-async def test_the_mark_of_the_row_goes_with_the_last(
+async def test_the_running_mark_disappears_with_the_last_reply(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     replies = await half_asked(tab, connected, upstream, 2)
@@ -74,7 +74,7 @@ async def test_the_mark_of_the_row_goes_with_the_last(
         assert ("#running-" in await tab.until_ended()) == is_last
 
 
-async def test_stop_of_one_leaves_the_others(
+async def test_stopping_one_reply_leaves_the_others_running(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     replies = await half_asked(tab, connected, upstream, 3)
@@ -88,7 +88,7 @@ async def test_stop_of_one_leaves_the_others(
     assert await endings(replies) == ["stopped"] * 3
 
 
-async def test_a_tab_that_closes_closes_all_their_upstreams(
+async def test_closing_the_tab_closes_every_upstream_request(
     tab: Tab, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     replies = await half_asked(tab, connected, upstream, 2)
@@ -97,7 +97,7 @@ async def test_a_tab_that_closes_closes_all_their_upstreams(
     assert await endings(replies) == ["abandoned"] * 2
 
 
-async def test_whoever_comes_back_gets_a_snapshot_of_each_and_what_follows(
+async def test_a_tab_that_reconnects_gets_a_snapshot_of_each_reply_and_what_follows(
     tab: Tab, alices: Client, connected: Upstream, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 60.0
@@ -120,7 +120,7 @@ async def test_whoever_comes_back_gets_a_snapshot_of_each_and_what_follows(
     assert not re.search(r'class="beside"', seen)
 
 
-async def test_what_one_is_written_while_another_is_drawn_is_not_missed(
+async def test_text_that_arrives_while_another_reply_is_drawn_is_not_missed(
     tab: Tab,
     alices: Client,
     connected: Upstream,
@@ -148,7 +148,7 @@ async def test_what_one_is_written_while_another_is_drawn_is_not_missed(
         assert (await again.until(f"#reply-{replies[0]}")).count("Half more") == 2
 
 
-async def test_a_page_that_missed_an_ending_is_drawn_all_of_them(
+async def test_a_page_that_missed_one_ending_gets_all_replies_again(
     tab: Tab, alices: Client, connected: Upstream
 ) -> None:
     replies = await ask(tab, connected, 2)
@@ -173,7 +173,7 @@ async def test_a_page_that_missed_an_ending_is_drawn_all_of_them(
         ("999/m", "is not offered"),
     ],
 )
-async def test_more_than_four_or_what_nobody_offers_is_refused(
+async def test_too_many_or_unknown_models_are_refused(
     tab: Tab, connected: Upstream, others: str, problem: str
 ) -> None:
     await tab.send(action="prompt", message="Why?", model=f"{connected.pk}/m", others=others)
@@ -181,14 +181,14 @@ async def test_more_than_four_or_what_nobody_offers_is_refused(
     assert not await Message.objects.aexists()
 
 
-async def test_a_model_that_is_named_twice_answers_once(tab: Tab, connected: Upstream) -> None:
+async def test_a_model_named_twice_replies_once(tab: Tab, connected: Upstream) -> None:
     model = f"{connected.pk}/m"
     await tab.send(action="prompt", message="Why?", model=model, others=f"{model}\n{model}")
     await tab.until_ended()
     assert await Message.objects.acount() == 2
 
 
-async def test_a_page_shows_them_side_by_side_and_goes_on_with_one(
+async def test_a_page_shows_replies_side_by_side_and_continues_with_one(
     tab: Tab, alices: Client, connected: Upstream
 ) -> None:
     replies = await ask(tab, connected, 2)

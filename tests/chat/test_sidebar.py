@@ -1,4 +1,4 @@
-"""The sidebar: a person's conversations, those used last first, whatever the clocks say."""
+"""The sidebar: a person's conversations, the last used first, whatever the clock says."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def titles(browser: Client, asked: dict[str, str]) -> list[str]:
     return list(dict.fromkeys(re.findall(r"Chat \d+", listed)))
 
 
-def test_a_page_below_above_or_from_a_row_is_not_the_first(alice: User, alices: Client) -> None:
+def test_pages_above_below_and_from_a_row(alice: User, alices: Client) -> None:
     now = timezone.now()
     made = [
         alice.conversations.create(title=f"Chat {number}", updated_at=now - timedelta(hours=number))
@@ -41,7 +41,7 @@ def test_a_page_below_above_or_from_a_row_is_not_the_first(alice: User, alices: 
 
 
 def pages(browser: Client) -> Iterator[list[str]]:
-    """The titles of each page of the sidebar, as the page's script asks for one after another."""
+    """Yield the titles of each page of the sidebar, requested as the page's script does."""
     asked: dict[str, str] = {}
     while True:
         listed = browser.get("/conversations/", asked).content.decode()
@@ -52,7 +52,7 @@ def pages(browser: Client) -> Iterator[list[str]]:
         asked = {"before": more[1], "id": more[2]}
 
 
-def test_conversations_of_one_moment_are_listed_once_each(
+def test_conversations_with_equal_timestamps_are_each_listed_once(
     alice: User, alices: Client, pages_of_two: None
 ) -> None:
     moment = timezone.now()
@@ -62,7 +62,7 @@ def test_conversations_of_one_moment_are_listed_once_each(
     assert sorted(listed) == [f"Chat {number}" for number in range(7)]
 
 
-def test_the_conversation_that_was_just_used_is_first_although_the_clock_stepped_back(
+def test_the_conversation_just_used_is_first_even_if_the_clock_stepped_back(
     alice: User, alices: Client, connected: Upstream, clock: Step
 ) -> None:
     first, second = started_by(alice, "Chat 1"), started_by(alice, "Chat 2")
@@ -76,7 +76,5 @@ def test_the_conversation_that_was_just_used_is_first_although_the_clock_stepped
 
 
 @pytest.mark.parametrize("asked", ["before=soon", "before=2026-01-01", "before=2026-01-01&id=x"])
-def test_a_page_that_was_asked_for_wrongly_is_a_list_all_the_same(
-    alices: Client, asked: str
-) -> None:
+def test_invalid_parameters_still_return_a_list(alices: Client, asked: str) -> None:
     assert alices.get(f"/conversations/?{asked}").status_code == 200

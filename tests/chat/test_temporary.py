@@ -1,4 +1,4 @@
-"""Temporary chats by their tabs: in no list, gone with the last tab, kept by a button."""
+"""Temporary chats: in no list, deleted with their last tab, kept by a button."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-async def hasty(
+async def short_grace(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, connected: Upstream
 ) -> AsyncIterator[None]:
-    """A closed tab is waited for no longer than an eye blinks, and a lost one for long."""
+    """A very short grace period for closed tabs, and a long one for lost connections."""
     monkeypatch.setattr(temporaries, "LEAST_SECONDS", 0.05)
     settings.CHATAPP_CLOSE_GRACE, settings.CHATAPP_DROP_GRACE = 0.0, 30.0
     yield
     await shut_down(0)
 
 
-async def begun(tab: Tab, upstream: FakeUpstream) -> Conversation:
-    """One with its first reply."""
+async def temporary_chat(tab: Tab, upstream: FakeUpstream) -> Conversation:
+    """Return a temporary chat with its first reply."""
     upstream.script(role(), delta("Scattering."), finish(), done())
     await tab.ask(temporary="on")
     await tab.until_ended()
@@ -45,12 +45,12 @@ async def until_gone(conversation: UUID) -> None:
     assert not await Message.objects.aexists()
 
 
-async def test_it_is_gone_with_its_tab_and_its_cost_is_not(
+async def test_a_temporary_chat_ends_with_its_tab_but_its_cost_is_kept(
     alices: Client, alice: User, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     await Installation(pk=1, title_upstream=connected, title_model="small").asave()
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         assert (conversation.title, conversation.is_temporary) == ("Temporary chat", True)
         assert "#nav-" not in "".join(tab.frames)
     await until_gone(conversation.pk)
@@ -59,7 +59,7 @@ async def test_it_is_gone_with_its_tab_and_its_cost_is_not(
     assert len(upstream.chat_requests) == 1
 
 
-async def test_it_goes_while_its_reply_is_being_written(
+async def test_a_temporary_chat_is_deleted_while_its_reply_is_running(
     alices: Client, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half of"), Stall())
@@ -75,35 +75,41 @@ async def test_it_goes_while_its_reply_is_being_written(
     assert await Usage.objects.acount() == 1
 
 
-async def test_another_tab_of_its_person_keeps_it(alices: Client, upstream: FakeUpstream) -> None:
+async def test_another_tab_of_the_same_person_keeps_the_chat(
+    alices: Client, upstream: FakeUpstream
+) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         head = await conversation.messages.alast()
         assert head
         async with Tab(alices, conversation=conversation.pk, head=head.pk) as other:
             async with asyncio.timeout(WAIT_SECONDS):
-                while len(worker().temporaries.opened[conversation.pk]) < 2:  # noqa: ASYNC110 - nothing tells of it
+                while len(worker().temporaries.opened[conversation.pk]) < 2:  # noqa: ASYNC110 - nothing signals it
                     await asyncio.sleep(0.01)
             await tab.close()
             await asyncio.sleep(0.2)
             assert await Conversation.objects.aexists()
-            await other.send(action="watch")  # it moves to another chat, and may come back
+            await other.send(action="watch")  # it moves to another chat, and may return
             await asyncio.sleep(0.2)
             assert await Conversation.objects.aexists()
         await until_gone(conversation.pk)
 
 
-async def test_a_tab_that_was_lost_is_waited_for(alices: Client, upstream: FakeUpstream) -> None:
+async def test_a_lost_connection_gets_a_grace_period(
+    alices: Client, upstream: FakeUpstream
+) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         await tab.close(1006)
     await asyncio.sleep(0.2)
     assert await Conversation.objects.filter(pk=conversation.pk).aexists()
 
 
-async def test_a_tab_in_another_process_keeps_it(alices: Client, upstream: FakeUpstream) -> None:
+async def test_a_tab_in_another_process_keeps_the_chat(
+    alices: Client, upstream: FakeUpstream
+) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         there = await Process.objects.acreate(pid=1, place="there", is_alone=False)
         await sync_to_async(rows.hold)(conversation.pk, there.pk)
     await asyncio.sleep(0.2)
@@ -112,14 +118,14 @@ async def test_a_tab_in_another_process_keeps_it(alices: Client, upstream: FakeU
     assert await sync_to_async(rows.let_go)(conversation.pk, there.pk)
 
 
-async def test_a_page_that_is_being_loaded_keeps_it(
+async def test_a_page_being_loaded_keeps_the_chat(
     alices: Client, alice: User, upstream: FakeUpstream, connections_close: None
 ) -> None:
-    """As a reload does, whose socket opens after the old one was closed and its grace is over."""
+    """A reload opens its socket after the old one was closed and its grace period is over."""
     browser = AsyncClient(headers={"host": "localhost"})
     await browser.aforce_login(alice)
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         await tab.close()
         page = await browser.get(conversation.get_absolute_url())
         assert "data-temporary" in page.content.decode()
@@ -131,20 +137,20 @@ async def test_a_page_that_is_being_loaded_keeps_it(
     await until_gone(conversation.pk)
 
 
-async def test_a_worker_that_stops_leaves_it_to_those_to_whom_its_tabs_go(
+async def test_a_stopping_worker_leaves_the_chat_for_its_tabs_next_worker(
     alices: Client, upstream: FakeUpstream
 ) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         await shut_down(0)
     assert await Conversation.objects.filter(pk=conversation.pk).aexists()
 
 
-async def test_what_a_dead_worker_left_is_swept_up_and_tabs_are_told(
+async def test_the_chats_of_a_dead_worker_are_deleted_and_their_tabs_updated(
     alices: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Tab(alices) as tab, Tab(alices) as other:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         monkeypatch.setattr(worker().temporaries, "opened", {})
         await Conversation.objects.aupdate(updated_at="2026-01-01T00:00Z")
         await worker().temporaries.sweep()
@@ -156,11 +162,11 @@ async def test_what_a_dead_worker_left_is_swept_up_and_tabs_are_told(
 # Lists
 
 
-async def test_it_is_in_no_list(
+async def test_a_temporary_chat_is_in_no_list(
     alices: Client, alice: User, olive: User, upstream: FakeUpstream, connections_close: None
 ) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
+        conversation = await temporary_chat(tab, upstream)
         for person, path in (
             (alice, "/conversations/"),
             (alice, "/"),
@@ -176,16 +182,16 @@ async def test_it_is_in_no_list(
 # Keeping
 
 
-def keeps(client: Client, conversation: UUID) -> int:
+def keep(client: Client, conversation: UUID) -> int:
     return client.post(f"/c/{conversation}/keep/", headers={"HX-Request": "true"}).status_code
 
 
-async def test_one_that_is_kept_stays_and_every_tab_is_told(
+async def test_a_kept_chat_stays_and_every_tab_is_updated(
     alices: Client, upstream: FakeUpstream
 ) -> None:
     async with Tab(alices) as tab:
-        conversation = await begun(tab, upstream)
-        assert await sync_to_async(keeps)(alices, conversation.pk) == 204
+        conversation = await temporary_chat(tab, upstream)
+        assert await sync_to_async(keep)(alices, conversation.pk) == 204
         frame = await tab.until("#title[data-conversation=")
         assert "Why is the sky blue?" in frame
         assert "data-temporary" not in frame
@@ -195,8 +201,8 @@ async def test_one_that_is_kept_stays_and_every_tab_is_told(
     assert (kept.title, kept.is_temporary) == ("Why is the sky blue?", False)
 
 
-def test_bob_keeps_nothing_of_alices(alice: User, bobs: Client) -> None:
+def test_bob_cannot_keep_alices_chat(alice: User, bobs: Client) -> None:
     hers = alice.conversations.create(title="Temporary chat", is_temporary=True)
-    assert keeps(bobs, hers.pk) == 404
+    assert keep(bobs, hers.pk) == 404
     hers.refresh_from_db()
     assert hers.is_temporary

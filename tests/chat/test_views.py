@@ -1,4 +1,4 @@
-"""Pages: who may see them, and what they show."""
+"""Pages of the chat: who may see them, and what they show."""
 
 from typing import Any
 from uuid import uuid4
@@ -30,7 +30,7 @@ ANYWHERE = "/c/3f2b8f5e-7c1d-4a53-9c54-0f6f0d2a9b11/"
 
 @pytest.fixture
 async def alices(alice: User, generations_end: None, connections_close: None) -> AsyncClient:
-    """Alice's browser, on the test's own event loop, as the upstream's client wants it."""
+    """Alice's browser on the test's event loop, which the upstream's client needs."""
     return await browser(alice)
 
 
@@ -52,7 +52,7 @@ async def browser(user: User) -> AsyncClient:
 
 @pytest.fixture
 def conversation(alice: User, connected: Upstream) -> Conversation:
-    """Alice's, with one reply that is complete."""
+    """Alice's conversation with one complete reply."""
     conversation = alice.conversations.create(title="The sky")
     _, reply = conversation.ask(
         uuid4(), "Why is it *blue*?", None, connected, "some-model", uuid4()
@@ -62,7 +62,7 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 
 
 @pytest.mark.parametrize(("path", "is_packed"), [("/", True), ("/search/?q=sky", False)])
-async def test_what_shows_a_part_of_its_address_is_not_compressed(
+async def test_a_page_that_reflects_its_url_is_not_compressed(
     alices: AsyncClient, path: str, is_packed: bool
 ) -> None:
     packed = await alices.get(path, headers={"Accept-Encoding": "gzip"})
@@ -70,7 +70,7 @@ async def test_what_shows_a_part_of_its_address_is_not_compressed(
     assert "Content-Encoding" not in await alices.get(path)
 
 
-async def test_a_page_builds_its_statements_once(
+async def test_a_page_compiles_its_sql_only_once(
     alices: AsyncClient, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[object] = []
@@ -85,20 +85,20 @@ async def test_a_page_builds_its_statements_once(
         with monkeypatch.context() as patched:
             patched.setattr(SQLCompiler, "as_sql", counted)
             assert (await alices.get(path)).status_code == 200
-    assert len(built) <= 4, "the sidebar's two of either page"
+    assert len(built) <= 4, "two for the sidebar of each page"
 
 
 @pytest.mark.parametrize(
     "path", ["/", ANYWHERE, "/conversations/", "/help/", "/accounts/password/change/"]
 )
-def test_every_page_wants_a_session(db: None, path: str) -> None:
+def test_every_page_requires_a_session(db: None, path: str) -> None:
     answer = Client(headers={"host": "localhost"}).get(path)
     assert answer.status_code == 302
     assert answer.headers["location"].startswith("/accounts/login/?next=")
 
 
 @pytest.mark.parametrize("path", ["/", "/conversations/", "/help/", "/healthz", "/readyz"])
-async def test_pages_are_only_read(alices: AsyncClient, path: str) -> None:
+async def test_pages_accept_only_get(alices: AsyncClient, path: str) -> None:
     assert (await alices.post(path)).status_code == 405
 
 
@@ -114,7 +114,7 @@ async def test_a_conversation_shows_its_messages(
     assert f'hx-ws:connect="/ws/?{seen}"' in page
 
 
-async def test_bob_does_not_find_alices_conversation(
+async def test_bob_cannot_find_alices_conversation(
     bobs: AsyncClient, conversation: Conversation
 ) -> None:
     assert (await bobs.get(conversation.get_absolute_url())).status_code == 404
@@ -122,13 +122,13 @@ async def test_bob_does_not_find_alices_conversation(
     assert "The sky" not in (await bobs.get("/conversations/")).content.decode()
 
 
-async def test_not_even_an_administrator_finds_it_in_the_chat(
+async def test_even_an_administrator_cannot_open_it_in_the_chat(
     olives: AsyncClient, conversation: Conversation
 ) -> None:
     assert (await olives.get(conversation.get_absolute_url())).status_code == 404
 
 
-async def test_in_app_navigation_gets_the_conversation_alone(
+async def test_in_app_navigation_gets_only_the_conversation(
     alices: AsyncClient, conversation: Conversation
 ) -> None:
     path = conversation.get_absolute_url()
@@ -162,10 +162,10 @@ async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient)
 
 
 @pytest.mark.parametrize("path", ["/", "/models/"])
-async def test_who_is_given_no_model_is_told_whom_to_ask_and_an_administrator_where_to_give_it(
+async def test_without_access_people_learn_whom_to_ask_and_administrators_where_to_grant_it(
     alices: AsyncClient, olives: AsyncClient, connected: Upstream, path: str
 ) -> None:
-    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+    await AccessRule.objects.acreate(upstream=connected)  # gives access to nobody
     to_ask = "None of the models is given to you. Ask your administrator for one."
     for browser, told in (
         (alices, to_ask),
@@ -181,7 +181,7 @@ async def test_who_is_given_no_model_is_told_whom_to_ask_and_an_administrator_wh
     assert "No model is connected. An administrator can add one." in offers.text
 
 
-async def test_models_that_cannot_be_listed_are_told_without_the_key(
+async def test_a_failed_model_list_is_reported_without_the_key(
     alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(401, {"error": {"message": "bad key sk-very-secret"}})
@@ -191,7 +191,7 @@ async def test_models_that_cannot_be_listed_are_told_without_the_key(
     assert "sk-very-secret" not in page
 
 
-async def test_a_refusal_without_a_word_is_told_by_its_status(
+async def test_a_refusal_without_a_message_is_reported_by_its_status(
     alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.fail_models(404, {})
@@ -199,25 +199,25 @@ async def test_a_refusal_without_a_word_is_told_by_its_status(
     assert "Fake did not list its models (it answered 404)." in page
 
 
-async def test_an_upstream_without_models_is_told(
+async def test_an_upstream_without_models_is_reported(
     alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = []
     assert "Fake lists no models." in (await alices.get("/")).content.decode()
 
 
-async def test_named_models_are_offered_whatever_the_upstream_says(
+async def test_named_models_are_offered_without_waiting_for_the_upstream(
     alices: AsyncClient, connected: Upstream, upstream: FakeUpstream
 ) -> None:
-    upstream.models_failure = Script((Pause(),))  # it says nothing
+    upstream.models_failure = Script((Pause(),))  # it never answers
     await Upstream.objects.aupdate(offered_models="one\ntwo = The second")
     page = (await alices.get("/")).content.decode()
     assert f'value="{connected.pk}/one"' in page
     assert f'value="{connected.pk}/two">The second</option>' in page
-    assert 'hx-trigger="load"' not in page  # nothing is awaited
+    assert 'hx-trigger="load"' not in page  # no list is awaited
 
 
-async def test_a_new_chat_begins_with_the_model_that_an_administrator_chose(
+async def test_a_new_chat_starts_with_the_administrators_model(
     alices: AsyncClient, alice: User, connected: Upstream, upstream: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two", "three"]
@@ -237,7 +237,7 @@ async def test_a_new_chat_begins_with_the_model_that_an_administrator_chose(
     assert await chosen() == "one"
 
 
-async def test_a_message_of_the_day_stands_on_each_new_chat_as_text(
+async def test_the_notice_is_shown_as_text_on_each_new_chat(
     alices: AsyncClient, conversation: Conversation
 ) -> None:
     assert 'class="notice"' not in (await alices.get("/")).content.decode()
@@ -248,7 +248,7 @@ async def test_a_message_of_the_day_stands_on_each_new_chat_as_text(
     assert "Down at noon" not in page
 
 
-async def test_an_administrators_suggestions_are_shown_and_none_of_the_demo(
+async def test_the_administrators_suggestions_replace_the_demos(
     alices: AsyncClient, connected: Upstream
 ) -> None:
     page = (await alices.get("/")).content.decode()
@@ -263,7 +263,7 @@ async def test_an_administrators_suggestions_are_shown_and_none_of_the_demo(
     ]
 
 
-async def test_the_demos_suggestions_are_the_demos_alone(
+async def test_the_demos_suggestions_appear_only_in_the_demo(
     alices: AsyncClient, connected: Upstream
 ) -> None:
     await Upstream.objects.aupdate(name=DEMO, from_environment=True)
@@ -276,7 +276,7 @@ async def test_help_is_shown(alices: AsyncClient) -> None:
     assert "Stopping a reply" in (await alices.get("/help/")).content.decode()
 
 
-async def test_how_to_run_the_server_is_told_to_who_does(
+async def test_only_administrators_see_how_to_run_the_server(
     alices: AsyncClient, olives: AsyncClient
 ) -> None:
     assert "OPENAI_BASE_URL" in (await olives.get("/help/")).content.decode()

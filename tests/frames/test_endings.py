@@ -1,7 +1,7 @@
-"""What the wire said of a reply's end, and what a person is told and can do.
+"""How an upstream ends a reply, and what a person is shown and can do then.
 
-Each row is a stream as an upstream ends it, read by the real decoder, kept by the real model and
-drawn by the page's own partial. A reply that is not whole is never `complete`.
+Each row is a stream with its ending, read by the real decoder, stored by the real model and drawn
+by the page's own partial. An incomplete reply is never `complete`.
 """
 
 import gzip
@@ -71,8 +71,8 @@ COMPLETION = {"id": "1", "choices": [{"message": {"content": "Hi"}, "finish_reas
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is shown: the ending, words of its sentence (none: there is no notice), and actions."""
+class Shown:
+    """What is shown: the ending, part of its notice ("" if there is none), and the actions."""
 
     ending: str
     words: str = ""
@@ -80,29 +80,29 @@ class Told:
     urges_retry: bool = False
 
 
-WHOLE = Told("complete")
-LENGTH = Told("length", "reached its length limit", can_continue=True)
-FILTERED = Told("content_filter", "content filter ended the reply")
-REFUSED = Told("refused", "declined to answer")
-CUT = Told(
+WHOLE = Shown("complete")
+LENGTH = Shown("length", "reached its length limit", can_continue=True)
+FILTERED = Shown("content_filter", "content filter ended the reply")
+REFUSED = Shown("refused", "declined to answer")
+CUT = Shown(
     "cut_off", "ended before the reply was complete. The text so far has been saved", True, True
 )
-NOTHING = Told("no_answer", "ended the reply without an answer", urges_retry=True)
-ONLY_THOUGHT = Told("no_answer", "thought, but gave no answer", urges_retry=True)
+NOTHING = Shown("no_answer", "ended the reply without an answer", urges_retry=True)
+ONLY_THOUGHT = Shown("no_answer", "thought, but gave no answer", urges_retry=True)
 
 
-def failed(words: str, can_continue: bool = True) -> Told:
-    return Told("failed", words, can_continue, urges_retry=True)
+def failed(words: str, can_continue: bool = True) -> Shown:
+    return Shown("failed", words, can_continue, urges_retry=True)
 
 
-ROWS: list[tuple[str, bytes, Told]] = [
+ROWS: list[tuple[str, bytes, Shown]] = [
     # finish reasons, those of OpenAI first
     ("stop", TEXT + finish() + usage() + done(), WHOLE),
     ("stop, with the last content", choice({"content": "Hi"}, "stop") + done(), WHOLE),
     ("stop, and the end without [DONE]", TEXT + finish(), WHOLE),
     ("length", HALF + finish("length") + done(), LENGTH),
     ("length after reasoning", THOUGHT + finish("length") + done(),
-     Told("length", "length limit before its answer began", urges_retry=True)),
+     Shown("length", "length limit before its answer began", urges_retry=True)),
     ("content_filter", HALF + finish("content_filter") + done(), FILTERED),
     ("tool_calls", role() + CALL + finish("tool_calls") + done(), WHOLE),
     ("function_call", role() + CALL + finish("function_call") + done(), WHOLE),
@@ -175,7 +175,7 @@ ROWS: list[tuple[str, bytes, Told]] = [
     ("a frame of type error", HALF + frame({"type": "error", **OVERLOADED}), failed("Overloaded")),
     ("llama.cpp's field", HALF + b'error: {"code":500,"message":"slot gone"}\n\n', failed("slot")),
     ("a last line of plain text", HALF + b"upstream error: gone\n", failed("upstream error: gone")),
-    ("the same as data", HALF + b"data: upstream error: gone\n\n" + done(), failed("error: gone")),
+    ("that line as data", HALF + b"data: upstream error: gone\n\n" + done(), failed("error: gone")),
     ("a list, as Gemini's", HALF + frame([{"error": {"message": "quota"}}]), failed("quota")),
     ("plain words and a heartbeat", HALF + b"data: it is gone\n\ndata: {}\n\n" + done(),
      failed("it is gone")),
@@ -188,9 +188,9 @@ ROWS: list[tuple[str, bytes, Told]] = [
     ("[DONE] alone after half", HALF + done(), CUT),
     ("[DONE] alone", done(), NOTHING),
     ("[DONE] after a role", role() + done(), NOTHING),
-    ("[DONE] after reasoning", THOUGHT + done(), Told(CUT.ending, CUT.words, False, True)),
+    ("[DONE] after reasoning", THOUGHT + done(), Shown(CUT.ending, CUT.words, False, True)),
     ("the end after half", HALF, CUT),
-    ("the end after comments", b": ping\n\n", Told("cut_off", "ended before", False, True)),
+    ("the end after comments", b": ping\n\n", Shown("cut_off", "ended before", False, True)),
     # whole, and without an answer
     ("a stop after nothing", role() + finish() + usage() + done(), NOTHING),
     ("a stop after white space", role() + delta("\n\n") + finish() + done(), NOTHING),
@@ -217,8 +217,8 @@ ROWS: list[tuple[str, bytes, Told]] = [
 ]  # fmt: skip
 
 
-# The recordings that do not end as a whole reply; every other one is whole. A gateway's row in the
-# table of dialects has a recording of its own, or stands above or under `OVER_HTTP`.
+# The recordings that do not end as a whole reply; every other one does. A gateway in the table of
+# dialects has a recording, or a row above or in `OVER_HTTP`.
 RECORDED = {
     "opentoken_reasoning": LENGTH,
     "opentoken_error": failed("stream interrupted"),
@@ -254,12 +254,12 @@ def streamed(*steps: Step, **headers: str) -> Script:
 
 
 def written(head: bytes, *steps: Step) -> Script:
-    """With this head, until close."""
+    """A response with this head and no length: it ends when the connection closes."""
     return Script(steps, written_head=head)
 
 
-# What shows in no stream alone: the status, the headers, how the connection ends.
-OVER_HTTP: list[tuple[str, Script, Told]] = [
+# What a stream alone can't show: the status, the headers, how the connection ends.
+OVER_HTTP: list[tuple[str, Script, Shown]] = [
     ("401", answered(401, {"error": {"message": "bad key"}}), failed("401 bad key", False)),
     ("403", answered(403, {"error": "not you"}), failed("403 not you", False)),
     ("LiteLLM's wrong key, a 400", answered(400, {"error": {"message": "no token", "code": "400"}}),
@@ -300,12 +300,12 @@ OVER_HTTP: list[tuple[str, Script, Told]] = [
     ("a packing that was not asked for", streamed(HALF, Content_Encoding="br"),
      failed("compressed with br", False)),
     ("llama-cpp-python's second request", streamed(HALF, done(), Close()), CUT),
-    ("the same, before a word", streamed(done(), Close()), NOTHING),
-    ("cut before a word", streamed(role(), Close()), Told("cut_off", CUT.words[:20], False, True)),
+    ("its second request, before any text", streamed(done(), Close()), NOTHING),
+    ("cut before a word", streamed(role(), Close()), Shown("cut_off", CUT.words[:20], False, True)),
     ("a reset", streamed(HALF, Pause(), Abort()), CUT),
-    ("silence", streamed(HALF, Stall()), Told("timed_out", "stopped responding", True, True)),
+    ("silence", streamed(HALF, Stall()), Shown("timed_out", "stopped responding", True, True)),
     ("silence from the start", streamed(Stall()),
-     Told("timed_out", "stopped responding", False, True)),
+     Shown("timed_out", "stopped responding", False, True)),
     ("silence after the finish", streamed(TEXT, finish(), Stall()), WHOLE),
     ("an endless line", streamed(HALF, b"data: ", *[b"x" * 2**20] * 64), failed("too much data")),
 ]  # fmt: skip
@@ -316,8 +316,8 @@ def events_of(stream: bytes, choices: int = 1) -> list[Event]:
     return decoder.receive_data(stream) + decoder.close()
 
 
-def kept(events: list[Event]) -> Message:
-    """The reply as it is kept."""
+def stored(events: list[Event]) -> Message:
+    """Return the reply as it is stored."""
     reply, message = Reply(), Message(role="assistant", model="m", conversation=Conversation())
     for event in events:
         reply.apply(event)
@@ -332,34 +332,34 @@ def drawn(message: Message) -> str:
     return unescape(reply_html(ReplyView.of(message, html_of)))
 
 
-def check(message: Message, told: Told) -> None:
+def check(message: Message, shown: Shown) -> None:
     notice = notice_of(message)
     html = drawn(message)
-    assert message.ending == told.ending
-    assert bool(notice) == bool(told.words)
-    assert told.words in html
-    assert f'data-ending="{told.ending}"' in html
-    assert (">Continue</button>" in html) == told.can_continue
+    assert message.ending == shown.ending
+    assert bool(notice) == bool(shown.words)
+    assert shown.words in html
+    assert f'data-ending="{shown.ending}"' in html
+    assert (">Continue</button>" in html) == shown.can_continue
     assert 'aria-label="Retry"' in html
-    assert ('<div class="notice error"' in html) == told.urges_retry
+    assert ('<div class="notice error"' in html) == shown.urges_retry
 
 
-@pytest.mark.parametrize(("stream", "told"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
-def test_what_the_wire_said_is_what_is_shown(stream: bytes, told: Told) -> None:
-    check(kept(events_of(stream)), told)
+@pytest.mark.parametrize(("stream", "shown"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
+def test_each_stream_is_shown_with_its_ending(stream: bytes, shown: Shown) -> None:
+    check(stored(events_of(stream)), shown)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RECORDINGS.glob("*.sse")))
-def test_what_each_gateway_sends_is_shown_as_what_it_is(name: str) -> None:
+def test_each_recorded_gateway_is_shown_with_its_ending(name: str) -> None:
     events = events_of((RECORDINGS / f"{name}.sse").read_bytes(), ASKED_CHOICES.get(name, 1))
-    check(kept(events), RECORDED.get(name, WHOLE))
+    check(stored(events), RECORDED.get(name, WHOLE))
 
 
 @pytest.mark.parametrize(
-    ("script", "told"), [r[1:] for r in OVER_HTTP], ids=[r[0] for r in OVER_HTTP]
+    ("script", "shown"), [r[1:] for r in OVER_HTTP], ids=[r[0] for r in OVER_HTTP]
 )
-async def test_what_http_said_is_what_is_shown(
-    upstream: FakeUpstream, script: Script, told: Told
+async def test_each_http_answer_is_shown_with_its_ending(
+    upstream: FakeUpstream, script: Script, shown: Shown
 ) -> None:
     upstream.respond(script)
     client = UpstreamClient(idle_seconds=1.5, usage_seconds=0.1)
@@ -369,23 +369,23 @@ async def test_what_http_said_is_what_is_shown(
             events += read
             for step in script.steps:
                 if isinstance(step, Pause):
-                    step.release()  # what was written before it has arrived
+                    step.release()  # everything written before it has arrived
     await client.aclose()
-    check(kept(events), told)
+    check(stored(events), shown)
 
 
 @pytest.mark.parametrize("kind", list(ErrorKind))
-def test_every_failure_has_its_sentence(kind: ErrorKind) -> None:
-    message = kept([Failed(UpstreamError(kind, "their words", code="odd"))])
+def test_every_kind_of_failure_has_a_sentence(kind: ErrorKind) -> None:
+    message = stored([Failed(UpstreamError(kind, "their words", code="odd"))])
     if kind is not ErrorKind.TIMED_OUT:
         assert message.ending == "failed"
         assert FAILED[kind]
         assert "their words" in drawn(message)
 
 
-def test_a_page_shows_what_a_newer_version_has_stored() -> None:
-    """While processes are upgraded one by one, an old one reads what a new one has written."""
-    message = kept(events_of(TEXT + error()))
+def test_a_page_shows_an_ending_stored_by_a_newer_version() -> None:
+    """During a rolling upgrade, an old process reads what a new one wrote."""
+    message = stored(events_of(TEXT + error()))
     message.pk = uuid4()
     assert message.error
     message.error["kind"] = "of_the_future"

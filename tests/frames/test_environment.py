@@ -1,4 +1,4 @@
-"""The engine of the pages: what is not ours is escaped, and what is misspelt fails."""
+"""The template engine: foreign text is escaped, and misspelt names fail."""
 
 import re
 from functools import cache
@@ -44,7 +44,7 @@ def parsed(name: str) -> nodes.Template:
     return jinja().parse(source_of(name))
 
 
-def test_text_is_escaped_and_html_of_ours_is_not(engine: Environment) -> None:
+def test_text_is_escaped_and_safe_html_is_not(engine: Environment) -> None:
     template = engine.from_string("<p title='{{ text }}'>{{ text }}{{ html }}</p>")
     html = template.render(text='<b>"it\'s"&', html=mark_safe("<i></i>"))
     text = "&lt;b&gt;&#34;it&#39;s&#34;&amp;"
@@ -52,41 +52,41 @@ def test_text_is_escaped_and_html_of_ours_is_not(engine: Environment) -> None:
 
 
 @pytest.mark.parametrize("template", ["{{ nothing }}", "{% if nothing %}{% endif %}"])
-def test_a_name_that_is_not_there_is_an_error(engine: Environment, template: str) -> None:
+def test_an_undefined_name_is_an_error(engine: Environment, template: str) -> None:
     with pytest.raises(UndefinedError):
         engine.from_string(template).render()
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_template_uses_what_there_is(engine: Environment, name: str) -> None:
-    """It can be read, and what it draws or builds on exists."""
+def test_a_template_compiles_and_its_references_exist(engine: Environment, name: str) -> None:
+    """The templates that it includes, imports or extends exist too."""
     engine.get_template(name)
     for referenced in meta.find_referenced_templates(parsed(name)):
         assert referenced in OURS
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_value_stands_in_quotes_and_none_is_called_safe(name: str) -> None:
-    """An unquoted attribute ends at a space, which escaping leaves as it is."""
+def test_attribute_values_are_quoted_and_nothing_is_marked_safe(name: str) -> None:
+    """An unquoted attribute ends at a space, which escaping does not change."""
     source = source_of(name)
     assert not re.search(r"\s[\w:-]+=\s*{{", source)
     marked = [one.name for one in parsed(name).find_all(nodes.Filter)]
-    held = [name, *INCLUDE.findall(source)].count("account/_fields.html")  # help in words of ours
-    assert marked.count("safe") == held
+    allowed = [name, *INCLUDE.findall(source)].count("account/_fields.html")  # our own help texts
+    assert marked.count("safe") == allowed
     assert "autoescape" not in source
 
 
-def test_django_s_engine_has_the_admin_s_pages_and_plain_text_alone() -> None:
-    rooms = {path.name for path in (TEMPLATES / "django").iterdir()}
-    assert rooms == {"admin", "mail", "registration"}
+def test_djangos_engine_renders_only_admin_pages_and_plain_text() -> None:
+    folders = {path.name for path in (TEMPLATES / "django").iterdir()}
+    assert folders == {"admin", "mail", "registration"}
 
 
-def test_the_page_names_the_attributes_of_foreign_text() -> None:
+def test_the_page_lists_the_attributes_allowed_in_foreign_text() -> None:
     assert "a href target rel," in environment.foreign_attributes()
 
 
 @pytest.mark.parametrize("name", ["conversation", "reply-markdown", "prompt-text", "outline"])
-def test_an_address_is_what_django_says_it_is(engine: Environment, name: str) -> None:
+def test_urls_equal_those_of_django(engine: Environment, name: str) -> None:
     template = engine.from_string("{{ url(name, pk) }}")
     for pk in (uuid4(), uuid4()):
         assert template.render(name=name, pk=pk) == reverse(name, args=[pk])

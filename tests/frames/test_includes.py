@@ -1,4 +1,4 @@
-"""What a template includes is drawn as a part of it, and looked up no more."""
+"""Included templates: inlined at compile time, with the same output."""
 
 import pytest
 from jinja2 import DictLoader, Environment
@@ -29,11 +29,11 @@ def made_of(parts: dict[str, str], *extensions: type[Extension]) -> Environment:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_it_is_drawn_as_if_it_were_included(page: str) -> None:
+def test_an_inlined_template_renders_like_an_included_one(page: str) -> None:
     assert drawn(page, WithIncludes) == drawn(page)
 
 
-def test_nothing_is_looked_up_when_it_is_drawn() -> None:
+def test_nothing_is_looked_up_at_render_time() -> None:
     parts = dict(PARTS)
     page = made_of(parts, WithIncludes).from_string(PAGES[0])
     parts.clear()

@@ -1,4 +1,4 @@
-"""White space of a template: what is layout is not sent, what is meant is."""
+"""White space in templates: layout is removed, other white space is kept."""
 
 import pytest
 from jinja2 import Environment
@@ -39,10 +39,10 @@ def drawn(template: str, **values: object) -> str:
 @pytest.mark.parametrize(
     ("template", "html"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
-def test_layout_is_not_sent(template: str, html: str) -> None:
+def test_layout_white_space_is_removed(template: str, html: str) -> None:
     assert drawn(template) == html
 
 
-def test_values_are_sent_as_they_are() -> None:
+def test_white_space_in_values_is_kept() -> None:
     text = "\n  one\n\n  two \n"
     assert drawn("<pre>\n  {{- text -}}\n</pre>", text=text) == f"<pre>{text}</pre>"

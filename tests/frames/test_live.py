@@ -1,4 +1,4 @@
-"""A viewer who takes every frame has the page that a snapshot would draw."""
+"""A viewer that applies every frame ends up with the page that a snapshot would draw."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -15,7 +15,7 @@ from tests.support.page import Page
 from tests.support.profile import scaled
 
 WORDS = [" word", "**bold**", " and", ".\n\n", "- item\n", "\n```py\n", "x = 1\n", " `c`", "a "]
-MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # for several turns
+MUCH = "Some *words*.\n\n" * 2 * (WORK_A_TURN // 100)  # takes several turns of the event loop
 
 Step = Callable[[LiveReply], object]
 
@@ -54,7 +54,7 @@ FLUSHED = st.tuples(STEPS, st.booleans())
 
 
 def regions(page: Page) -> list[tuple[str, str]]:
-    """What those say that say anything."""
+    """Return the names and texts of the regions that have text."""
     return [
         (element.attributes["data-region"], element.text)
         for element in page.reply().walk()
@@ -64,8 +64,10 @@ def regions(page: Page) -> list[tuple[str, str]]:
 
 @settings(max_examples=scaled(20, 400))
 @given(st.sampled_from([think, text("answer", "Well")]), st.lists(FLUSHED, max_size=16))
-def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, bool]]) -> None:
-    """Each step perhaps with a flush after it."""
+def test_applying_every_frame_gives_what_a_snapshot_draws(
+    first: Step, steps: list[tuple[Step, bool]]
+) -> None:
+    """Some steps are followed by a flush."""
     message = Message(pk=UUID(int=7), role="assistant", ending=Message.STREAMING, model="m")
     live = LiveReply(message)
     template = f'<article data-reply="x" id="reply-{message.pk}"></article>'
@@ -87,7 +89,7 @@ def test_frames_draw_what_a_snapshot_draws(first: Step, steps: list[tuple[Step, 
                 check()
 
 
-def test_what_a_person_is_asked_comes_after_the_whole_answer() -> None:
+def test_a_tool_call_that_needs_approval_comes_after_the_whole_answer() -> None:
     live = LiveReply(Message(pk=UUID(int=7), role="assistant", ending=Message.STREAMING, model="m"))
     page = Page(f'<article data-reply="x" id="reply-{live.message.pk}"></article>')
     page.swap(snapshot_frame(live.view()))

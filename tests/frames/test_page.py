@@ -1,4 +1,4 @@
-"""Frames for a conversation's row: it comes to the top of the group that it stands in."""
+"""Frames for a conversation's row in the sidebar."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ PROJECT = UUID(int=7)
         ({"project_id": PROJECT, "is_pinned": True}, f"#pinned-in-{PROJECT}"),
     ],
 )
-def test_what_is_used_comes_to_the_top_of_its_group(
+def test_a_used_conversation_moves_to_the_top_of_its_group(
     fields: dict[str, object], heading: str
 ) -> None:
     conversation = Conversation(title="Sky", **fields)
@@ -29,7 +29,7 @@ def test_what_is_used_comes_to_the_top_of_its_group(
     assert f'"after target:{heading}"' in frame
 
 
-def test_what_is_archived_stays_where_it_is_and_what_is_temporary_nowhere() -> None:
+def test_archived_rows_stay_in_place_and_temporary_chats_have_none() -> None:
     archived = Conversation(title="Sky", archived_at=timezone.now())
     frame = frames.sidebar_frame(archived, running=True, first=True)
     assert f'"outerHTML target:#nav-{archived.pk} ' in frame

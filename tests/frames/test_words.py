@@ -1,4 +1,4 @@
-"""Figures and states in words."""
+"""Numbers and states in words."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from chatapp.upstream.wire.model_list import Ability, ListedModel
         (185, "3 min 5 s"),
     ],
 )
-def test_a_duration_reads_as_people_say_it(value: float, text: str) -> None:
+def test_durations_are_written_as_people_say_them(value: float, text: str) -> None:
     assert words.seconds(value) == text
 
 
@@ -46,7 +46,9 @@ def test_a_duration_reads_as_people_say_it(value: float, text: str) -> None:
     ],
     ids=["unknown", "reported", "estimated"],
 )
-def test_usage_says_what_is_known_and_how(usage: Usage, ending: str, text: str) -> None:
+def test_usage_says_what_is_known_and_how_it_was_estimated(
+    usage: Usage, ending: str, text: str
+) -> None:
     assert words.usage_details(usage, ending) == text
 
 
@@ -60,22 +62,22 @@ def test_usage_says_what_is_known_and_how(usage: Usage, ending: str, text: str) 
         ),
     ],
 )
-def test_what_was_left_out_is_counted(left_out: dict[str, int], text: str) -> None:
+def test_pieces_left_out_are_counted(left_out: dict[str, int], text: str) -> None:
     assert words.left_out_sentence(Extras(left_out=left_out)) == text
 
 
-def test_every_state_of_a_tool_call_has_its_words() -> None:
+def test_every_state_of_a_tool_call_has_words() -> None:
     assert set(words.STATE_WORDS) == set(RunState)
 
 
-def test_a_reply_stands_among_its_siblings() -> None:
+def test_a_reply_has_a_place_among_its_siblings() -> None:
     first, second = Message(), Message()
     assert words.place(first, [first, second]) == words.Place(1, None, second)
     assert words.place(second, [first, second]) == words.Place(2, first, None)
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("count", "text"),
     [
         (512, "512"),
         (8192, "8k"),
@@ -88,11 +90,11 @@ def test_a_reply_stands_among_its_siblings() -> None:
         (1_500_000, "1.5M"),
     ],
 )
-def test_a_context_is_said_as_it_is_advertised(count: int, said: str) -> None:
-    assert words.token_count(count) == said
+def test_context_sizes_are_written_as_advertised(count: int, text: str) -> None:
+    assert words.token_count(count) == text
 
 
-def test_what_a_model_can_do_is_said_in_one_order() -> None:
+def test_a_models_abilities_are_listed_in_a_fixed_order() -> None:
     able = ListedModel("a", "A", 8192, frozenset(Ability))
     assert words.about_model(able) == "8k context, vision, tools, reasoning"
     assert words.about_model(ListedModel("a")) == ""

@@ -1,4 +1,4 @@
-"""Titles by a model: asked for once, when nothing else runs, and never over a person's own."""
+"""Titles by a model: requested once, when no reply runs, and never in place of a person's own."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -36,14 +36,14 @@ WHOLE: list[Step] = [role(), reasoning("Hm, secret."), delta("Scattering."), fin
 
 @pytest.fixture
 async def titled(connected: Upstream) -> AsyncIterator[Upstream]:
-    """The upstream, whose model `small` writes titles."""
+    """The upstream, set up so that its model `small` writes titles."""
     await Installation(pk=1, title_upstream=connected, title_model="small").asave()
     yield connected
     await shut_down(0)
 
 
-async def asked(tab: Tab, upstream: FakeUpstream, *title: Step) -> Conversation:
-    """A conversation whose first reply has ended, when a title was asked for and answered so."""
+async def first_turn(tab: Tab, upstream: FakeUpstream, *title: Step) -> Conversation:
+    """Return a conversation after its first reply, whose title the model answered with `title`."""
     upstream.script(*WHOLE)
     upstream.script(role(), *title)
     await tab.ask(QUESTION)
@@ -53,18 +53,18 @@ async def asked(tab: Tab, upstream: FakeUpstream, *title: Step) -> Conversation:
     return await Conversation.objects.aget()
 
 
-async def test_a_model_gives_a_conversation_its_title_in_every_tab(
+async def test_a_models_title_is_shown_in_every_tab(
     tab: Tab, alices: Client, upstream: FakeUpstream, titled: Upstream
 ) -> None:
     async with Tab(alices) as other:
-        conversation = await asked(
+        conversation = await first_turn(
             tab, upstream, delta('**"Blue skies"**'), finish(), usage(70, 3), done()
         )
         assert (conversation.title, conversation.titled_by) == ("Blue skies", "model")
         for one in (tab, other):
             frame = await one.until(f"#title[data-conversation='{conversation.pk}']")
             assert f"#nav-{conversation.pk}" in frame
-            assert frame.count("Blue skies") >= 2  # in its row, and as what the page shows
+            assert frame.count("Blue skies") >= 2  # in the sidebar and as the page's title
     first, second = upstream.chat_requests
     assert (first.body["model"] != "small", second.body["model"]) == (True, "small")
     sent = str(second.body["messages"])
@@ -73,20 +73,20 @@ async def test_a_model_gives_a_conversation_its_title_in_every_tab(
     assert "secret" not in sent
 
 
-async def test_a_title_is_booked_as_what_it_is(
+async def test_the_usage_of_a_title_is_recorded_as_such(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
-    conversation = await asked(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
+    conversation = await first_turn(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
     booked = await Usage.objects.aget(kind="title")
     assert (booked.pk, booked.user_id) == (conversation.pk, conversation.user_id)
     assert (booked.model, booked.total_tokens, booked.provenance) == ("small", 73, "reported")
     assert await Usage.objects.acount() == 2
 
 
-async def test_nobody_is_asked_where_no_model_was_chosen(
+async def test_no_title_is_requested_if_no_model_was_chosen(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
-    conversation = await asked(tab, upstream)
+    conversation = await first_turn(tab, upstream)
     assert (conversation.title, conversation.titled_by) == (QUESTION, "prompt")
     assert len(upstream.chat_requests) == 1
 
@@ -96,7 +96,7 @@ async def test_nobody_is_asked_where_no_model_was_chosen(
     [[error()], [finish(), done()], [delta("***"), finish(), done()], [delta("Cut off")]],
     ids=["failed", "empty", "nothing but markup", "cut off"],
 )
-async def test_what_fails_is_logged_and_the_first_words_stay(
+async def test_failures_are_logged_and_the_first_words_stay(
     tab: Tab,
     upstream: FakeUpstream,
     titled: Upstream,
@@ -104,7 +104,7 @@ async def test_what_fails_is_logged_and_the_first_words_stay(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        conversation = await asked(tab, upstream, *steps)
+        conversation = await first_turn(tab, upstream, *steps)
     assert conversation.title == QUESTION
     assert f"No title for conversation {conversation.pk}" in caplog.text
     assert await Usage.objects.filter(kind="title").acount() == 1
@@ -142,13 +142,13 @@ async def test_a_persons_own_title_stays(
     assert len(upstream.chat_requests) == (1 if when == "before" else 2)
 
 
-async def test_a_title_is_not_asked_for_while_a_reply_runs(
+async def test_no_title_is_requested_while_a_reply_runs(
     tab: Tab, upstream: FakeUpstream, titled: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next prompt comes in the very moment in which the first reply ends."""
+    """The next prompt arrives at the very moment the first reply ends."""
     running = True
     monkeypatch.setattr(worker().titles, "is_running", lambda _: running)
-    conversation = await asked(tab, upstream)
+    conversation = await first_turn(tab, upstream)
     assert len(upstream.chat_requests) == 1
     running = False
     head = await conversation.messages.alast()
@@ -162,7 +162,7 @@ async def test_a_title_is_not_asked_for_while_a_reply_runs(
     assert QUESTION in str(upstream.chat_requests[-1].body["messages"])
 
 
-async def test_a_retry_that_ends_well_brings_the_title_that_a_failure_did_not(
+async def test_a_successful_retry_gives_the_title_that_a_failure_did_not(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
     upstream.script(role(), delta("Half"), error())
@@ -180,7 +180,7 @@ async def test_a_retry_that_ends_well_brings_the_title_that_a_failure_did_not(
 
 
 @pytest.mark.parametrize("how", ["an edit", "another prompt", "a continuation"])
-async def test_the_first_whole_reply_brings_the_title_whichever_prompt_it_answers(
+async def test_the_first_whole_reply_gives_the_title_whatever_prompt_it_answers(
     tab: Tab, upstream: FakeUpstream, titled: Upstream, how: str
 ) -> None:
     upstream.script(role(), delta("Half"), error())
@@ -207,12 +207,12 @@ async def test_the_first_whole_reply_brings_the_title_whichever_prompt_it_answer
     assert fields.get("message", QUESTION) in sent
 
 
-async def test_a_conversation_that_has_had_a_whole_reply_is_given_no_title_any_more(
+async def test_a_conversation_with_an_earlier_whole_reply_gets_no_title(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
-    """It was begun before an administrator chose a model for titles."""
+    """It was started before an administrator chose a model for titles."""
     await Installation.objects.aupdate(title_upstream=None)
-    conversation = await asked(tab, upstream)
+    conversation = await first_turn(tab, upstream)
     await Installation.objects.aupdate(title_upstream=titled)
     head = await conversation.messages.alast()
     assert head
@@ -238,37 +238,37 @@ async def test_no_request_for_a_title_outlives_a_drain(
     assert (await Conversation.objects.aget()).title == QUESTION
 
 
-async def test_a_title_that_takes_too_long_is_given_up(
+async def test_a_title_that_takes_too_long_is_abandoned(
     tab: Tab, upstream: FakeUpstream, titled: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(titles, "SECONDS", 0.2)
-    conversation = await asked(tab, upstream, delta("Blue"), Stall())
+    conversation = await first_turn(tab, upstream, delta("Blue"), Stall())
     assert conversation.title == QUESTION
 
 
-async def test_a_model_that_babbles_is_cut_short(
+async def test_a_model_that_writes_too_much_is_cut_off(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
     babble: list[Step] = [delta("Blue skies\n"), *[delta("and so on " * 20)] * 20, Stall()]
-    assert (await asked(tab, upstream, *babble)).title == "Blue skies"
+    assert (await first_turn(tab, upstream, *babble)).title == "Blue skies"
 
 
-async def test_what_a_title_needs_not_is_not_sent(
+async def test_parameters_that_a_title_does_not_need_are_not_sent(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
     titled.parameters = {"n": 2, "logprobs": True, "temperature": 0.5}
     await titled.asave()
-    await asked(tab, upstream, delta("Sky"), finish(), done())
+    await first_turn(tab, upstream, delta("Sky"), finish(), done())
     body = upstream.chat_requests[1].body
     assert body["temperature"] == 0.5
     assert {"n", "logprobs", "tools"}.isdisjoint(body)
 
 
-async def test_a_title_is_paid_for_as_a_reply_is(
+async def test_a_title_counts_towards_limits_as_a_reply_does(
     tab: Tab, upstream: FakeUpstream, titled: Upstream
 ) -> None:
     await sync_to_async(limit)(1_000_000)
-    await asked(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
+    await first_turn(tab, upstream, delta("Sky"), finish(), usage(70, 3), done())
     booked = [one.total_tokens or 0 async for one in Usage.objects.all()]
     assert 73 in booked
     assert await sync_to_async(account)() == (sum(booked), 0)
@@ -276,17 +276,17 @@ async def test_a_title_is_paid_for_as_a_reply_is(
 
 @pytest.fixture
 async def toolless(titled: Upstream) -> None:
-    """What tools may cost at most is more than these small limits have."""
+    """No tools: what they may cost at most exceeds these small limits."""
     titled.offers_tools = False
     await titled.asave()
 
 
 @pytest.mark.usefixtures("toolless")
-async def test_where_a_limit_leaves_too_little_no_title_is_asked_for(
+async def test_no_title_is_requested_if_a_limit_leaves_too_little(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     await sync_to_async(limit)(300)
-    conversation = await asked(tab, upstream)
+    conversation = await first_turn(tab, upstream)
     assert (conversation.title, conversation.titled_by) == (QUESTION, "prompt")
     assert len(upstream.chat_requests) == 1
     spent, held = await sync_to_async(account)()
@@ -295,11 +295,11 @@ async def test_where_a_limit_leaves_too_little_no_title_is_asked_for(
 
 
 @pytest.mark.usefixtures("toolless")
-async def test_a_model_is_told_what_a_title_may_cost_and_closed_where_it_goes_on(
+async def test_a_title_has_a_token_budget_and_its_request_is_closed_beyond_it(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     await sync_to_async(limit)(460)
-    conversation = await asked(tab, upstream, *[delta("and so on ")] * 100, Stall())
+    conversation = await first_turn(tab, upstream, *[delta("and so on ")] * 100, Stall())
     assert 0 < upstream.chat_requests[1].body["max_tokens"] < 120
     assert conversation.title == QUESTION
     assert await Usage.objects.filter(kind="title", provenance="estimated").aexists()
@@ -307,8 +307,8 @@ async def test_a_model_is_told_what_a_title_may_cost_and_closed_where_it_goes_on
 
 
 @pytest.mark.parametrize("measure", [Measure.A_MINUTE, Measure.AT_ONCE])
-async def test_a_title_is_no_reply_of_which_so_many_may_be(
+async def test_a_title_does_not_count_towards_limits_on_the_number_of_replies(
     tab: Tab, upstream: FakeUpstream, titled: Upstream, measure: Measure
 ) -> None:
     await sync_to_async(limit)(1, measure)
-    assert (await asked(tab, upstream, delta("Sky"), finish(), done())).title == "Sky"
+    assert (await first_turn(tab, upstream, delta("Sky"), finish(), done())).title == "Sky"

@@ -1,4 +1,4 @@
-"""What of a model's answer may be a title: one short line of plain text, or nothing."""
+"""The title in a model's answer: one short line of plain text, or nothing."""
 
 import pytest
 from hypothesis import given
@@ -37,16 +37,16 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("answer", "title"), ANSWERS)
-def test_the_title_in_an_answer(answer: str, title: str) -> None:
+def test_the_title_is_found_in_an_answer(answer: str, title: str) -> None:
     assert title_in(answer) == title
 
 
-def test_a_long_one_is_cut() -> None:
+def test_a_long_title_is_truncated() -> None:
     assert title_in("sky " * 100) == ("sky " * 100)[: LONGEST - 1].rstrip() + "…"
 
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\n\r\u2028\x85\"*_#`'. ")))
-def test_whatever_is_answered_a_title_is_one_short_line(answer: str) -> None:
+def test_any_answer_gives_at_most_one_short_line(answer: str) -> None:
     title = title_in(answer)
     assert len(title) <= LONGEST
     assert len(title.splitlines()) <= 1
@@ -54,6 +54,6 @@ def test_whatever_is_answered_a_title_is_one_short_line(answer: str) -> None:
     assert title == title.strip()
 
 
-def test_no_more_than_a_beginning_is_sent() -> None:
+def test_only_the_beginnings_are_sent() -> None:
     [message] = messages_for("p" * 5000, "a" * 5000)
     assert 2000 < len(str(message["content"])) < 2500

@@ -1,4 +1,4 @@
-"""Viewers without a browser: one that keeps what it was told, one with a page of its own."""
+"""Viewers without a browser: one that records its frames, one that applies them to a page."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from tests.support.page import Page
 
 
 class Recorder:
-    """Alice's, unless the test says whose."""
+    """A viewer that records what it is sent; Alice's by default."""
 
     def __init__(self, user_id: int = 1, session_key: str = "") -> None:
         self.user_id = user_id
@@ -32,7 +32,7 @@ class Recorder:
 
 
 class Reader(Recorder):
-    """Swaps frames into a page, as the browser does."""
+    """A recorder that also swaps frames into a page, as a browser does."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who is shown a reply, and when nobody waits for it any more."""
+"""Who gets a reply's frames, and when nobody waits for it any more."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ def audience(showing: set[Recorder]) -> Audience:
     return Audience(showing)
 
 
-async def test_those_that_show_it_are_shown_it_and_those_that_wait_elsewhere_its_end(
+async def test_viewers_that_show_the_reply_get_all_frames_and_those_elsewhere_only_its_end(
     audience: Audience, showing: set[Recorder]
 ) -> None:
     here, elsewhere, worker = Recorder(), Recorder(), Recorder()
@@ -36,11 +36,11 @@ async def test_those_that_show_it_are_shown_it_and_those_that_wait_elsewhere_its
 
 
 @pytest.mark.parametrize("is_followed", [False, True])
-async def test_it_is_watched_by_whoever_shows_it_here_or_in_another_worker(
+async def test_a_reply_is_watched_if_shown_here_or_in_another_worker(
     audience: Audience, showing: set[Recorder], is_followed: bool
 ) -> None:
     viewer = Recorder()
-    audience.join(viewer)  # and shows something else
+    audience.join(viewer)  # it shows something else
     assert not audience.is_watching
     if is_followed:
         audience.follow(viewer)
@@ -49,23 +49,23 @@ async def test_it_is_watched_by_whoever_shows_it_here_or_in_another_worker(
     assert audience.is_watching
 
 
-async def test_the_last_one_to_leave_ends_it(audience: Audience) -> None:
+async def test_the_audience_is_gone_when_the_last_viewer_leaves(audience: Audience) -> None:
     first, last = Recorder(), Recorder()
     audience.join(first)
     audience.join(last)
     audience.leave(first, 0.0)
-    audience.leave(first, 0.0)  # it is gone already
+    audience.leave(first, 0.0)  # it has left already
     assert not audience.is_gone.is_set()
     audience.leave(last, 0.0)
     assert audience.is_gone.is_set()
 
 
-async def test_whoever_never_waited_ends_nothing(audience: Audience) -> None:
+async def test_a_viewer_that_never_waited_ends_nothing_by_leaving(audience: Audience) -> None:
     audience.leave(Recorder(), 0.0)
     assert not audience.is_gone.is_set()
 
 
-async def test_a_grace_is_waited_for(audience: Audience) -> None:
+async def test_the_audience_is_gone_only_after_the_grace_period(audience: Audience) -> None:
     viewer = Recorder()
     audience.join(viewer)
     audience.leave(viewer, 0.01)
@@ -75,7 +75,7 @@ async def test_a_grace_is_waited_for(audience: Audience) -> None:
 
 
 @pytest.mark.parametrize("graces", [(0.01, INF), (INF, 0.01), (INF, 0.0)])
-async def test_the_longest_grace_of_those_who_left_counts(
+async def test_the_longest_grace_of_those_who_left_applies(
     audience: Audience, graces: tuple[float, float]
 ) -> None:
     viewers = Recorder(), Recorder()
@@ -88,7 +88,9 @@ async def test_the_longest_grace_of_those_who_left_counts(
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-async def test_a_grace_can_be_taken_from_those_who_left(audience: Audience, is_read: bool) -> None:
+async def test_the_grace_of_those_who_left_can_be_ended_early(
+    audience: Audience, is_read: bool
+) -> None:
     first, reader = Recorder(), Recorder()
     audience.join(first)
     if is_read:
@@ -101,19 +103,21 @@ async def test_a_grace_can_be_taken_from_those_who_left(audience: Audience, is_r
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-async def test_whoever_comes_back_in_time_goes_on(audience: Audience, comes_back: bool) -> None:
+async def test_a_viewer_that_returns_in_time_keeps_the_audience(
+    audience: Audience, comes_back: bool
+) -> None:
     viewer = Recorder()
     audience.join(viewer)
     audience.leave(viewer, 0.01)
     if comes_back:
         audience.join(Recorder())
     else:
-        audience.close()  # it has ended meanwhile
+        audience.close()  # the reply has ended meanwhile
     await asyncio.sleep(0.03)
     assert not audience.is_gone.is_set()
 
 
-async def test_a_frame_comes_to_each_once() -> None:
+async def test_each_watcher_gets_a_frame_once() -> None:
     viewers = [Recorder() for _ in range(3)]
     await show_to(viewers, "frame")
     assert [viewer.frames for viewer in viewers] == [["frame"]] * 3

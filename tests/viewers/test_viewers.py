@@ -1,4 +1,4 @@
-"""Which viewers there are, and what each of them shows."""
+"""The viewers of a process, and the conversation that each of them shows."""
 
 import gc
 from uuid import UUID, uuid4
@@ -17,24 +17,24 @@ def viewers() -> Viewers:
 
 
 def shown(viewers: Viewers, *conversations: UUID | None) -> list[Recorder]:
-    """Viewers of Alice's, each of which shows one of these."""
-    made = []
+    """Add a viewer of Alice's for each of these conversations."""
+    added = []
     for conversation in conversations:
         viewer = Recorder()
         viewers.add(viewer)
         viewers.show(viewer, conversation)
-        made.append(viewer)
-    return made
+        added.append(viewer)
+    return added
 
 
-def test_who_shows_a_conversation_is_known_by_it(viewers: Viewers) -> None:
+def test_viewers_are_found_by_the_conversation_they_show(viewers: Viewers) -> None:
     one, other, _ = shown(viewers, SKY, SKY, SEA)
     assert set(viewers.showing(SKY)) == {one, other}
     assert viewers.shown_by(one) == SKY
     assert viewers.conversations() == {SKY, SEA}
 
 
-def test_a_viewer_shows_one_at_a_time_or_none(viewers: Viewers) -> None:
+def test_a_viewer_shows_one_conversation_at_a_time_or_none(viewers: Viewers) -> None:
     [viewer] = shown(viewers, SKY)
     viewers.show(viewer, SEA)
     assert viewers.conversations() == {SEA}
@@ -44,7 +44,7 @@ def test_a_viewer_shows_one_at_a_time_or_none(viewers: Viewers) -> None:
     assert viewer in viewers
 
 
-def test_whoever_is_gone_shows_nothing(viewers: Viewers) -> None:
+def test_a_removed_viewer_shows_nothing(viewers: Viewers) -> None:
     one, other = shown(viewers, SKY, SKY)
     viewers.remove(one)
     assert one not in viewers
@@ -53,7 +53,7 @@ def test_whoever_is_gone_shows_nothing(viewers: Viewers) -> None:
     assert set(viewers.showing(SKY)) == {other}
 
 
-def test_the_set_that_somebody_has_is_kept_up_to_date(viewers: Viewers) -> None:
+def test_a_set_of_viewers_that_is_held_stays_up_to_date(viewers: Viewers) -> None:
     showing = viewers.showing(SKY)
     [viewer] = shown(viewers, SKY)
     assert set(showing) == {viewer}
@@ -70,7 +70,7 @@ def test_a_persons_viewers_are_counted(viewers: Viewers) -> None:
     assert viewers.of(1) == 0
 
 
-def test_they_may_leave_while_somebody_goes_through_them(viewers: Viewers) -> None:
+def test_viewers_can_be_removed_while_iterating(viewers: Viewers) -> None:
     shown(viewers, SKY, SEA, None)
     for viewer in viewers:
         viewers.remove(viewer)

@@ -1,4 +1,4 @@
-"""Pages and upstreams that are slow to list their models: nobody waits for another's."""
+"""The catalogue with upstreams that are slow to list their models: nobody waits for another's."""
 
 import asyncio
 import time
@@ -15,12 +15,12 @@ from chatapp.upstream.wire.model_list import ListedModel
 from tests.support.fake_upstream import MODEL, FakeUpstream, Pause, Script, answered
 
 HANGING = Script((Pause(),))
-PATIENCE = 1.5  # seconds, with one that hangs
+PATIENCE = 1.5  # seconds to wait for a hanging upstream
 
 
 @pytest.fixture
 def hanging() -> Iterator[FakeUpstream]:
-    """One that takes the question for its models, and says nothing."""
+    """An upstream that accepts the request for its models and never answers."""
     with FakeUpstream() as hanging:
         hanging.models_failure = HANGING
         yield hanging
@@ -30,7 +30,7 @@ def hanging() -> Iterator[FakeUpstream]:
 async def catalogue(
     connected: Upstream, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Catalogue]:
-    """Of two upstreams, of which the second hangs."""
+    """A catalogue of two upstreams; the second one hangs."""
     monkeypatch.setattr(catalogue_module, "PATIENCE_SECONDS", PATIENCE)
     await Upstream.objects.acreate(name="Hanging", base_url=hanging.base_url)
     client = UpstreamClient()
@@ -44,7 +44,7 @@ def ids(offer: Offer) -> list[str]:
     return [model.id for model in offer.models]
 
 
-async def test_what_is_known_is_there_while_another_upstream_hangs(catalogue: Catalogue) -> None:
+async def test_known_models_are_returned_while_another_upstream_hangs(catalogue: Catalogue) -> None:
     began_at = time.monotonic()
     good, hanging = await catalogue.offers()
     assert time.monotonic() - began_at < PATIENCE
@@ -56,7 +56,7 @@ async def test_what_is_known_is_there_while_another_upstream_hangs(catalogue: Ca
     assert not hanging.is_awaited
 
 
-async def test_an_upstream_that_still_hangs_keeps_nobody_waiting_again(
+async def test_an_upstream_that_still_hangs_delays_nobody_twice(
     catalogue: Catalogue, hanging: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await catalogue.offers(wait_for_all=True)
@@ -66,27 +66,27 @@ async def test_an_upstream_that_still_hangs_keeps_nobody_waiting_again(
         _, offer = await catalogue.offers()
         assert "no answer within" in offer.problem
         assert offer.is_awaited
-    assert time.monotonic() - began_at < 3 * PAGE_SECONDS  # and not five times
-    assert len(hanging.requests) <= 2  # pages that come at once ask once
+    assert time.monotonic() - began_at < 3 * PAGE_SECONDS  # not five times
+    assert len(hanging.requests) <= 2  # concurrent pages share one request
     hanging.models_failure = None
 
 
-async def test_what_needs_no_question_is_told_in_any_thread(
+async def test_known_offers_can_be_read_in_any_thread(
     catalogue: Catalogue, connected: Upstream, hanging: FakeUpstream
 ) -> None:
     def known() -> list[list[str]] | None:
         offers = catalogue.known_offers(Upstream.all_enabled())
         return None if offers is None else [ids(offer) for offer in offers]
 
-    assert await sync_to_async(known)() is None, "nobody was asked yet"
+    assert await sync_to_async(known)() is None, "no upstream was asked yet"
     await catalogue.offers(wait_for_all=True)
     assert await sync_to_async(known)() == [[MODEL], []]
     await Upstream.objects.filter(pk=connected.pk).aupdate(api_key="another")
-    assert await sync_to_async(known)() is None, "with this key nobody was asked"
+    assert await sync_to_async(known)() is None, "no upstream was asked with this key yet"
     hanging.models_failure = None
 
 
-async def test_a_list_that_is_old_is_shown_while_a_newer_one_comes(
+async def test_an_old_list_is_shown_while_a_newer_one_is_fetched(
     catalogue: Catalogue, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await catalogue.offers()
@@ -101,7 +101,9 @@ async def test_a_list_that_is_old_is_shown_while_a_newer_one_comes(
     assert ids(good) == ["newer"]
 
 
-async def test_whoever_leaves_ends_no_question_that_others_wait_for(catalogue: Catalogue) -> None:
+async def test_a_cancelled_caller_does_not_cancel_a_request_others_await(
+    catalogue: Catalogue,
+) -> None:
     impatient = asyncio.create_task(catalogue.offers(wait_for_all=True))
     others = asyncio.create_task(catalogue.offers(wait_for_all=True))
     await catalogue.offers()
@@ -110,7 +112,7 @@ async def test_whoever_leaves_ends_no_question_that_others_wait_for(catalogue: C
     assert "no answer within" in hanging.problem
 
 
-async def test_models_that_an_administrator_named_wait_for_no_list(
+async def test_named_models_do_not_wait_for_a_list(
     catalogue: Catalogue, hanging: FakeUpstream
 ) -> None:
     await Upstream.objects.filter(name="Hanging").aupdate(
@@ -131,7 +133,7 @@ async def test_models_that_an_administrator_named_wait_for_no_list(
     assert time.monotonic() - began_at < PAGE_SECONDS
 
 
-async def test_what_a_list_says_of_a_named_model_is_shown_once_it_is_known(
+async def test_a_named_model_gets_details_from_the_list_once_it_is_known(
     catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.fail_models(200, {"data": [{"id": "a", "name": "A", "context_length": 8192}]})
@@ -143,7 +145,7 @@ async def test_what_a_list_says_of_a_named_model_is_shown_once_it_is_known(
     ]
 
 
-async def test_a_list_that_fails_is_no_problem_where_models_are_named(
+async def test_a_failing_list_is_no_problem_if_models_are_named(
     catalogue: Catalogue, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.fail_models(404, {"error": {"message": "no such page"}})
@@ -152,7 +154,7 @@ async def test_a_list_that_fails_is_no_problem_where_models_are_named(
     assert (ids(good), good.problem) == (["b"], "")
 
 
-async def test_who_wants_to_know_hears_of_a_list_that_says_something_else(
+async def test_the_callback_is_called_only_when_the_list_changes(
     connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
@@ -171,18 +173,18 @@ async def test_who_wants_to_know_hears_of_a_list_that_says_something_else(
     await client.aclose()
 
 
-async def test_where_a_model_has_a_rule_only_known_ones_are_asked(
+async def test_only_known_models_are_offered_if_one_has_a_rule(
     catalogue: Catalogue, connected: Upstream, upstream: FakeUpstream
 ) -> None:
-    """A gateway may take another spelling of it, which has no rule."""
+    """A gateway may accept another spelling of its id, to which the rule does not apply."""
     upstream.models = ["gpt"]
-    assert await catalogue.is_offered(connected.pk, "GPT")  # nobody has heard of any
+    assert await catalogue.is_offered(connected.pk, "GPT")  # no list is known yet
     await AccessRule.objects.acreate(upstream=connected, model="gpt")
     assert not await catalogue.is_offered(connected.pk, "GPT")
     assert await catalogue.is_offered(connected.pk, "gpt")
 
 
-async def test_what_was_listed_is_offered_while_the_list_fails(
+async def test_the_last_list_is_offered_while_the_list_fails(
     catalogue: Catalogue,
     connected: Upstream,
     upstream: FakeUpstream,

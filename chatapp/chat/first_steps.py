@@ -6,8 +6,10 @@ from chatapp.models import Upstream, User
 
 
 def first_steps(person: User, upstreams: Iterable[Upstream]) -> list[str]:
-    """Return which of "gateway" and "people" this person may do and has not; `upstreams` are the
-    enabled ones."""
+    """Return those of "gateway" and "people" that this person can do and has not done yet.
+
+    `upstreams` are the enabled ones.
+    """
     if not person.is_staff:  # saves two statements that look up rights they don't have
         return []
     steps = []

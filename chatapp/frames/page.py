@@ -36,7 +36,7 @@ def _policy_note(policy: ReviewPolicy, conversation: Conversation | None) -> str
 
 
 def emptied_frame(gone: UUID, why: str, policy: ReviewPolicy) -> str:
-    """Show a new chat in place of a conversation that no longer exists, and say why."""
+    """Show a new chat in place of a deleted conversation, if the page shows it, and say why."""
     state = {"conversation": None, "head": None, "prompt_id": uuid4(), "oob": True}
     return (
         swap("innerHTML", "#messages")

@@ -1,8 +1,8 @@
-"""This process: the replies it runs, the viewers it serves, its company of other workers.
+"""The worker of this process: the replies it runs, the viewers it serves, and its peers.
 
-`worker()` is the one of this process. Its parts each do one thing: `replies` runs what streams and
-saves it in part, `hearing` acts on what other workers and the database tell, `revocation` closes
-what may not go on, `draining` ends it all in order.
+`worker()` returns it. Each of its parts does one thing: `replies` runs and checkpoints streaming
+replies, `hearing` handles events from other workers and the database, `revocation` closes tabs and
+replies of people who lost access, and `draining` shuts everything down in order.
 """
 
 from chatapp.worker.current import begin_as, has_to_delete, look_again_at, shut_down, worker

@@ -1,8 +1,8 @@
-"""What an owner did to their conversations is shown so in all of the person's tabs.
+"""Shows changes to a person's conversations in all of that person's tabs.
 
-Whoever hears of a change asks for a look; the database says what it was, so that the order of what
-is heard does not matter. The reply that runs in a conversation that is gone, or in the trash, is
-ended, and its upstream closed.
+An event only triggers a query: the database says what has changed, so the order in which events
+arrive does not matter. A reply that runs in a deleted or trashed conversation is ended, and its
+upstream request closed.
 """
 
 import asyncio
@@ -17,29 +17,33 @@ from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Viewers, show_to
 from chatapp.worker.replies import Replies
 
-DELETED = "The conversation that was shown here was deleted."
+DELETED = "This chat was deleted."
 
 
 class Changes:
-    """Of conversations, for the viewers and the replies of this worker."""
+    """Applies changed conversations to the viewers and replies of this worker."""
 
     def __init__(self, viewers: Viewers, replies: Replies) -> None:
         self._viewers = viewers
         self._replies = replies
-        self._one_at_a_time = asyncio.Lock()  # or an old title could be shown after a new one
+        self._one_at_a_time = asyncio.Lock()  # so that no old title overwrites a new one
 
     async def look_at(self, user: int, conversation: UUID) -> None:
+        """Show the conversation's title and row, or remove it if it was deleted or trashed."""
         self._viewers.showing(conversation).changes += 1
         async with self._one_at_a_time:
             found = await database_sync_to_async(_with_state)(conversation)
             if found:
                 await self._show_title(*found)
             else:
-                await self._take_away(user, conversation)
+                await self._remove(user, conversation)
 
     async def look_at_list(self, user: int) -> None:
-        """Has the person's tabs ask for their lists, after a look at what they show and what runs
-        for them: only that may have to end."""
+        """Make the person's tabs reload their conversation lists.
+
+        First checks the conversations that the tabs show or that have a running reply: these may
+        be gone.
+        """
         tabs = self._viewers.all_of(user)
         shown = {pk for tab in tabs if (pk := self._viewers.shown_by(tab))}
         running = {
@@ -53,29 +57,29 @@ class Changes:
         await show_to(self._viewers.all_of(user), frames.list_frame())
 
     async def look_at_policy(self) -> None:
-        """Says in the tabs in which a chat may begin what it would be begun under."""
+        """Show the current review policy in the tabs that can start a new chat."""
         async with self._one_at_a_time:
             policy = await database_sync_to_async(ReviewPolicy.now)()
             new = [viewer for viewer in self._viewers if not self._viewers.shown_by(viewer)]
             await show_to(new, frames.new_policy_frame(policy))
 
     async def end_deleted(self, replies: Collection[UUID]) -> None:
-        """Ends those of these replies that were deleted, whoever did so and told nobody."""
+        """End those of these replies that were deleted without an event."""
         stored = Message.objects.filter(pk__in=replies).values_list("pk", flat=True)
-        there = {pk async for pk in stored}
+        existing = {pk async for pk in stored}
         for generation in self._replies:
-            if generation.message.pk in replies and generation.message.pk not in there:
+            if generation.message.pk in replies and generation.message.pk not in existing:
                 generation.stop(Ending.ABANDONED)
 
     async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
-        """In all of the person's tabs: one may be about to show the conversation."""
+        """Send the title to all of the person's tabs: any may be about to show the conversation."""
         row = frames.sidebar_frame(conversation, running=is_running)
         tabs = self._viewers.all_of(conversation.user_id)
         await show_to(tabs, row + frames.title_frame(conversation))
 
-    async def _take_away(self, user: int, conversation: UUID) -> None:
+    async def _remove(self, user: int, conversation: UUID) -> None:
         for generation in self._replies.of(conversation):
-            generation.stop(Ending.STOPPED)  # as it is, should it be brought back
+            generation.stop(Ending.STOPPED)  # keeps its text in case the chat is restored
         policy = await database_sync_to_async(ReviewPolicy.now)()
         showing = list(self._viewers.showing(conversation))
         for viewer in showing:
@@ -86,16 +90,16 @@ class Changes:
 
 
 def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID]:
-    """Which of these are kept no more; and marks those as read that are shown."""
+    """Return which of these conversations are gone, and mark the shown ones as read."""
     kept = Conversation.objects.kept().filter(pk__in=conversations)
-    there = dict(kept.values_list("pk", "is_unread"))
-    unread = [pk for pk in shown if there.get(pk)]
+    is_unread = dict(kept.values_list("pk", "is_unread"))
+    unread = [pk for pk in shown if is_unread.get(pk)]
     if unread:
         Conversation.objects.filter(pk__in=unread).update(is_unread=False)
-    return [pk for pk in conversations if pk not in there]
+    return [pk for pk in conversations if pk not in is_unread]
 
 
 def _with_state(conversation: UUID) -> tuple[Conversation, bool] | None:
-    """The conversation, and whether a reply streams in it; None where it is not kept."""
+    """Return the conversation and whether a reply is streaming in it, or None if it is gone."""
     found = Conversation.objects.kept().filter(pk=conversation).first()
     return (found, found.messages.streaming().exists()) if found else None

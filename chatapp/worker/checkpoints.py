@@ -1,4 +1,4 @@
-"""Saves what has arrived of running replies, each every few seconds, a few at a time."""
+"""Saves the partial text of running replies every few seconds, several in one transaction."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ def _save_and_grow(due: list[Generation]) -> None:
 
 
 class Checkpoints:
-    """Run it while there are `replies`, until cancelled."""
+    """Saves those of `replies` that are due; `run` it in a task until cancelled."""
 
     def __init__(self, replies: Iterable[Generation], heartbeat: Beating) -> None:
         self._replies = replies
@@ -41,7 +41,7 @@ class Checkpoints:
                 await self._save(due, time.monotonic())
 
     async def _save(self, due: list[Generation], now: float) -> None:
-        """Together where that can be, so that one that can't be saved holds up no other."""
+        """Save them in one transaction, or each alone if one of them cannot be saved."""
         try:
             for generation in due:
                 generation.saved_at = now
@@ -50,12 +50,12 @@ class Checkpoints:
             for generation in due:
                 generation.end_if_over()
         except (OperationalError, InterfaceError) as error:
-            logger.warning("A checkpoint failed, the next one saves its text: %s", error)
+            logger.warning("A checkpoint failed; the next one will save the same text: %s", error)
             for generation in due:
                 generation.writer.is_dirty = True
-        except Exception:  # of one reply, which is found by saving each alone
+        except Exception:  # one reply is to blame: saving each alone finds it
             if len(due) == 1:
-                logger.exception("Reply %s could not be saved for now", due[0].message.pk)
+                logger.exception("Reply %s could not be checkpointed", due[0].message.pk)
             else:
                 for generation in due:
                     await self._save([generation], now)

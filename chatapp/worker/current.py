@@ -1,4 +1,4 @@
-"""The one worker of this process."""
+"""Holds the single worker of this process."""
 
 import asyncio
 from collections.abc import Collection
@@ -16,7 +16,10 @@ _worker: Worker | None = None
 
 
 def worker() -> Worker:
-    """That which `begin_as` began, or one that nobody knows, made on the loop that asks first."""
+    """Return this process's worker.
+
+    Without a prior `begin_as`, the first call creates one that other processes don't know of.
+    """
     global _worker
     if _worker is None:
         _worker = Worker(Alone(uuid4()), NoHeartbeat())
@@ -24,7 +27,7 @@ def worker() -> Worker:
 
 
 def begin_as(heartbeat: Heartbeat) -> None:
-    """Begins the process's worker, which the database knows by this heartbeat."""
+    """Start the process's worker, registered in the database under this heartbeat."""
     global _worker
     process = heartbeat.process
     bus = Alone(process.pk) if process.is_alone else LayerBus(process.pk)
@@ -34,9 +37,9 @@ def begin_as(heartbeat: Heartbeat) -> None:
 
 
 def look_again_at(people: Collection[int] | None) -> None:
-    """Tells every worker that something has changed about these people, or about anybody.
+    """Make every worker recheck the sessions of these people; None means everybody.
 
-    May be called in any thread, and in a program that serves nobody.
+    Thread-safe. Also works in a process without a worker, such as a management command.
     """
     if _worker is not None:
         _worker.look_again_at(people)
@@ -46,8 +49,11 @@ def look_again_at(people: Collection[int] | None) -> None:
 
 
 def has_to_delete() -> None:
-    """Something is to be deleted that nobody finds any more: told from any thread, and in a program
-    that serves nobody, which leaves it to the next hour of one that does."""
+    """Start housekeeping soon, because something is waiting to be purged.
+
+    Thread-safe. In a process without a worker it does nothing: the hourly housekeeping of a
+    server process does the work.
+    """
     if _worker is not None:
         _worker.has_to_delete()
 
@@ -60,7 +66,7 @@ def _is_in_event_loop() -> bool:
 
 
 async def shut_down(seconds: float, *, alone: bool = True) -> None:
-    """Drains and forgets the process's worker; not `alone` where the others stop, too."""
+    """Drain and drop the process's worker. Pass `alone=False` if the others are stopping too."""
     global _worker
     if _worker is not None:
         await _worker.drain(seconds, alone=alone)

@@ -1,4 +1,4 @@
-"""What this worker does about what it hears: of other workers, and of the database at each beat."""
+"""Dispatches the events this worker receives from other workers and from each heartbeat."""
 
 import logging
 from collections.abc import Collection, Coroutine
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Hearing:
-    """Run `act_on_events` and `see_all` in a task each, until cancelled."""
+    """Run `act_on_events` and `see_all` in one task each; both run until cancelled."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class Hearing:
             async for sighting in sightings:
                 try:
                     await self.see(sighting)
-                except Exception:  # the next one says the same, and more
-                    logger.exception("What the database told could not be used")
+                except Exception:  # the next report repeats what this one said
+                    logger.exception("A heartbeat report could not be handled")
 
     async def act(self, event: Event) -> None:
         match event:
             case SnapshotAsked():
-                await self._answer(event)
+                await self._send_snapshot(event)
             case Stop(reply, _, ending):
                 if generation := self._replies.get(reply):
                     generation.stop(ending)
@@ -80,21 +80,21 @@ class Hearing:
                 assert_never(event)
 
     def act_on_change(self, change: Change) -> None:
-        """What was changed in the database, here or elsewhere, is looked at there."""
+        """Read from the database what was changed, here or in another worker, and show it."""
         match change:
             case PeopleChanged(people):
                 self._revocation.look_again_at(people)
             case ConversationChanged(user, conversation):
-                self._tasks.start(self._look_at(self._changes.look_at(user, conversation)))
+                self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
             case ListChanged(user):
-                self._tasks.start(self._look_at(self._changes.look_at_list(user)))
+                self._tasks.start(self._log_errors(self._changes.look_at_list(user)))
             case PolicyChanged():
-                self._tasks.start(self._look_at(self._changes.look_at_policy()))
+                self._tasks.start(self._log_errors(self._changes.look_at_policy()))
             case _:
                 assert_never(change)
 
     def redraw(self, conversation: UUID) -> None:
-        """Some of what was said there is gone, or is back."""
+        """Redraw a conversation in which messages were deleted or restored."""
         self._catch_up(conversation, self._viewers.showing(conversation), anew=True)
 
     async def see(self, sighting: Sighting) -> None:
@@ -111,41 +111,41 @@ class Hearing:
     async def _act_or_skip(self, event: Event) -> None:
         try:
             await self.act(event)
-        except Exception:  # whatever is wrong with one, the next is acted on
-            logger.exception("Nothing could be done about: %s", type(event).__name__)
+        except Exception:  # a failing event must not hold up the next
+            logger.exception("Could not handle an event: %s", type(event).__name__)
 
-    async def _answer(self, asked: SnapshotAsked) -> None:
-        generation = self._replies.get(asked.reply)
+    async def _send_snapshot(self, request: SnapshotAsked) -> None:
+        generation = self._replies.get(request.reply)
         if generation is None:
-            self._cluster.bus.post(asked.worker, Gone(asked.reply))
+            self._cluster.bus.post(request.worker, Gone(request.reply))
             return
         followers = self._cluster.followers
-        follower = followers.follow(asked.worker, asked.reply, generation.audience)
+        follower = followers.follow(request.worker, request.reply, generation.audience)
         await generation.flush()
         follower.post_snapshot(generation.snapshot())
 
-    async def _look_at(self, looking: Coroutine[None, None, None]) -> None:
+    async def _log_errors(self, update: Coroutine[None, None, None]) -> None:
         try:
-            await looking
+            await update
         except Error as error:
-            logger.warning("A changed conversation is shown as it was: %s", error)
+            logger.warning("Open tabs do not show a change yet: %s", error)
 
     async def _end_deleted(self, replies: frozenset[UUID]) -> None:
         try:
             await self._changes.end_deleted(replies)
         except Error as error:
-            logger.info("Replies are looked at when the database is back: %s", error)
+            logger.info("Replies are checked when the database is back: %s", error)
 
     async def _interrupt(self, replies: frozenset[UUID]) -> None:
-        """Ends replies that were stored and never begun, or that ended and could not be saved."""
+        """Mark replies as interrupted that never started, or that ended but could not be saved."""
         lost = Message.objects.streaming().filter(pk__in=replies)
         try:
             conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
             await stored(lost.interrupt)
         except Error as error:
-            logger.warning("Replies that nobody writes could not be interrupted yet: %s", error)
+            logger.warning("Could not mark lost replies as interrupted yet: %s", error)
             return
-        logger.error("Replies that nobody was writing were interrupted: %d", len(conversations))
+        logger.error("Lost replies were marked as interrupted: %d", len(conversations))
         for conversation in set(conversations):
             self._catch_up(conversation, self._viewers.showing(conversation))
 

@@ -1,10 +1,8 @@
-"""What goes by itself after its days: what has been in the trash for too long, the messages that
-were deleted as long ago, and what is kept no longer by `Retention`; and what SQLite's write-ahead
-log still has of that, and the database's files of people who were erased. And the word on where the
-audit log ends.
+"""Hourly cleanup: purges expired trash, deleted messages, and what `Retention` no longer keeps.
 
-In short steps, each a transaction of its own, between which others have their turn; every hour, and
-when somebody asks for it.
+It also empties SQLite's write-ahead log, vacuums the database after an erasure, and logs the head
+of the audit log. The work is cut into short transactions so that others get their turn. It runs
+every hour and on request.
 """
 
 import asyncio
@@ -39,25 +37,30 @@ def purge_messages() -> bool:
     return bool(Message.objects.purge_deleted(over))
 
 
-# Each does a part of its work and says whether there was any.
+# Each call does part of the work and returns whether there was any.
 STEPS: Sequence[Callable[[], bool]] = (Conversation.objects.purge, purge_messages)
 
 
 def tell_audit_head() -> None:
-    """Into the app's own log, which is kept elsewhere: whoever cuts the end of the audit log off
-    can't take it back from there. `manage.py audit verify --head` compares the two."""
+    """Write the audit log's head to the application log.
+
+    That log is kept elsewhere, so truncating the audit log leaves a trace there:
+    `manage.py audit verify --head` compares the two.
+    """
     if (head := head_now()).sequence:
         logger.info("The audit log ends with %s", head)
 
 
 def clean_up() -> int:
-    """All of it at once, for whoever waits; returns in how many steps."""
+    """Run the whole cleanup and return the number of steps it took."""
     return sum(1 for _ in cleaning())
 
 
 def cleaning() -> Iterator[Counter[str]]:
-    """The same, step by step; yields what went so far that was kept for as long as is set, as
-    `Round.gone` counts it."""
+    """Run the cleanup step by step.
+
+    Yields the counts of what the retention policy has deleted so far, as in `Round.gone`.
+    """
     gone: Counter[str] = Counter()
     for step in STEPS:
         for _ in iter(step, False):
@@ -77,15 +80,17 @@ def cleaning() -> Iterator[Counter[str]]:
 
 
 class Housekeeping:
-    """`run` it in a task, until cancelled. `changed` tells everybody that a person's conversation
-    is gone."""
+    """Runs the cleanup periodically: `run` it in a task until cancelled.
+
+    `changed(user, conversation)` announces each erased conversation.
+    """
 
     def __init__(self, changed: Callable[[int, UUID], None]) -> None:
         self._changed = changed
         self._asked = asyncio.Event()
 
     def ask(self) -> None:
-        """There is something to be done before the hour is over; told on the event loop."""
+        """Start the next cleanup now instead of at the hour. Call it on the event loop."""
         self._asked.set()
 
     async def run(self) -> None:
@@ -94,7 +99,7 @@ class Housekeeping:
             try:
                 await self._clean_up()
             except Error as error:
-                logger.warning("What is to be deleted waits for another hour: %s", error)
+                logger.warning("Cleanup failed and will be tried again in an hour: %s", error)
             try:
                 await asyncio.wait_for(self._asked.wait(), EVERY_SECONDS)
             except TimeoutError:
@@ -105,7 +110,7 @@ class Housekeeping:
         try:
             for step in (*STEPS, round.step):
                 while await stored(step):
-                    self._tell(round)
+                    self._announce(round)
                     await asyncio.sleep(PAUSE_SECONDS)
         finally:
             await stored(round.record)
@@ -113,13 +118,13 @@ class Housekeeping:
         await stored(tell_audit_head)
         await _vacuum()
 
-    def _tell(self, round: Round) -> None:
+    def _announce(self, round: Round) -> None:
         while round.erased:
             self._changed(*round.erased.pop())
 
 
 async def _vacuum() -> None:
-    """In a thread of its own, since it may take minutes; whoever cancels it has it stop."""
+    """Vacuum in a thread of its own, since it may take minutes. Cancelling stops the vacuum."""
     sessions: list[BaseDatabaseWrapper] = []
 
     def vacuum() -> None:

@@ -1,7 +1,7 @@
-"""What was written becomes found, about a second later, and what was there before searches were.
+"""Indexes new messages for search about a second after they are written, and then older ones.
 
-In a thread of its own, so that no turn waits for it. The database knows what is still to be done:
-whatever is missed here, in a crash or by another worker, is done at the next look.
+It runs in a thread of its own so that no turn waits for it. The database records what is still
+to be indexed, so anything missed in a crash or by another worker is picked up at the next check.
 """
 
 import logging
@@ -17,14 +17,14 @@ from chatapp.models.search_entries import MESSAGES_AT_ONCE
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 10.0  # between looks where this worker has heard of nothing new
-SETTLE_SECONDS = 0.5  # in which more may come that is done at once
-REST = 4  # times as long as the work took: very many old messages leave the streams their CPU
+LOOK_SECONDS = 10.0  # between checks without news
+SETTLE_SECONDS = 0.5  # how long to wait for more, to index it together
+REST = 4  # pause this many times as long as the work took, to leave the streams their CPU
 STOP_SECONDS = 5.0
 
 
 class Indexing:
-    """Works from `start` to `stop`."""
+    """The indexing thread, which works from `start` to `stop`."""
 
     def __init__(self) -> None:
         self._has_news = threading.Event()
@@ -36,7 +36,7 @@ class Indexing:
         self._thread.start()
 
     def look(self) -> None:
-        """There is something new to be found."""
+        """Wake the thread: there is something new to index."""
         self._has_news.set()
 
     def stop(self) -> None:
@@ -51,10 +51,10 @@ class Indexing:
             try:
                 self._index_all()
             except Error as error:
-                logger.info("Searches find what is new when the database is back: %s", error)
+                logger.info("Indexing for search waits for the database: %s", error)
                 connection.close()
-            except Exception:  # whatever is wrong with one text, those after it are indexed
-                logger.exception("What is new could not be made found")
+            except Exception:  # a bad text must not hold up those after it
+                logger.exception("Indexing for search failed")
             self._has_news.wait(LOOK_SECONDS)
             self._stopping.wait(SETTLE_SECONDS)
             self._has_news.clear()
@@ -66,6 +66,6 @@ class Indexing:
             if not (done := index_some()):
                 return
             rest = REST * (time.monotonic() - began_at)
-            if done < MESSAGES_AT_ONCE:  # no more was there, as it seems
+            if done < MESSAGES_AT_ONCE:  # probably nothing is left
                 rest = max(rest, SETTLE_SECONDS)
             self._stopping.wait(rest)

@@ -1,4 +1,4 @@
-"""One worker: its parts, and what its viewers ask of it."""
+"""The worker: wires its parts together and offers what viewers and views need from them."""
 
 import asyncio
 import logging
@@ -45,15 +45,16 @@ from chatapp.worker.upkeep import complete_ledger, keep_prices, keep_up, release
 
 logger = logging.getLogger(__name__)
 
-STORED_HOURS = 8  # in which one person may store as much as they may have
-# From a prompt that came to its request upstream. With all of a storm's at once, the first would
-# wait until the last is checked; with fewer, the thread that stores them would wait for the next.
+STORED_HOURS = 8  # hours in which one person may store their whole quota
+# How many turns may be between receiving the prompt and sending the upstream request. If a burst
+# of prompts all ran at once, the first would wait until the last is checked; with fewer than this,
+# the thread that stores them would idle between turns.
 TURNS_AT_ONCE = 8
-TURN_SECONDS = 0.1  # after which one waits for something itself, and the next need not
+TURN_SECONDS = 0.1  # a slower turn is itself waiting for something, and the next may start
 
 
 class Worker:
-    """`begin` it where other workers and the database are to hear of it; `drain` it in the end."""
+    """Call `begin` to join the other workers and the database, and `drain` to shut it down."""
 
     def __init__(self, bus: Bus, heartbeat: Beating) -> None:
         self.id = bus.worker
@@ -62,7 +63,7 @@ class Worker:
         self.viewers = Viewers()
         self.replies = Replies(heartbeat)
         self.temporaries = Temporaries(self.id, self.conversation_changed)
-        self.titles = Titles(self.id, self.client, self._runs_in, self.conversation_changed)
+        self.titles = Titles(self.id, self.client, self._is_running_in, self.conversation_changed)
         self.cluster = Cluster(bus, self.viewers)
         self.revocation = Revocation(self.viewers, self.replies)
         self.changes = Changes(self.viewers, self.replies)
@@ -79,33 +80,33 @@ class Worker:
         self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)
         self._heartbeat = heartbeat
         self._journal: Journal | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # there is one when somebody comes
+        self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects
         self._unsupported = Unsupported()
         self._writing = Tasks()
         self._upkeep = Tasks()
 
     def begin(self) -> None:
-        """Is a worker of the installation from now on: seen by others, and heard by them."""
+        """Join the installation: start the background tasks and exchange events with the others."""
         self._loop = asyncio.get_running_loop()
         self._journal = Journal(self.id)
         self._upkeep.start(self.revocation.run())
         self._upkeep.start(keep_up(self.temporaries.sweep, complete_ledger, release_holds))
         self._upkeep.start(self.housekeeping.run())
         self._upkeep.start(self.hearing.see_all(self._heartbeat))
-        for company in (self.hearing.act_on_events(), self.cluster.run()):
-            self._upkeep.start(company).add_done_callback(_log_failure)
+        for listening in (self.hearing.act_on_events(), self.cluster.run()):
+            self._upkeep.start(listening).add_done_callback(_log_failure)
 
     @property
     def database_answers(self) -> bool:
-        """Whether the database could be reached about a second ago."""
+        """Whether the database was reachable about a second ago."""
         return self._heartbeat.database_answers
 
     def start(self, turn: Turn, viewer: Viewer) -> None:
-        """Streams its replies; `viewer` and those that show them wait for each."""
+        """Stream the turn's replies to `viewer` and to every viewer showing the conversation."""
         unended = {reply.pk for reply in turn.replies}
-        for one in (turn, *turn.others):
-            self._begin(one, viewer, unended)
-        self._tell_of_turn(turn.reply)
+        for each in (turn, *turn.others):
+            self._begin(each, viewer, unended)
+        self._announce_turn(turn.reply)
         self.indexing.look()
 
     def _begin(self, turn: Turn, viewer: Viewer, unended: set[UUID]) -> None:
@@ -120,35 +121,39 @@ class Worker:
             unended,
             viewer.session_key,
         )
-        for one in {viewer, *showing}:
-            generation.audience.join(one)
+        for each in {viewer, *showing}:
+            generation.audience.join(each)
         self.replies.add(generation)
         self._writing.start(self._run(generation))
 
     async def until_saved(self) -> None:
-        """Waits for the end of all that is being written."""
+        """Wait until every running reply has ended and been saved."""
         await self._writing.until_done()
 
     async def welcome(self, viewer: Viewer) -> None:
+        """Register a viewer whose socket has just been accepted."""
         self._loop = asyncio.get_running_loop()
         metrics.viewers.inc()
         self.viewers.add(viewer)
         await self.cluster.bus.subscribe(viewer.user_id)
-        if self.draining.sends_viewers_away:  # since it was let in
+        if self.draining.sends_viewers_away:  # draining began after the socket was accepted
             self.draining.send_away(viewer)
 
     def show(self, viewer: Viewer, conversation: UUID | None) -> None:
-        """`viewer` shows this conversation now, and waits for the replies that run in it."""
+        """Record which conversation `viewer` shows, and add it to the replies running there."""
         self.viewers.show(viewer, conversation)
         for generation in self.replies.of(conversation):
             generation.audience.join(viewer)
 
     def open_temporary(self, viewer: Viewer, conversation: UUID) -> None:
-        """`viewer` shows this one, which is gone with the last tab that has it open."""
+        """Record that `viewer` has this temporary conversation open.
+
+        The conversation is erased after the last tab that has it open is closed.
+        """
         self.temporaries.open(conversation, viewer if viewer in self.viewers else None)
 
     def leave(self, viewer: Viewer, grace: float) -> None:
-        """`viewer` is gone: replies that only it waited for end in `grace` seconds."""
+        """Remove `viewer`; replies that nobody else is watching end after `grace` seconds."""
         if viewer in self.viewers:
             self.viewers.remove(viewer)
             metrics.viewers.dec()
@@ -159,52 +164,59 @@ class Worker:
         self.temporaries.leave(viewer, grace)
 
     def look_again_at(self, people: Iterable[int] | None) -> None:
-        """Something has changed about these people, or about anybody: told from any thread."""
-        self._tell_all(PeopleChanged(None if people is None else frozenset(people)))
+        """Recheck the sessions of these people in every worker; None means everybody.
+
+        Thread-safe.
+        """
+        self._broadcast(PeopleChanged(None if people is None else frozenset(people)))
 
     def conversation_changed(self, user: int, conversation: UUID) -> None:
-        """A person renamed or deleted a conversation of theirs: told from any thread."""
-        self._tell_all(ConversationChanged(user, conversation))
+        """Show in every worker that `user` renamed or deleted a conversation. Thread-safe."""
+        self._broadcast(ConversationChanged(user, conversation))
 
     def has_to_delete(self) -> None:
-        """Something is to be deleted that nobody finds any more: told from any thread."""
+        """Start housekeeping soon, because something is waiting to be purged. Thread-safe."""
         if self._loop:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self.housekeeping.ask, context=Context())
 
     def list_changed(self, user: int) -> None:
-        """Conversations of a person stand elsewhere in their lists now, or nowhere: told from any
-        thread."""
-        self._tell_all(ListChanged(user))
+        """Refresh the person's conversation lists in every worker. Thread-safe.
+
+        For conversations that moved within a list, changed lists or were removed.
+        """
+        self._broadcast(ListChanged(user))
 
     def policy_changed(self) -> None:
-        """What reviewers may read of what is begun now was set: told from any thread."""
-        self._tell_all(PolicyChanged())
+        """Show a changed review policy on every page that can start a new chat. Thread-safe."""
+        self._broadcast(PolicyChanged())
 
     def thread_changed(self, user: int, conversation: UUID) -> None:
-        """A person deleted some of what was said in a conversation of theirs, or brought it back:
-        told on the event loop."""
+        """Redraw a conversation in which the person deleted or restored messages.
+
+        Call it on the event loop.
+        """
         self.cluster.bus.post_to_user(user, ThreadChanged(conversation))
         self.hearing.redraw(conversation)
 
-    def _tell_all(self, changed: Change) -> None:
-        """Acts on it, and lets every other worker do so."""
+    def _broadcast(self, changed: Change) -> None:
+        """Handle a change in this worker and send it to all the others. Thread-safe."""
 
         self.indexing.look()
 
-        def tell() -> None:
+        def broadcast() -> None:
             self.cluster.bus.post_to_all(changed)
             self.hearing.act_on_change(changed)
 
         if self._loop:
-            with suppress(RuntimeError):  # it is closed: nobody has a tab here any more
-                # Not in the context of a request, whose thread works for that one alone.
-                self._loop.call_soon_threadsafe(tell, context=Context())
+            with suppress(RuntimeError):  # the loop is closed, so no tabs are connected here
+                # A fresh context: asgiref binds the request's context to that request's thread.
+                self._loop.call_soon_threadsafe(broadcast, context=Context())
 
     async def drain(self, seconds: float, *, alone: bool = True) -> None:
-        """Takes no more prompts, gives what runs this long to end, saves the rest, and closes.
+        """Refuse new prompts, give running replies `seconds` to end, save the rest, and close.
 
-        Not `alone` where the other workers stop, too.
+        Pass `alone=False` if the other workers are stopping too.
         """
         await self.draining.run(seconds, self._writing, alone=alone)
         await self.titles.end()
@@ -230,16 +242,16 @@ class Worker:
             self.indexing.look()
             await self._mark_unseen(generation)
             if self._heartbeat.was_given_up(since=generation.began_at):
-                # Other tabs may show that it was interrupted; what is saved now is the truth.
-                self._tell_of_turn(generation.message)
+                # Other tabs may show it as interrupted; make them load what was saved just now.
+                self._announce_turn(generation.message)
 
-    def _runs_in(self, conversation: UUID) -> bool:
+    def _is_running_in(self, conversation: UUID) -> bool:
         return conversation in self.replies.conversations()
 
     async def _mark_unseen(self, generation: Generation) -> None:
-        """Lets the list say that a reply ended while no tab showed it.
+        """Mark the conversation unread if no tab here was showing it when the reply ended.
 
-        A tab of another worker that shows it says so in turn (`Changes.look_at_list`).
+        A worker with a tab that shows it clears the mark again (`Changes.look_at_list`).
         """
         conversation = generation.message.conversation
         if self.viewers.showing(conversation.pk):
@@ -247,15 +259,18 @@ class Worker:
         try:
             await stored(conversation.mark_unread)
         except Error as error:
-            logger.info("A reply that nobody saw is not marked: %s", error)
+            logger.info("Could not mark a conversation as unread: %s", error)
         else:
             self.list_changed(conversation.user_id)
 
-    def _tell_of_turn(self, message: Message) -> None:
+    def _announce_turn(self, message: Message) -> None:
         conversation = message.conversation
         self.cluster.bus.post_to_user(conversation.user_id, TurnBegan(conversation.pk))
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()):
-        logger.critical("Other processes are not heard any more; restart this one", exc_info=error)
+        logger.critical(
+            "This process no longer receives events from other processes; restart it",
+            exc_info=error,
+        )

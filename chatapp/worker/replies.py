@@ -1,7 +1,7 @@
-"""What streams in this worker.
+"""The replies that are streaming in this worker.
 
-The replies of one asking run in a conversation at a time, in whatever worker: the database sees to
-that.
+The database ensures that a conversation runs the replies to only one prompt at a time, across all
+workers.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from chatapp.worker.tasks import Tasks
 
 
 class Replies:
-    """`add` a reply, then `run` it. Their pace and checkpoints are kept while any of them runs."""
+    """Call `add`, then `run`, for each reply. Pacing and checkpoints work while any is running."""
 
     def __init__(self, heartbeat: Beating) -> None:
         self.pace = Pace()
         self._checkpoints = Checkpoints(self, heartbeat)
         self._running: dict[UUID, Generation] = {}
-        self.begun = 0  # so far
-        self._prompts = 0  # that are being stored
-        self._strays: frozenset[UUID] = frozenset()  # at the last look
+        self.begun = 0  # replies started so far
+        self._prompts = 0  # prompts being stored
+        self._strays: frozenset[UUID] = frozenset()  # at the previous check
         self._unstored: frozenset[UUID] = frozenset()
         self._upkeep = Tasks()
         metrics.replies_running.set_function(self.__len__)
@@ -41,7 +41,7 @@ class Replies:
         return self._running.get(reply)
 
     def of(self, conversation: UUID | None) -> list[Generation]:
-        """Those that run in the conversation, in the order in which they were asked for."""
+        """Return the replies running in the conversation, in the order they were requested."""
         return [one for one in self if one.message.conversation_id == conversation]
 
     def conversations(self) -> set[UUID]:
@@ -49,7 +49,7 @@ class Replies:
 
     @contextmanager
     def taking_prompt(self) -> Iterator[None]:
-        """While a turn is stored and started: a drain waits for it."""
+        """Mark that a turn is being stored and started, so that a drain waits for it."""
         self._prompts += 1
         try:
             yield
@@ -61,20 +61,21 @@ class Replies:
         return bool(self._prompts)
 
     def add(self, generation: Generation) -> None:
-        """It is found here from now on."""
+        """Register a reply; stop a running one of the same conversation that it replaces."""
         message = generation.message
         for one in self.of(message.conversation_id):
-            if not one.message.is_beside(message):  # given up while this worker was taken for dead
+            # Marked as interrupted in the database while this worker was presumed dead.
+            if not one.message.is_beside(message):
                 one.stop(Ending.INTERRUPTED)
         self._running[message.pk] = generation
         self.begun += 1
         if not self._upkeep:
-            own = Context()  # not that of the request that happens to be the first
+            own = Context()  # not the context of the request that happens to come first
             self._upkeep.start(self.pace.watch(), own)
             self._upkeep.start(self._checkpoints.run(), own)
 
     async def run(self, generation: Generation) -> None:
-        """Returns when it has ended, is saved and shown, and is found no more."""
+        """Run a reply; return after it has ended, been saved and shown, and been unregistered."""
         try:
             await generation.run()
         finally:
@@ -83,8 +84,11 @@ class Replies:
                 self._upkeep.cancel()
 
     def lost(self, stored: frozenset[UUID]) -> frozenset[UUID]:
-        """Of those that are stored as streaming here: the ones that were so at the last look, too,
-        and do not run. One that was stored just now may be about to begin."""
+        """Return the replies that are stored as streaming here but not running.
+
+        A reply counts only if the previous check found it too, because one that was stored just
+        now may be about to start.
+        """
         running = {generation.message.pk for generation in self}
         strays = frozenset() if self._prompts else stored - running
         lost = strays & self._strays
@@ -92,8 +96,10 @@ class Replies:
         return lost
 
     def unstored(self, stored: frozenset[UUID]) -> frozenset[UUID]:
-        """Those that run and were not stored as streaming here at two looks: ones that were
-        deleted, or taken for lost, or are being shown their end."""
+        """Return the running replies that two checks did not find stored as streaming here.
+
+        They were deleted or declared lost, or are just being finished.
+        """
         before = self._unstored
         self._unstored = frozenset(generation.message.pk for generation in self) - stored
         return self._unstored & before

@@ -1,7 +1,7 @@
-"""Tabs are closed, and replies ended, of people who may not go on with them.
+"""Closes the tabs and ends the replies of people who have lost access.
 
-Whoever hears that something has changed about a person asks for a look; the database says what has
-become of them. Everybody is looked at once a minute besides.
+An event only triggers a query: the database says whether a person is gone or a session has ended.
+In addition, everybody is checked once a minute.
 """
 
 import asyncio
@@ -20,100 +20,100 @@ from chatapp.viewers import Viewer, Viewers
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0  # between looks at everybody
-# From a change to the look at sessions: whoever changed a password gets their new cookie meanwhile,
-# and many changes at once cost one look. Who is gone is seen before that.
+LOOK_SECONDS = 60.0  # between checks of everybody
+# From a change to the check of sessions: someone who changed their password receives the new cookie
+# meanwhile, and many changes at once cost one check. Removed accounts are found before that.
 SETTLE_SECONDS = 0.25
 TRY_AGAIN_SECONDS = 1.0
-SESSIONS_AT_ONCE = 200  # so that no look holds the database's thread for long
+SESSIONS_AT_ONCE = 200  # so that no check blocks the database thread for long
 
 
 class Revocation:
-    """Of the viewers and the replies of this worker."""
+    """Rechecks who may keep the viewers and replies of this worker."""
 
     def __init__(self, viewers: Viewers, replies: Iterable[Generation]) -> None:
-        self.asked = 0  # how often a look was asked for
-        self._looking: asyncio.Task[None] | None = None
+        self.asked = 0  # number of requested checks
+        self._checking: asyncio.Task[None] | None = None
         self._viewers = viewers
         self._replies = replies
-        self._people: set[int] = set()  # who are to be looked at
-        self._is_everybodys_turn = False
+        self._people: set[int] = set()  # to be checked
+        self._check_everybody = False
 
     def look_again_at(self, people: Iterable[int] | None) -> None:
-        """Looks at these people soon; at everybody, where it is None."""
+        """Check these people soon; None means everybody."""
         self.asked += 1
         self._people.update(people or ())
-        self._is_everybodys_turn = self._is_everybodys_turn or people is None
-        if not self._looking or self._looking.done():
-            own = Context()  # not that of whoever signs out
-            self._looking = asyncio.create_task(self._look_until_seen(), context=own)
+        self._check_everybody = self._check_everybody or people is None
+        if not self._checking or self._checking.done():
+            own = Context()  # not the context of the request that signs out
+            self._checking = asyncio.create_task(self._check_until_done(), context=own)
 
     async def run(self) -> None:
-        """Looks at everybody once a minute, until cancelled."""
+        """Check everybody once a minute, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self.look_again_at(None)
 
     async def until_seen(self) -> None:
-        """Returns when everybody was looked at for whom that was asked."""
-        if self._looking:
-            await self._looking
+        """Wait until all requested checks are done."""
+        if self._checking:
+            await self._checking
 
     def close(self) -> None:
-        if self._looking:
-            self._looking.cancel()
+        if self._checking:
+            self._checking.cancel()
 
-    async def _look_until_seen(self) -> None:
-        while self._people or self._is_everybodys_turn:
+    async def _check_until_done(self) -> None:
+        while self._people or self._check_everybody:
             people: set[int] | None = set()
             try:
-                await self._look_at_people(self._people)
+                await self._check_people(self._people)
                 await asyncio.sleep(SETTLE_SECONDS)
-                people = None if self._is_everybodys_turn else self._people
-                self._people, self._is_everybodys_turn = set(), False
-                await self._look_at_all(people)
+                people = None if self._check_everybody else self._people
+                self._people, self._check_everybody = set(), False
+                await self._check_sessions(people)
             except Error as error:
-                logger.info("Sessions are looked at when the database is back: %s", error)
+                logger.info("Sessions are checked when the database is back: %s", error)
                 self._people |= people or set()
-                self._is_everybodys_turn = self._is_everybodys_turn or people is None
+                self._check_everybody = self._check_everybody or people is None
                 await asyncio.sleep(TRY_AGAIN_SECONDS)
 
-    async def _look_at_all(self, people: set[int] | None) -> None:
-        replies = [one for one in self._replies if people is None or _person_of(one) in people]
-        await self._look_at_people({_person_of(one) for one in replies})
+    async def _check_sessions(self, people: set[int] | None) -> None:
+        replies = [one for one in self._replies if people is None or _owner_of(one) in people]
+        await self._check_people({_owner_of(one) for one in replies})
         viewers = [one for one in self._viewers if people is None or one.user_id in people]
-        held = {one.session_key: _person_of(one) for one in replies}
-        held |= {viewer.session_key: viewer.user_id for viewer in viewers}
-        keys = list(held)
+        owners = {one.session_key: _owner_of(one) for one in replies}
+        owners |= {viewer.session_key: viewer.user_id for viewer in viewers}
+        keys = list(owners)
         for start in range(0, len(keys), SESSIONS_AT_ONCE):
-            part = {key: held[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
-            seen = await database_sync_to_async(sessions.look)((), part)
-            await self._close([one for one in viewers if one.session_key in part], seen)
+            part = {key: owners[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
+            result = await database_sync_to_async(sessions.look)((), part)
+            await self._close([one for one in viewers if one.session_key in part], result)
             for reply in replies:
-                # What is read on another session goes on for its tabs, and for nobody who left.
-                if reply.session_key in seen.ended:
+                # Tabs of other sessions may go on watching, but no grace applies to closed tabs.
+                if reply.session_key in result.ended:
                     reply.audience.forget_who_left()
 
-    async def _look_at_people(self, people: Collection[int]) -> None:
-        """Whether any of them is gone. That is seen at once: nothing is to settle first."""
+    async def _check_people(self, people: Collection[int]) -> None:
+        """Close the tabs and replies of those who are gone, without waiting for sessions."""
         if not people:
             return
-        seen = await database_sync_to_async(sessions.look)(set(people), {})
-        if seen.gone:
-            rendering.forget()  # what was made of their texts
-        await self._close([one for one in self._viewers if one.user_id in seen.gone], seen)
+        result = await database_sync_to_async(sessions.look)(set(people), {})
+        if result.gone:
+            rendering.forget()  # the rendered texts of people who are gone
+        await self._close([one for one in self._viewers if one.user_id in result.gone], result)
         for reply in self._replies:
-            if _person_of(reply) in seen.gone:
+            if _owner_of(reply) in result.gone:
                 reply.stop(Ending.ABANDONED)
 
-    async def _close(self, viewers: Iterable[Viewer], seen: sessions.Look) -> None:
+    async def _close(self, viewers: Iterable[Viewer], result: sessions.Look) -> None:
         for viewer in viewers:
-            if code := seen.code(viewer.user_id, viewer.session_key):
+            if code := result.code(viewer.user_id, viewer.session_key):
                 try:
                     await viewer.close(code)
-                except Exception:  # whatever is wrong with one, the others are closed
-                    logger.exception("A tab could not be closed")
+                except Exception:  # a failing tab must not keep the others open
+                    logger.exception("Could not close a tab")
 
 
-def _person_of(reply: Generation) -> int:
+def _owner_of(reply: Generation) -> int:
     return reply.message.conversation.user_id

@@ -1,4 +1,7 @@
-"""Tasks that nobody awaits one by one: they are kept until they end, or they might be collected."""
+"""A set of background tasks that are not awaited one by one.
+
+Keeps a reference to each until it ends: the event loop itself keeps only weak references.
+"""
 
 import asyncio
 from collections.abc import Coroutine
@@ -22,18 +25,18 @@ class Tasks:
         return task
 
     async def until_done(self, seconds: float | None = None) -> None:
-        """Waits for those that run now, or for so long."""
+        """Wait for the tasks that are running now, for at most `seconds`."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=seconds)
 
     def cancel(self) -> None:
-        """Cancels them all; those that start from now on are others."""
+        """Cancel and forget all running tasks; new ones can still be started."""
         for task in self._tasks:
             task.cancel()
         self._tasks = set()
 
     async def end(self) -> None:
-        """Cancels them all, and waits until they have ended."""
+        """Cancel all running tasks and wait until they have ended."""
         tasks = list(self._tasks)
         self.cancel()
         if tasks:

@@ -1,4 +1,4 @@
-"""What every worker does about once a minute, whoever else does it too."""
+"""Chores that every worker runs about once a minute; all are safe to run in several workers."""
 
 import asyncio
 import logging
@@ -17,19 +17,19 @@ from chatapp.upstream.wire.model_list import ListedModel
 logger = logging.getLogger(__name__)
 
 SECONDS = 60.0
-SETTLED_FOR = timedelta(days=2)  # in which the process of a reply may still save it again
+SETTLED_FOR = timedelta(days=2)  # until then a reply's process may still save it again
 
 Chore = Callable[[], Awaitable[object]]
 
 
 async def complete_ledger() -> None:
-    """Of what a process of the version before has booked, while an upgrade runs."""
+    """Complete the ledger rows that a process of the previous version wrote during an upgrade."""
     while await stored(ledger.complete):
         pass
 
 
 async def release_holds() -> None:
-    """Of replies that nobody ends any more; and forgets those that ended long ago."""
+    """Release the reservations of lost replies, and forget those settled long ago."""
     while await stored(releasing.release_lost):
         pass
     long_ago = timezone.now() - SETTLED_FOR
@@ -38,27 +38,32 @@ async def release_holds() -> None:
 
 
 async def keep_prices(upstream: Upstream, listed: Sequence[ListedModel]) -> None:
-    """Whose list says something else than this process has heard before. Of what it does not price
-    the library's figures are kept, where it knows the gateway."""
+    """Store the prices in an upstream's model list when they have changed.
+
+    For models listed without a price, store the price library's figures if it knows the gateway.
+    """
     unpriced = [one.id for one in listed if one.price is None]
     try:
         await stored(partial(Price.hear, upstream.pk, listed))
         if known := await known_prices(upstream.base_url, unpriced):
             await stored(partial(Price.hear, upstream.pk, known, Price.Source.LIBRARY))
     except Error as error:
-        logger.warning("What models cost is kept when a list says it again: %s", error)
+        logger.warning("Could not store model prices; the next model list retries: %s", error)
     except (OSError, ValueError) as error:
-        logger.warning("Nobody could be asked what the models of %s cost: %s", upstream, error)
+        logger.warning("Could not look up the prices of %s's models: %s", upstream, error)
 
 
 async def keep_up(*chores: Chore) -> None:
-    """Until cancelled; not at once, since after a restart tabs come back first."""
+    """Run the chores once a minute until cancelled.
+
+    The first run is a minute after the start, because reconnecting tabs come first.
+    """
     while True:
         await asyncio.sleep(SECONDS)
         for chore in chores:
             try:
                 await chore()
             except Error as error:
-                logger.warning("The upkeep waits for the database: %s", error)
-            except Exception:  # of one chore; the others are done
-                logger.exception("The upkeep failed")
+                logger.warning("A periodic task waits for the database: %s", error)
+            except Exception:  # a failing chore must not hold up the others
+                logger.exception("A periodic task failed")

@@ -1,4 +1,4 @@
-"""Workers of one database and one upstream, with a network in memory between them."""
+"""Two workers that share a database and an upstream, connected by an in-memory network."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -17,7 +17,7 @@ from tests.viewers.doubles import Recorder
 
 
 class Heart(Beating):
-    """Beats when the test sees for it."""
+    """A heartbeat that the test controls."""
 
     database_answers = True
     was_dead = False
@@ -34,7 +34,7 @@ class Heart(Beating):
 
 
 class Reader(Recorder):
-    """Awaits what another worker writes in the conversation that it draws."""
+    """A viewer that also follows replies which another worker streams in its conversation."""
 
     def __init__(self, user: User, worker: Worker) -> None:
         super().__init__(user.pk)
@@ -61,16 +61,16 @@ class Company:
         self.workers = [Worker(self.network.bus(), heart) for heart in self.hearts]
 
     async def ask(self, worker: Worker) -> Message:
-        """The reply to a prompt of Alice's, which is to stream in this worker."""
+        """Store a prompt of Alice's and return its reply, to be streamed by this worker."""
         return (await self._turn(worker, "m")).reply
 
     async def begin(self, worker: Worker) -> tuple[Message, Reader]:
-        """A reply that streams in this worker, and the tab that asked for it."""
+        """Start a reply in this worker; return it and the tab that requested it."""
         [reply], reader = await self.begin_several(worker, "m")
         return reply, reader
 
     async def begin_several(self, worker: Worker, *models: str) -> tuple[list[Message], Reader]:
-        """One of each of these models, to the same prompt."""
+        """Start a reply by each of these models to the same prompt."""
         turn = await self._turn(worker, *models)
         reader = await self.open(worker, turn.conversation.pk)
         worker.start(turn, reader)
@@ -84,7 +84,7 @@ class Company:
         return reader
 
     async def deliver(self) -> None:
-        """What is on its way arrives and is acted on."""
+        """Deliver and handle all messages in transit."""
         while self.network.on_their_way:
             for worker in self.workers:
                 async with aclosing(worker.cluster.events()) as events:

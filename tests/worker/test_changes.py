@@ -1,4 +1,4 @@
-"""A conversation that was renamed or deleted is shown so in every tab, and what runs in it ends."""
+"""Renaming or deleting a conversation shows in every tab and ends replies running in it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ async def erase(conversation: Conversation) -> None:
     await database_sync_to_async(conversation.erase)()
 
 
-async def test_a_new_title_is_in_all_tabs(company: Company) -> None:
+async def test_a_new_title_shows_in_all_tabs(company: Company) -> None:
     conversation = await stored(company)
     showing = [await company.open(worker, conversation.pk) for worker in company.workers]
     beside = await company.open(company.workers[1], uuid4())
@@ -45,11 +45,13 @@ async def test_a_new_title_is_in_all_tabs(company: Company) -> None:
         assert f"nav-{conversation.pk}" in reader.seen
         assert "A &lt;b&gt; &amp; c" in reader.seen
         assert "<b>" not in reader.seen
-    # A tab may be about to show it, which says so when it does.
+    # A tab about to show the conversation applies this title once it does.
     assert f"#title[data-conversation='{conversation.pk}']" in beside.seen
 
 
-async def test_a_deleted_one_leaves_a_new_chat_and_no_row(company: Company) -> None:
+async def test_deleting_a_conversation_shows_a_new_chat_and_removes_the_row(
+    company: Company,
+) -> None:
     conversation = await stored(company)
     pk = conversation.pk
     showing = [await company.open(worker, pk) for worker in company.workers]
@@ -63,7 +65,7 @@ async def test_a_deleted_one_leaves_a_new_chat_and_no_row(company: Company) -> N
     assert not any(worker.viewers.showing(pk) for worker in company.workers)
 
 
-async def test_nobody_else_hears_of_it(company: Company) -> None:
+async def test_other_people_see_no_change(company: Company) -> None:
     conversation = await stored(company)
     pk = conversation.pk
     bobs = Recorder(company.alice.pk + 1)
@@ -74,9 +76,9 @@ async def test_nobody_else_hears_of_it(company: Company) -> None:
     assert bobs.frames == []
 
 
-@pytest.mark.parametrize("told", [0, 1])
-async def test_what_runs_in_a_deleted_one_is_closed_here_and_elsewhere(
-    company: Company, upstream: FakeUpstream, told: int
+@pytest.mark.parametrize("receiver", [0, 1])
+async def test_deleting_a_conversation_closes_its_reply_in_any_worker(
+    company: Company, upstream: FakeUpstream, receiver: int
 ) -> None:
     upstream.script(role(), delta("Half"), Stall())
     reply, asker = await company.begin(company.workers[0])
@@ -84,14 +86,14 @@ async def test_what_runs_in_a_deleted_one_is_closed_here_and_elsewhere(
     await company.open(company.workers[1], reply.conversation_id)
     await until(company, lambda: "Half" in asker.seen)
     await erase(reply.conversation)
-    company.workers[told].conversation_changed(company.alice.pk, reply.conversation_id)
+    company.workers[receiver].conversation_changed(company.alice.pk, reply.conversation_id)
     await until(company, lambda: not len(company.workers[0].replies))
     assert (await request.until_closed()).was_streaming
-    assert 'data-ending="abandoned"' not in asker.seen  # which shows a new chat by then
+    assert 'data-ending="abandoned"' not in asker.seen  # it shows a new chat by then
     assert not await Conversation.objects.aexists()
 
 
-async def test_what_nobody_was_told_of_is_seen_in_the_database(
+async def test_a_deletion_without_an_event_is_found_in_the_database(
     company: Company, upstream: FakeUpstream
 ) -> None:
     worker = company.workers[0]
@@ -105,7 +107,7 @@ async def test_what_nobody_was_told_of_is_seen_in_the_database(
     await until(company, lambda: not len(worker.replies))
 
 
-async def test_what_is_only_taken_for_lost_goes_on(
+async def test_a_reply_wrongly_presumed_lost_keeps_running(
     company: Company, upstream: FakeUpstream
 ) -> None:
     worker = company.workers[0]
@@ -115,7 +117,7 @@ async def test_what_is_only_taken_for_lost_goes_on(
     assert worker.replies.of(reply.conversation_id)
 
 
-async def test_a_database_that_is_away_ends_no_worker(
+async def test_a_database_outage_does_not_end_the_worker(
     company: Company, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def away(_: object) -> Callable[..., Awaitable[None]]:
@@ -126,10 +128,10 @@ async def test_a_database_that_is_away_ends_no_worker(
 
     monkeypatch.setattr(changes, "database_sync_to_async", away)
     await company.workers[0].hearing.act(ConversationChanged(1, uuid4()))
-    await until(company, lambda: "is shown as it was: away" in caplog.text)
+    await until(company, lambda: "do not show a change yet: away" in caplog.text)
 
 
-async def test_a_new_policy_is_told_where_a_chat_may_begin(company: Company) -> None:
+async def test_a_new_policy_shows_on_new_chat_pages_only(company: Company) -> None:
     conversation = await stored(company)
     new = [Reader(company.alice, worker) for worker in company.workers]
     for worker, reader in zip(company.workers, new, strict=True):
@@ -143,7 +145,7 @@ async def test_a_new_policy_is_told_where_a_chat_may_begin(company: Company) -> 
     assert "policy-note" not in begun.seen
 
 
-async def test_what_takes_the_place_of_a_deleted_one_says_what_holds_now(company: Company) -> None:
+async def test_the_new_chat_after_a_deletion_shows_the_current_policy(company: Company) -> None:
     conversation = await stored(company)
     showing = await company.open(company.workers[0], conversation.pk)
     await ReviewPolicy.objects.acreate(scope="nothing")
@@ -153,7 +155,7 @@ async def test_what_takes_the_place_of_a_deleted_one_says_what_holds_now(company
     await until(company, lambda: "Nobody reviews this chat." in showing.seen)
 
 
-async def test_a_changed_list_is_asked_for_by_all_tabs_of_the_person(company: Company) -> None:
+async def test_all_tabs_of_the_person_reload_a_changed_list(company: Company) -> None:
     tabs = [await company.open(worker, uuid4()) for worker in company.workers]
     bobs = Recorder(company.alice.pk + 1)
     await company.workers[0].welcome(bobs)
@@ -162,7 +164,7 @@ async def test_a_changed_list_is_asked_for_by_all_tabs_of_the_person(company: Co
     assert bobs.frames == []
 
 
-async def test_what_went_into_the_trash_is_taken_from_the_tabs_that_show_it(
+async def test_trashing_a_conversation_removes_it_from_tabs_that_show_it(
     company: Company,
 ) -> None:
     conversation, other = await stored(company), await stored(company, "Other")
@@ -176,7 +178,7 @@ async def test_what_went_into_the_trash_is_taken_from_the_tabs_that_show_it(
     assert "data-gone" not in beside.seen
 
 
-async def test_what_another_worker_s_tab_shows_is_not_left_unread(company: Company) -> None:
+async def test_a_conversation_shown_by_another_workers_tab_is_marked_read(company: Company) -> None:
     conversation = await stored(company)
     await company.open(company.workers[0], uuid4())
     await company.open(company.workers[1], conversation.pk)

@@ -1,4 +1,4 @@
-"""What has arrived of a reply is saved while it is written, whatever is wrong with another."""
+"""A running reply's partial text is saved even if saving another reply fails."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db
 
 
 class Growing(Generation):
-    """A reply of which this much has arrived."""
+    """A reply with this partial text."""
 
-    purse = None  # no limit concerns it
+    purse = None  # no limit applies
 
     def end_if_over(self) -> None:
         pass
@@ -45,7 +45,7 @@ class Growing(Generation):
 
 
 class Broken(Growing):
-    """One that the database does not take."""
+    """A reply that cannot be saved."""
 
     def update_message(self) -> None:
         super().update_message()
@@ -79,7 +79,7 @@ async def until_saved(message: Message, text: str) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_what_is_due_is_saved_and_not_again(messages: list[Message]) -> None:
+async def test_a_due_reply_is_saved_once(messages: list[Message]) -> None:
     replies = [Growing(message, "Half of it") for message in messages]
     async with running(replies):
         for message in messages:
@@ -88,15 +88,15 @@ async def test_what_is_due_is_saved_and_not_again(messages: list[Message]) -> No
         assert all(reply.saved_at > 0 for reply in replies)
 
 
-async def test_one_that_can_not_be_saved_holds_up_no_other(
+async def test_a_reply_that_cannot_be_saved_does_not_block_others(
     messages: list[Message], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running([Broken(messages[0], "x"), Growing(messages[1], "Half of it")]):
         await until_saved(messages[1], "Half of it")
-    assert f"Reply {messages[0].pk} could not be saved for now" in caplog.text
+    assert f"Reply {messages[0].pk} could not be checkpointed" in caplog.text
 
 
-async def test_what_a_failing_database_did_not_take_the_next_one_saves(
+async def test_a_failed_checkpoint_is_made_up_for_by_the_next(
     messages: list[Message], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     failed: list[bool] = []
@@ -115,7 +115,7 @@ async def test_what_a_failing_database_did_not_take_the_next_one_saves(
     assert "A checkpoint failed" in caplog.text
 
 
-async def test_nothing_is_tried_while_the_database_is_away(messages: list[Message]) -> None:
+async def test_no_checkpoint_is_tried_during_a_database_outage(messages: list[Message]) -> None:
     reply, heart = Growing(messages[0], "Half of it"), Heart()
     heart.database_answers = False
     async with running([reply], heart):

@@ -1,4 +1,4 @@
-"""The one worker of a process, and what programs without one tell."""
+"""The single worker of a process, and events from processes without one."""
 
 import asyncio
 from uuid import uuid4
@@ -12,13 +12,13 @@ from chatapp.cluster.messages import PeopleChanged, decode
 from chatapp.worker import look_again_at, shut_down, worker
 
 
-async def test_there_is_one_until_it_is_shut_down(generations_end: None) -> None:
+async def test_a_process_has_one_worker_until_shutdown(generations_end: None) -> None:
     first = worker()
     assert worker() is first
     assert first.database_answers
     assert first.cluster.bus.answers
     await shut_down(0)
-    await shut_down(0)  # of none
+    await shut_down(0)  # no worker is left: does nothing
     assert worker() is not first
 
 
@@ -30,14 +30,14 @@ def layer(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> InMemoryChanne
     return layer
 
 
-def test_a_command_tells_all_workers_whom_to_look_at(layer: InMemoryChannelLayer) -> None:
+def test_a_command_makes_all_workers_recheck_people(layer: InMemoryChannelLayer) -> None:
     channel = asyncio.run(joined(layer))
     look_again_at([7])
     received = asyncio.run(layer.receive(channel))
     assert decode(received["batch"])[0].messages == [PeopleChanged(frozenset({7}))]
 
 
-async def test_a_program_without_a_worker_tells_nothing_from_an_event_loop(
+async def test_without_a_worker_nothing_is_sent_from_inside_an_event_loop(
     layer: InMemoryChannelLayer,
 ) -> None:
     channel = await joined(layer)

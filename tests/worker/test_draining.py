@@ -1,4 +1,4 @@
-"""The end of a worker, with others and without."""
+"""Draining a worker, with and without other workers."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ from tests.viewers.doubles import Recorder
 from tests.worker.test_replies import Running
 
 
-class Ender:
-    """A worker that ends."""
+class DrainedWorker:
+    """A worker to be drained."""
 
     def __init__(self, bus: Bus) -> None:
         self.viewers = Viewers()
@@ -39,14 +39,14 @@ class Ender:
         return running
 
     async def drain(self, seconds: float, *, alone: bool = True) -> float:
-        """Returns how long it took."""
+        """Drain and return how long it took, in seconds."""
         began_at = time.monotonic()
         await self.draining.run(seconds, self.writing, alone=alone)
         return time.monotonic() - began_at
 
 
 class Closing(Recorder):
-    """Leaves when it is closed, as a socket does."""
+    """A viewer that leaves when it is closed, as a socket does."""
 
     def __init__(self, viewers: Viewers) -> None:
         super().__init__()
@@ -58,39 +58,39 @@ class Closing(Recorder):
 
 
 @pytest.fixture
-def alone() -> Ender:
-    return Ender(Alone(uuid4()))
+def alone() -> DrainedWorker:
+    return DrainedWorker(Alone(uuid4()))
 
 
 @pytest.fixture
-def among_others() -> Ender:
-    return Ender(Network().bus())
+def among_others() -> DrainedWorker:
+    return DrainedWorker(Network().bus())
 
 
-async def test_one_that_has_nothing_to_do_ends_at_once(alone: Ender) -> None:
+async def test_an_idle_worker_drains_at_once(alone: DrainedWorker) -> None:
     assert await alone.drain(60) < 10
     assert alone.draining.has_begun
 
 
-async def test_what_runs_gets_time_to_end(alone: Ender) -> None:
+async def test_a_running_reply_gets_time_to_end(alone: DrainedWorker) -> None:
     running, viewer = alone.begin(), alone.open()
     draining = asyncio.create_task(alone.drain(60))
     await asyncio.sleep(0.1)
-    assert viewer.closed is None  # it reads along, since it has nowhere to go
+    assert viewer.closed is None  # it keeps watching: there is no other worker
     running.ended.set()
     assert await draining < 10
     assert running.stopped_as is None
     assert viewer.closed == CloseCode.RESTARTING
 
 
-async def test_what_takes_longer_is_interrupted(alone: Ender) -> None:
+async def test_a_reply_that_takes_too_long_is_interrupted(alone: DrainedWorker) -> None:
     running = alone.begin()
     await alone.drain(0)
     assert running.stopped_as is Ending.INTERRUPTED
     assert len(alone.writing) == 0
 
 
-async def test_a_prompt_that_is_being_stored_is_waited_for(alone: Ender) -> None:
+async def test_draining_waits_for_a_prompt_that_is_being_stored(alone: DrainedWorker) -> None:
     with alone.replies.taking_prompt():
         draining = asyncio.create_task(alone.drain(60))
         await asyncio.sleep(0.1)
@@ -98,8 +98,8 @@ async def test_a_prompt_that_is_being_stored_is_waited_for(alone: Ender) -> None
     await draining
 
 
-async def test_where_there_are_others_viewers_are_sent_to_them_before_replies_end(
-    among_others: Ender,
+async def test_viewers_are_sent_to_other_workers_before_replies_end(
+    among_others: DrainedWorker,
 ) -> None:
     running = among_others.begin()
     viewers = [among_others.open() for _ in range(5)]
@@ -114,7 +114,7 @@ async def test_where_there_are_others_viewers_are_sent_to_them_before_replies_en
     await draining
 
 
-async def test_where_the_others_end_too_viewers_read_along(among_others: Ender) -> None:
+async def test_viewers_stay_if_the_other_workers_stop_too(among_others: DrainedWorker) -> None:
     running, viewer = among_others.begin(), among_others.open()
     draining = asyncio.create_task(among_others.drain(60, alone=False))
     await asyncio.sleep(0.1)
@@ -125,7 +125,7 @@ async def test_where_the_others_end_too_viewers_read_along(among_others: Ender) 
     assert viewer.closed == CloseCode.RESTARTING
 
 
-async def test_one_that_is_alone_sends_nobody_away(alone: Ender) -> None:
+async def test_a_lone_worker_sends_no_viewers_away(alone: DrainedWorker) -> None:
     assert not alone.draining.sends_viewers_away
     await alone.drain(0)
     assert not alone.draining.sends_viewers_away

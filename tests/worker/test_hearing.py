@@ -1,4 +1,4 @@
-"""What a worker does about what others tell it, and about what the database says."""
+"""How a worker handles events from other workers and heartbeat reports."""
 
 import asyncio
 from uuid import UUID, uuid4
@@ -33,7 +33,7 @@ def on_their_way(company: Company, to: Worker) -> list[messages.Message]:
     return [posted.message for posted in company.network.on_their_way if posted.to == to.id]
 
 
-async def test_a_reply_is_read_in_another_worker_through_its_end(
+async def test_a_reply_can_be_watched_in_another_worker_to_its_end(
     company: Company, upstream: FakeUpstream
 ) -> None:
     first, second = company.workers
@@ -50,7 +50,7 @@ async def test_a_reply_is_read_in_another_worker_through_its_end(
     assert second.cluster.remotes.awaited_by(reader, reply.conversation_id) == []
 
 
-async def test_the_last_tab_of_another_worker_ends_it(
+async def test_closing_the_last_tab_in_another_worker_ends_the_reply(
     company: Company, upstream: FakeUpstream
 ) -> None:
     first, second = company.workers
@@ -68,7 +68,9 @@ async def test_the_last_tab_of_another_worker_ends_it(
     assert await ending_of(reply) == "abandoned"
 
 
-async def test_stop_of_another_worker_ends_it(company: Company, upstream: FakeUpstream) -> None:
+async def test_stop_pressed_in_another_worker_ends_the_reply(
+    company: Company, upstream: FakeUpstream
+) -> None:
     first, second = company.workers
     upstream.script(role(), delta("One "), Stall())
     reply, _ = await company.begin(first)
@@ -81,7 +83,7 @@ async def test_stop_of_another_worker_ends_it(company: Company, upstream: FakeUp
     assert await ending_of(reply) == "stopped"
 
 
-async def test_several_replies_are_read_and_stopped_each_on_its_own_in_another_worker(
+async def test_each_of_several_replies_can_be_watched_and_stopped_from_another_worker(
     company: Company, upstream: FakeUpstream
 ) -> None:
     first, second = company.workers
@@ -107,23 +109,27 @@ async def test_several_replies_are_read_and_stopped_each_on_its_own_in_another_w
     assert [await ending_of(reply) for reply in replies] == ["abandoned", "stopped"]
 
 
-async def test_a_turn_of_several_is_told_of_once(company: Company, upstream: FakeUpstream) -> None:
+async def test_a_turn_with_several_replies_is_announced_once(
+    company: Company, upstream: FakeUpstream
+) -> None:
     first, second = company.workers
     for _ in range(2):
         upstream.script(role(), delta("One "), Stall())
     await second.welcome(Reader(company.alice, second))
     await company.begin_several(first, "m", "n")
-    told = [one for one in on_their_way(company, second) if isinstance(one, messages.TurnBegan)]
-    assert len(told) == 1
+    announced = [
+        one for one in on_their_way(company, second) if isinstance(one, messages.TurnBegan)
+    ]
+    assert len(announced) == 1
 
 
-async def test_commands_to_what_does_not_run_do_nothing(company: Company) -> None:
+async def test_commands_to_a_reply_that_is_not_running_do_nothing(company: Company) -> None:
     hearing = company.workers[0].hearing
     await hearing.act(Stop(uuid4(), uuid4(), Ending.STOPPED))
     await hearing.act(Decide(uuid4(), uuid4(), 0, 0, True))
 
 
-async def test_whoever_asks_for_what_does_not_run_is_told(company: Company) -> None:
+async def test_watching_a_reply_that_is_not_running_is_answered_with_gone(company: Company) -> None:
     first, second = company.workers
     reply = uuid4()
     second.cluster.bus.post(first.id, Watch(reply, uuid4()))
@@ -132,7 +138,7 @@ async def test_whoever_asks_for_what_does_not_run_is_told(company: Company) -> N
     assert on_their_way(company, second) == [Gone(reply)]
 
 
-async def test_the_tabs_of_who_is_gone_are_closed_in_every_worker(company: Company) -> None:
+async def test_a_deactivated_persons_tabs_are_closed_in_every_worker(company: Company) -> None:
     first = company.workers[0]
     readers = [await company.open(worker, uuid4()) for worker in company.workers]
     company.alice.is_active = False
@@ -145,7 +151,7 @@ async def test_the_tabs_of_who_is_gone_are_closed_in_every_worker(company: Compa
     assert [reader.closed for reader in readers] == [CloseCode.DEACTIVATED] * 2
 
 
-async def test_what_streams_elsewhere_and_was_told_by_nobody_is_seen_in_the_database(
+async def test_a_reply_in_another_worker_is_found_in_the_database_without_an_event(
     company: Company, upstream: FakeUpstream
 ) -> None:
     first, second = company.workers
@@ -162,7 +168,7 @@ async def test_what_streams_elsewhere_and_was_told_by_nobody_is_seen_in_the_data
     await until_seen(company, reader, "One")
 
 
-async def test_of_what_was_completed_from_a_journal_all_tabs_are_told(company: Company) -> None:
+async def test_a_reply_completed_from_a_journal_is_announced_to_all_tabs(company: Company) -> None:
     first, second = company.workers
     conversation = uuid4()
     readers = [await company.open(worker, conversation) for worker in company.workers]
@@ -175,7 +181,7 @@ async def test_of_what_was_completed_from_a_journal_all_tabs_are_told(company: C
             await asyncio.sleep(0.001)
 
 
-async def test_what_was_stored_and_never_begun_is_interrupted_at_the_second_sight(
+async def test_a_reply_that_never_started_is_interrupted_at_the_second_report(
     company: Company,
 ) -> None:
     [worker, _] = company.workers
@@ -191,7 +197,7 @@ async def test_what_was_stored_and_never_begun_is_interrupted_at_the_second_sigh
     assert await ending_of(reply) == "interrupted"
 
 
-async def test_an_event_that_can_not_be_acted_on_holds_up_no_other(
+async def test_an_event_that_fails_does_not_block_the_next(
     company: Company, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = company.workers[0]
@@ -207,26 +213,26 @@ async def test_an_event_that_can_not_be_acted_on_holds_up_no_other(
     outside.post(worker.id, TurnBegan(conversation))
     await worker.hearing.act_on_events()
     await asyncio.sleep(0)
-    assert "Nothing could be done about: PeopleChanged" in caplog.text
+    assert "Could not handle an event: PeopleChanged" in caplog.text
     assert reader.caught_up == [conversation]
     worker.viewers.remove(reader)
 
 
-async def test_every_beat_is_seen_until_there_are_none(company: Company) -> None:
+async def test_heartbeat_reports_are_handled_until_they_end(company: Company) -> None:
     await company.workers[0].hearing.see_all(company.hearts[0])
 
 
-async def test_a_reply_that_nobody_writes_is_interrupted(
+async def test_a_lost_reply_is_interrupted(
     tab: Tab, upstream: FakeUpstream, connected: Upstream, alice: User
 ) -> None:
     upstream.script(role(), delta("Hello"), Stall())
     running = await saved(await tab.ask())
     async with asyncio.timeout(5):
-        while worker().replies.is_taking_prompts:  # noqa: ASYNC110 - which nobody is told of
+        while worker().replies.is_taking_prompts:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
-    forgotten = await database_sync_to_async(forgotten_reply)(alice, connected)
+    forgotten = await database_sync_to_async(store_unstarted_reply)(alice, connected)
     own = Sighting(frozenset([running.pk, forgotten]))
-    await worker().hearing.see(own)  # it may have begun meanwhile
+    await worker().hearing.see(own)  # the reply may just be starting
     assert (await saved_ending(forgotten)) == "streaming"
     await worker().hearing.see(own)
     async with asyncio.timeout(5):
@@ -237,8 +243,8 @@ async def test_a_reply_that_nobody_writes_is_interrupted(
     assert await saved_ending(running.pk) == "streaming"
 
 
-def forgotten_reply(user: User, upstream: Upstream) -> UUID:
-    """Stored as streaming by this process, and not begun."""
+def store_unstarted_reply(user: User, upstream: Upstream) -> UUID:
+    """Store a reply as streaming in this process without starting it."""
     conversation = Conversation(user=user, title="Forgotten")
     _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "m", worker().id)
     return reply.pk
@@ -248,7 +254,7 @@ async def saved_ending(reply: UUID) -> str:
     return await Message.objects.values_list("ending", flat=True).aget(pk=reply)
 
 
-async def test_what_was_deleted_or_brought_back_is_drawn_anew_in_all_tabs(company: Company) -> None:
+async def test_deleted_or_restored_messages_are_redrawn_in_all_tabs(company: Company) -> None:
     conversation = uuid4()
     readers = [await company.open(worker, conversation) for worker in company.workers]
     company.workers[0].thread_changed(company.alice.pk, conversation)

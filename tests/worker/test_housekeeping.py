@@ -1,4 +1,4 @@
-"""What goes by itself after its days, in steps, and when somebody asks for it."""
+"""The cleanup deletes expired data in steps, every hour and on request."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ WAIT = 10
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_long_conversation_goes_in_steps(
+def test_a_long_conversation_is_deleted_in_steps(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = started_by(alice)
@@ -40,15 +40,13 @@ def test_a_long_conversation_goes_in_steps(
     )
     old = timezone.now() - timedelta(days=31)
     Conversation.objects.filter(pk=conversation.pk).update(trashed_at=old)
-    assert clean_up() == 3  # two of messages, and the conversation
+    assert clean_up() == 3  # two batches of messages, and the conversation
     assert not Conversation.objects.exists()
     assert clean_up() == 0
 
 
 @pytest.mark.django_db(transaction=True)
-def test_messages_that_were_deleted_long_ago_go_and_others_stay(
-    alice: User, connected: Upstream
-) -> None:
+def test_only_messages_deleted_long_ago_are_purged(alice: User, connected: Upstream) -> None:
     conversation = started_by(alice)
     first, _ = answered(conversation, connected, "One?")
     second, _ = answered(conversation, connected, "Two?")
@@ -61,17 +59,17 @@ def test_messages_that_were_deleted_long_ago_go_and_others_stay(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_where_the_audit_log_ends_is_told(olive: User, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_audit_logs_head_is_logged(olive: User, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger=housekeeping.__name__)
     clean_up()
-    assert not caplog.messages  # of an empty one
+    assert not caplog.messages  # nothing for an empty audit log
     with transaction.atomic():
         event = audit.record("backup.made", actor=olive)
     assert clean_up() == 0
     assert caplog.messages == [f"The audit log ends with 1:{event.link}"]
 
 
-async def test_it_does_so_again_and_again(
+async def test_the_cleanup_runs_periodically(
     alice: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = asyncio.Queue[None]()
@@ -92,7 +90,7 @@ async def test_it_does_so_again_and_again(
     await asyncio.wait([running])
 
 
-async def test_it_does_so_when_asked(
+async def test_the_cleanup_runs_on_request(
     alice: User, connections_close: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = asyncio.Queue[None]()
@@ -103,11 +101,11 @@ async def test_it_does_so_when_asked(
 
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(housekeeping, "STEPS", (step,))
-    keeping = Housekeeping(lambda *_: None)
-    running = asyncio.create_task(keeping.run())
+    housekeeper = Housekeeping(lambda *_: None)
+    running = asyncio.create_task(housekeeper.run())
     async with asyncio.timeout(WAIT):
         await steps.get()
-        keeping.ask()
+        housekeeper.ask()
         await steps.get()
     running.cancel()
 
@@ -125,17 +123,17 @@ async def test_the_database_is_vacuumed_once_after_an_erasure(
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(housekeeping, "vacuum_erased", vacuum)
     await sync_to_async(erase)([alice])
-    keeping = Housekeeping(lambda *_: None)
-    running = asyncio.create_task(keeping.run())
+    housekeeper = Housekeeping(lambda *_: None)
+    running = asyncio.create_task(housekeeper.run())
     async with asyncio.timeout(10 * WAIT):
         assert await done.get()
-        keeping.ask()
+        housekeeper.ask()
         assert not await done.get()
     running.cancel()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_vacuum_ends_at_once_when_it_is_stopped() -> None:
+def test_stopping_a_vacuum_ends_it_at_once() -> None:
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL's driver does it")
     session = unpooled_connection(settings.DATABASES)

@@ -1,4 +1,4 @@
-"""What is written is indexed soon, in a thread of its own, whatever went wrong before."""
+"""New messages are indexed soon, in a thread of its own, even after earlier failures."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ PATIENCE = 60.0  # s
 
 
 class Work:
-    """What there is to be done: each item a number of messages, or what goes wrong."""
+    """A fake `index_some`: each item is a number of indexed messages or an error to raise."""
 
     def __init__(self, *items: "int | Exception") -> None:
         self.items = list(items)
@@ -53,14 +53,14 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
         one.stop()
 
 
-def test_what_was_there_before_is_done_first(begin: Begin) -> None:
+def test_existing_messages_are_indexed_at_the_start(begin: Begin) -> None:
     work = Work(20, 20, 3)
     begin(work)
     assert work.is_done.wait(PATIENCE)
     assert work.threads == {"indexing"}
 
 
-def test_where_much_is_left_nothing_is_waited_for(
+def test_there_is_no_pause_while_much_is_left(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = Work(MESSAGES_AT_ONCE, MESSAGES_AT_ONCE, 3)
@@ -70,7 +70,7 @@ def test_where_much_is_left_nothing_is_waited_for(
         assert work.looks.acquire(timeout=PATIENCE)
 
 
-def test_what_is_new_is_done_when_it_is_told(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_wakes_the_thread(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "LOOK_SECONDS", 1000.0)
     work = Work()
     running = begin(work)
@@ -79,15 +79,15 @@ def test_what_is_new_is_done_when_it_is_told(begin: Begin, monkeypatch: pytest.M
     assert work.looks.acquire(timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("trouble", [OperationalError("gone"), ValueError("a bad text")])
-def test_whatever_goes_wrong_it_looks_again(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+@pytest.mark.parametrize("error", [OperationalError("gone"), ValueError("a bad text")])
+def test_indexing_goes_on_after_an_error(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
-    work = Work(trouble, 5)
+    work = Work(error, 5)
     begin(work)
     assert work.is_done.wait(PATIENCE)
 
 
-def test_one_that_never_began_stops() -> None:
+def test_an_unstarted_thread_can_be_stopped() -> None:
     Indexing().stop()

@@ -1,4 +1,4 @@
-"""A worker's viewers come, move and go, and it ends in order."""
+"""A worker's viewers connect, move and leave, and the worker shuts down in order."""
 
 import asyncio
 from uuid import uuid4
@@ -16,7 +16,7 @@ def viewers_counted() -> float:
     return REGISTRY.get_sample_value("chatapp_viewers") or 0.0
 
 
-async def test_a_viewer_that_comes_is_counted_and_heard_of_until_it_goes(company: Company) -> None:
+async def test_a_viewer_is_counted_and_subscribed_until_it_leaves(company: Company) -> None:
     worker, before = company.workers[0], viewers_counted()
     viewer, began = Recorder(), TurnBegan(uuid4())
     await worker.welcome(viewer)
@@ -24,26 +24,26 @@ async def test_a_viewer_that_comes_is_counted_and_heard_of_until_it_goes(company
     company.workers[1].cluster.bus.post_to_user(viewer.user_id, began)
     assert [posted.to for posted in company.network.on_their_way] == [worker.id]
     company.network.lose()
-    for _ in range(2):  # the socket's end may be told more than once
+    for _ in range(2):  # the socket's end may be reported more than once
         worker.leave(viewer, 0.0)
     assert viewers_counted() == before
     company.workers[1].cluster.bus.post_to_user(viewer.user_id, began)
     assert not company.network.on_their_way
 
 
-async def test_a_turn_is_told_to_other_workers_and_its_last_viewer_ends_it(
+async def test_a_turn_is_announced_to_other_workers_and_ends_with_its_last_viewer(
     company: Company, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("One "), Stall())
     first, second = company.workers
     await second.welcome(Recorder(company.alice.pk))
     reply, asker = await company.begin(first)
-    told = [one.message for one in company.network.on_their_way if one.to == second.id]
-    assert told == [TurnBegan(reply.conversation_id)]
+    sent = [one.message for one in company.network.on_their_way if one.to == second.id]
+    assert sent == [TurnBegan(reply.conversation_id)]
     later = Recorder(company.alice.pk)
     await first.welcome(later)
     first.show(later, reply.conversation_id)
-    first.show(later, None)  # it waits for the reply all the same
+    first.show(later, None)  # it still counts as watching the reply
     first.leave(asker, 0.0)
     assert await ending_of(reply) == "streaming"
     first.leave(later, 0.0)
@@ -51,7 +51,7 @@ async def test_a_turn_is_told_to_other_workers_and_its_last_viewer_ends_it(
     assert await ending_of(reply) == "abandoned"
 
 
-async def test_one_that_was_taken_for_dead_tells_of_what_it_saved(
+async def test_a_worker_presumed_dead_announces_what_it_saved(
     company: Company, upstream: FakeUpstream
 ) -> None:
     worker = company.workers[0]
@@ -59,22 +59,22 @@ async def test_one_that_was_taken_for_dead_tells_of_what_it_saved(
     reply, _ = await company.begin(worker)
     company.network.lose()
     await worker.until_saved()
-    told = [one.message for one in company.network.on_their_way]
-    assert told == [TurnBegan(reply.conversation_id)]
+    sent = [one.message for one in company.network.on_their_way]
+    assert sent == [TurnBegan(reply.conversation_id)]
 
 
-async def test_a_look_at_people_is_asked_for_in_any_thread(company: Company) -> None:
+async def test_look_again_at_may_be_called_from_any_thread(company: Company) -> None:
     worker = company.workers[0]
-    worker.look_again_at([1])  # nobody is here yet, so nothing is to be looked at
+    worker.look_again_at([1])  # no viewers yet, so there is nobody to check
     await worker.welcome(Recorder())
     await asyncio.to_thread(worker.look_again_at, [1, 2])
     await asyncio.sleep(0)
-    told = [one.message for one in company.network.on_their_way if one.to != worker.id]
-    assert told == [PeopleChanged(frozenset({1, 2}))]
+    sent = [one.message for one in company.network.on_their_way if one.to != worker.id]
+    assert sent == [PeopleChanged(frozenset({1, 2}))]
     assert worker.revocation.asked == 1
 
 
-async def test_a_viewer_that_comes_while_it_drains_is_sent_on(company: Company) -> None:
+async def test_a_viewer_that_connects_during_a_drain_is_sent_away(company: Company) -> None:
     worker, viewer = company.workers[0], Recorder()
     worker.draining.has_begun = True
     await worker.welcome(viewer)
@@ -82,7 +82,9 @@ async def test_a_viewer_that_comes_while_it_drains_is_sent_on(company: Company) 
     assert viewer.closed == CloseCode.RESTARTING
 
 
-async def test_draining_ends_all_that_it_began(company: Company, upstream: FakeUpstream) -> None:
+async def test_draining_ends_every_task_the_worker_started(
+    company: Company, upstream: FakeUpstream
+) -> None:
     worker, before = company.workers[0], asyncio.all_tasks()
     upstream.script(role(), delta("Half"), Stall())
     worker.begin()

@@ -1,4 +1,4 @@
-"""What streams in a worker, found by its conversation."""
+"""The registry of a worker's running replies."""
 
 import asyncio
 from uuid import UUID, uuid4
@@ -16,7 +16,7 @@ SKY = uuid4()
 
 
 class Running(Generation):
-    """A reply as far as it is run: it ends when the test says so."""
+    """A fake reply that ends when the test says so."""
 
     is_due = False
 
@@ -45,7 +45,7 @@ def began(replies: Replies, running: Running) -> asyncio.Task[None]:
     return asyncio.create_task(replies.run(running))
 
 
-async def test_a_reply_is_found_for_as_long_as_it_runs(replies: Replies) -> None:
+async def test_a_reply_is_registered_while_it_runs(replies: Replies) -> None:
     running = Running()
     task = began(replies, running)
     assert replies.get(running.message.pk) is running
@@ -58,7 +58,7 @@ async def test_a_reply_is_found_for_as_long_as_it_runs(replies: Replies) -> None
     assert (len(replies), replies.of(SKY)) == (0, [])
 
 
-async def test_one_that_was_given_up_gives_way_to_the_next(replies: Replies) -> None:
+async def test_a_reply_given_up_by_the_database_is_replaced_by_the_next(replies: Replies) -> None:
     given_up, following = Running(), Running()
     first = began(replies, given_up)
     second = began(replies, following)
@@ -69,7 +69,7 @@ async def test_one_that_was_given_up_gives_way_to_the_next(replies: Replies) -> 
     await second
 
 
-async def test_one_that_fails_is_forgotten(replies: Replies) -> None:
+async def test_a_reply_that_fails_is_unregistered(replies: Replies) -> None:
     class Failing(Running):
         async def run(self) -> None:
             raise ArithmeticError
@@ -79,7 +79,7 @@ async def test_one_that_fails_is_forgotten(replies: Replies) -> None:
     assert len(replies) == 0
 
 
-async def test_upkeep_runs_while_replies_do_and_begins_anew(replies: Replies) -> None:
+async def test_upkeep_runs_only_while_replies_do_and_can_restart(replies: Replies) -> None:
     before = asyncio.all_tasks()
     for _ in range(2):
         running = Running()
@@ -91,7 +91,7 @@ async def test_upkeep_runs_while_replies_do_and_begins_anew(replies: Replies) ->
         assert asyncio.all_tasks() == before
 
 
-def test_what_is_stored_and_does_not_run_is_lost_at_the_second_look(replies: Replies) -> None:
+def test_a_stored_reply_that_does_not_run_is_lost_at_the_second_check(replies: Replies) -> None:
     [one, other] = stored = frozenset({uuid4(), uuid4()})
     assert replies.lost(frozenset({one})) == frozenset()
     assert replies.lost(stored) == {one}
@@ -100,7 +100,7 @@ def test_what_is_stored_and_does_not_run_is_lost_at_the_second_look(replies: Rep
     assert replies.lost(frozenset({one})) == frozenset()
 
 
-async def test_what_runs_is_not_lost(replies: Replies) -> None:
+async def test_a_running_reply_is_not_lost(replies: Replies) -> None:
     running = Running()
     task = began(replies, running)
     stored = frozenset({running.message.pk})
@@ -109,7 +109,7 @@ async def test_what_runs_is_not_lost(replies: Replies) -> None:
     await task
 
 
-def test_what_may_be_about_to_begin_is_not_lost(replies: Replies) -> None:
+def test_a_reply_that_may_be_about_to_start_is_not_lost(replies: Replies) -> None:
     stored = frozenset({uuid4()})
     replies.lost(stored)
     with replies.taking_prompt():

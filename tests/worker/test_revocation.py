@@ -1,4 +1,4 @@
-"""People are looked at when something has changed about them: soon, together, and until seen."""
+"""People are rechecked after a change: soon, together, and until the check succeeds."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -16,13 +16,13 @@ from chatapp.worker.revocation import Revocation
 from tests.viewers.doubles import Recorder
 from tests.worker.test_replies import Running
 
-pytestmark = pytest.mark.django_db  # whose threads close their connections
+pytestmark = pytest.mark.django_db  # it closes the connections of the test's threads
 
 ALICE, BOB = 1, 2
 
 
 class Database:
-    """Says of Alice that she is gone, or fails."""
+    """A fake `sessions.look` that reports Alice as gone, or fails."""
 
     gone = frozenset({ALICE})
     ended: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ def closed(viewers: Viewers) -> dict[int, int | None]:
     return {one.user_id: one.closed for one in viewers if isinstance(one, Recorder)}
 
 
-async def test_many_changes_at_once_cost_one_look_at_people_and_one_at_sessions(
+async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions(
     viewers: Viewers, database: Database
 ) -> None:
     revocation = Revocation(viewers, [])
@@ -72,9 +72,7 @@ async def test_many_changes_at_once_cost_one_look_at_people_and_one_at_sessions(
     assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
 
 
-async def test_everybody_is_looked_at_where_nobody_is_named(
-    viewers: Viewers, database: Database
-) -> None:
+async def test_none_checks_everybody(viewers: Viewers, database: Database) -> None:
     revocation = Revocation(viewers, [])
     revocation.look_again_at([BOB])
     revocation.look_again_at(None)
@@ -82,7 +80,7 @@ async def test_everybody_is_looked_at_where_nobody_is_named(
     assert database.looks == [{BOB}, {ALICE, BOB}]
 
 
-async def test_who_is_gone_is_closed_before_sessions_settle(
+async def test_tabs_of_a_removed_account_close_before_sessions_settle(
     viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SETTLE_SECONDS", 60.0)
@@ -95,7 +93,7 @@ async def test_who_is_gone_is_closed_before_sessions_settle(
     revocation.close()
 
 
-async def test_replies_of_who_is_gone_end(database: Database, viewers: Viewers) -> None:
+async def test_replies_of_a_removed_account_end(database: Database, viewers: Viewers) -> None:
     running = Running(user=ALICE)
     revocation = Revocation(Viewers(), [running])
     revocation.look_again_at([BOB])
@@ -108,7 +106,7 @@ async def test_replies_of_who_is_gone_end(database: Database, viewers: Viewers) 
 
 @pytest.mark.parametrize("people", [[BOB], None])
 @pytest.mark.parametrize("is_read", [True, False])
-async def test_replies_of_an_ended_session_end_for_who_left_and_not_for_who_reads_them(
+async def test_replies_of_an_ended_session_go_on_only_for_tabs_of_another_session(
     database: Database, people: list[int] | None, is_read: bool
 ) -> None:
     database.ended = frozenset({"session of 2"})
@@ -125,7 +123,7 @@ async def test_replies_of_an_ended_session_end_for_who_left_and_not_for_who_read
     assert running.audience.is_gone.is_set()
 
 
-async def test_replies_of_a_session_that_lives_are_waited_for(database: Database) -> None:
+async def test_replies_of_a_live_session_keep_their_grace(database: Database) -> None:
     running, left = Running(user=BOB), Recorder()
     running.audience.join(left)
     running.audience.leave(left, float("inf"))
@@ -135,10 +133,10 @@ async def test_replies_of_a_session_that_lives_are_waited_for(database: Database
     assert not running.audience.is_gone.is_set()
 
 
-async def test_nothing_is_waited_for_but_a_quarter_of_a_second(
+async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
     database: Database, viewers: Viewers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the second that is promised, whatever else it takes to hear of a change and to look."""
+    """Tabs close within a second: the rest is left for the event and the queries."""
     monkeypatch.undo()
     monkeypatch.setattr(sessions, "look", database.look)
     waits: list[float] = []
@@ -155,16 +153,16 @@ async def test_nothing_is_waited_for_but_a_quarter_of_a_second(
     assert sum(waits) <= 0.25
 
 
-async def test_a_look_that_fails_is_tried_again(viewers: Viewers, database: Database) -> None:
+async def test_a_failed_check_is_retried(viewers: Viewers, database: Database) -> None:
     database.fails = 2
     revocation = Revocation(viewers, [])
     revocation.look_again_at([ALICE])
     await revocation.until_seen()
-    assert len(database.looks) == 4  # two that failed, one at the person, one at the session
+    assert len(database.looks) == 4  # two that failed, one of the person, one of the session
     assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
 
 
-async def test_one_that_can_not_be_closed_keeps_no_other_open(
+async def test_a_tab_that_cannot_be_closed_does_not_keep_others_open(
     viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Stuck(Recorder):
@@ -181,7 +179,7 @@ async def test_one_that_can_not_be_closed_keeps_no_other_open(
     assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
 
 
-async def test_everybody_is_looked_at_now_and_then(
+async def test_everybody_is_checked_periodically(
     viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
@@ -196,7 +194,7 @@ async def test_everybody_is_looked_at_now_and_then(
     assert database.looks[0] == {ALICE, BOB}
 
 
-async def test_nothing_is_seen_where_nothing_was_asked(viewers: Viewers) -> None:
+async def test_without_a_request_nothing_is_checked(viewers: Viewers) -> None:
     revocation = Revocation(viewers, [])
     await revocation.until_seen()
     revocation.close()

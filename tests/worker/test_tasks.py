@@ -1,14 +1,14 @@
-"""Tasks that nobody awaits one by one."""
+"""The set of background tasks."""
 
 import asyncio
 from contextvars import Context, ContextVar
 
 from chatapp.worker.tasks import Tasks
 
-whose: ContextVar[str] = ContextVar("whose", default="nobody's")
+owner: ContextVar[str] = ContextVar("owner", default="nobody")
 
 
-async def test_they_are_counted_until_they_end() -> None:
+async def test_tasks_are_counted_until_they_end() -> None:
     tasks, event = Tasks(), asyncio.Event()
 
     async def wait() -> None:
@@ -24,7 +24,7 @@ async def test_they_are_counted_until_they_end() -> None:
     await tasks.until_done()
 
 
-async def test_they_are_cancelled_together_and_others_can_start() -> None:
+async def test_tasks_are_cancelled_together_and_new_ones_can_start() -> None:
     tasks = Tasks()
     first = tasks.start(asyncio.sleep(60))
     tasks.cancel()
@@ -36,15 +36,15 @@ async def test_they_are_cancelled_together_and_others_can_start() -> None:
     await tasks.end()
 
 
-async def test_one_has_the_context_that_it_is_given() -> None:
+async def test_a_task_runs_in_the_given_context() -> None:
     seen = []
 
     async def look() -> None:
-        seen.append(whose.get())
+        seen.append(owner.get())
 
-    whose.set("a request's")
+    owner.set("a request")
     tasks = Tasks()
     tasks.start(look())
     tasks.start(look(), Context())
     await tasks.until_done()
-    assert seen == ["a request's", "nobody's"]
+    assert seen == ["a request", "nobody"]

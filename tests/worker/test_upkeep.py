@@ -1,4 +1,4 @@
-"""What a worker does about once a minute: what fails keeps nothing else from being done."""
+"""The chores of every minute: a failing one does not stop the others."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from chatapp.worker import upkeep
 from tests.support.stored import answered, started_by
 
 
-async def test_a_chore_that_fails_is_tried_again_and_the_others_are_done(
+async def test_a_failing_chore_is_retried_and_the_others_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(upkeep, "SECONDS", 0)
@@ -41,7 +41,7 @@ async def test_a_chore_that_fails_is_tried_again_and_the_others_are_done(
 
 
 @pytest.mark.django_db
-async def test_what_an_old_process_has_booked_is_completed(
+async def test_ledger_rows_of_an_older_version_are_completed(
     alice: User, connected: Upstream
 ) -> None:
     await sync_to_async(answered)(started_by(alice), connected, "Why?")
@@ -55,7 +55,7 @@ async def test_what_an_old_process_has_booked_is_completed(
 
 
 @pytest.mark.django_db
-async def test_what_a_list_does_not_price_the_library_does(
+async def test_the_library_prices_models_listed_without_a_price(
     connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, known = ListedPrice(1, 2), ListedPrice(3, 4)
@@ -75,7 +75,7 @@ async def test_what_a_list_does_not_price_the_library_does(
 
 
 @pytest.mark.django_db
-async def test_a_library_that_fails_keeps_nobody(
+async def test_a_failing_price_library_is_tolerated(
     connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object) -> list[ListedModel]:

@@ -1,9 +1,9 @@
 """Runs one reply: a `Generation`, in a task of its own.
 
-A generation opens the upstream stream, folds its events, hands frames to its audience, runs the
-tools that the model calls, and ends by its stream's end, by `stop`, or because nobody waits for it
-any more. It closes the upstream first and saves afterwards; nothing that arrived is lost, whatever
-the ending. Which process it runs in, and where its viewers are, it does not know.
+A generation opens the upstream stream, folds its events, sends fragments to its audience and runs
+the tools that the model calls. It ends with its stream, by `stop`, or when nobody is watching any
+more. It closes the upstream first and saves afterwards, so no ending loses text that arrived. It
+does not know which process it runs in or where its viewers are.
 """
 
 from chatapp.generation.generation import Generation

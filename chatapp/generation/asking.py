@@ -1,4 +1,4 @@
-"""Asking an upstream again, where a failure may pass and nothing of the reply has arrived."""
+"""Retries a request that failed temporarily before any part of the reply arrived."""
 
 from collections.abc import Awaitable, Callable
 
@@ -13,12 +13,12 @@ from tenacity import (
 from chatapp.upstream.wire.errors import UpstreamError
 
 TRIES = 3
-LONGEST_WAIT = 60.0  # seconds; who is told to wait longer is asked to come back instead
+LONGEST_WAIT = 60.0  # seconds; if the upstream asks for more, the reply fails instead
 backoff = wait_exponential_jitter(multiplier=0.5, max=8.0)
 
 
 class MayPass(Exception):
-    """A request failed in a way that may pass."""
+    """Raised by a request that failed but may succeed when sent again."""
 
     def __init__(self, error: UpstreamError) -> None:
         super().__init__(error.message)
@@ -26,22 +26,23 @@ class MayPass(Exception):
 
 
 Request = Callable[[], Awaitable[None]]
-Tell = Callable[[UpstreamError, float, int], Awaitable[None]]
+OnRetry = Callable[[UpstreamError, float, int], Awaitable[None]]
 
 
-async def ask_patiently(request: Request, tell: Tell) -> None:
-    """Runs `request` until it does not raise `MayPass`, three times at most.
+async def ask_patiently(request: Request, on_retry: OnRetry) -> None:
+    """Run `request` until it does not raise `MayPass`, at most `TRIES` times.
 
-    `tell` hears before each wait of the error, the seconds to wait and the number of the next try.
-    What the last try raises is swallowed: its error is in the reply.
+    Before each wait, `on_retry` is called with the error, the seconds to wait and the number of the
+    next try. The `MayPass` of the last try is swallowed: its error is in the reply.
     """
     try:
         await request()
     except MayPass as failure:
-        await _ask_again(failure, request, tell)  # made only now: it takes as long as a request
+        # Set up tenacity only now: that takes as long as a request.
+        await _retry(failure, request, on_retry)
 
 
-async def _ask_again(failure: MayPass, request: Request, tell: Tell) -> None:
+async def _retry(failure: MayPass, request: Request, on_retry: OnRetry) -> None:
     first: MayPass | None = failure
 
     async def attempt() -> None:
@@ -51,15 +52,15 @@ async def _ask_again(failure: MayPass, request: Request, tell: Tell) -> None:
             raise failed
         await request()
 
-    async def told(state: RetryCallState) -> None:
+    async def announce(state: RetryCallState) -> None:
         assert state.next_action
-        await tell(_error_of(state), state.next_action.sleep, state.attempt_number + 1)
+        await on_retry(_error_of(state), state.next_action.sleep, state.attempt_number + 1)
 
     retrying = AsyncRetrying(
         stop=stop_after_attempt(TRIES),
         wait=_seconds_to_wait,
         retry=retry_if_exception_type(MayPass),
-        before_sleep=told,
+        before_sleep=announce,
         retry_error_callback=lambda _state: None,
     )
     await retrying(attempt)
@@ -70,8 +71,8 @@ def is_worth_waiting(error: UpstreamError) -> bool:
 
 
 def _seconds_to_wait(state: RetryCallState) -> float:
-    wanted = _error_of(state).retry_after
-    return backoff(state) if wanted is None else wanted
+    retry_after = _error_of(state).retry_after
+    return backoff(state) if retry_after is None else retry_after
 
 
 def _error_of(state: RetryCallState) -> UpstreamError:

@@ -1,7 +1,7 @@
-"""When a reply's new HTML goes to its tabs: at once, and no oftener than the pace allows.
+"""Schedules when a reply's new HTML is sent to its tabs: at once, but never faster than the pace.
 
-One thing is shown after the other: what is drawn next is drawn when all tabs have what was drawn
-before, so that no frame overtakes another on its way to any of them.
+Fragments are sent one after another: the next is rendered only when every tab has received the
+previous one, so that none overtakes another.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from chatapp.frames import LiveReply
 from chatapp.generation.pace import Pace
 from chatapp.viewers import Audience
 
-DRAWING_SECONDS = 3.0  # that the end of a reply waits for its colours and formulas
+DRAWING_SECONDS = 3.0  # how long a reply's end waits for highlighted code and formulas
 
 
 class Flushes:
-    """Of one reply. Cancel what is pending with `close`."""
+    """Schedules the flushes of one reply. `close` cancels the pending one."""
 
     def __init__(self, live: LiveReply, audience: Audience, pace: Pace) -> None:
         self._live = live
@@ -28,32 +28,35 @@ class Flushes:
         self._flushed_at = 0.0
         self._unshown_since: float | None = None
         self._interval = 0.0
-        self._rendering = 0.0  # seconds a flush, smoothed: one block of code is no reason to wait
+        self._rendering = 0.0  # seconds per flush, smoothed over several
         self._next: asyncio.Handle | None = None
         self._task: asyncio.Task[None] | None = None
         self._drawing: asyncio.Task[None] | None = None
 
     def soon(self, read_at: float) -> None:
-        """Flushes what was read then, now or as soon as the last flush is old enough."""
+        """Flush what arrived at `read_at`: now, or when the interval since the last flush is over.
+
+        Does nothing if no tab is watching.
+        """
         if not self._audience.is_watching:
             return
         self._unshown_since = self._unshown_since or read_at
         if self._next or self._task:
             return
-        early = self._flushed_at + self._interval - read_at
-        if early <= 0:
+        remaining = self._flushed_at + self._interval - read_at
+        if remaining <= 0:
             self._at_once()
         else:
-            self._later(early)
+            self._later(remaining)
 
     async def now(self) -> None:
-        """Flushes what fits into a turn of the event loop, and the rest in the next turns."""
+        """Flush what fits into one turn of the event loop, and the rest in the following turns."""
         async with self._showing:
             await self._flush()
-        self._go_on_with_rest()
+        self._schedule_rest()
 
     async def last(self) -> None:
-        """Completes every region; nothing comes after this."""
+        """Complete every region and flush everything; call nothing else afterwards."""
         self.close()
         self._live.finish()
         await self._turn()
@@ -71,12 +74,15 @@ class Flushes:
             self._next = None
 
     async def _turn(self) -> None:
-        """One flush of many: others get as much time before the next, of whatever reply it is."""
+        """Flush one part of many.
+
+        Yields as much time to other work before the next part, across all replies.
+        """
         async with self._pace.one_at_a_time, self._showing:
             await self._flush()
 
     def _at_once(self) -> None:
-        """Flushes in this turn of the event loop, where nothing is to be waited for."""
+        """Flush in this turn of the event loop if no await is needed."""
         self._next = None
         ways = self._audience.ways()
         if ways is None or self._showing.locked():
@@ -88,7 +94,7 @@ class Flushes:
             self._observe(read_at)
         if self._live.has_more:
             self._draw()
-            self._go_on_with_rest()
+            self._schedule_rest()
 
     async def _flush(self) -> None:
         read_at = self._unshown_since
@@ -115,7 +121,7 @@ class Flushes:
             self._drawing = asyncio.create_task(self._draw_all())
 
     async def _draw_all(self) -> None:
-        """Shows colours, formulas and large blocks, which workers draw."""
+        """Show highlighted code, formulas and large blocks, which the render pool produces."""
         while self._live.has_jobs:
             text, jobs = self._live.jobs()
             drawn = await rendering.drawn(jobs)
@@ -126,22 +132,22 @@ class Flushes:
     def _later(self, seconds: float) -> None:
         self._next = asyncio.get_running_loop().call_later(seconds, self._at_once)
 
-    def _go_on_with_rest(self) -> None:
+    def _schedule_rest(self) -> None:
         if self._live.is_behind and not self._next:
             self._next = asyncio.get_running_loop().call_soon(self._start, self._rest)
 
     def _start(self, flush: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._next = None
         self._task = asyncio.create_task(flush())
-        self._task.add_done_callback(self._started)
+        self._task.add_done_callback(self._task_done)
 
-    def _started(self, task: asyncio.Task[None]) -> None:
-        if self._task is not task:  # the next one began before this one's end was told
+    def _task_done(self, task: asyncio.Task[None]) -> None:
+        if self._task is not task:  # the next one started before this callback ran
             return
         self._task = None
-        if self._unshown_since and not self._next:  # it came while the task was showing
+        if self._unshown_since and not self._next:  # it arrived while the task was showing
             self._later(self._interval)
 
     async def _rest(self) -> None:
         await self._turn()
-        self._go_on_with_rest()
+        self._schedule_rest()

@@ -1,4 +1,4 @@
-"""One running reply: started, stopped, saved whatever its ending, and shown to its tabs."""
+"""One running reply: streams it, shows it to its tabs, and saves it, whatever its ending."""
 
 import asyncio
 import logging
@@ -28,15 +28,17 @@ from chatapp.viewers import Audience, Showing
 
 logger = logging.getLogger(__name__)
 
-CHECKPOINT_SECONDS = 1.0  # what is lost at most where a process dies
-JOURNALLED_SECONDS = 5.0  # and where its host does, since a process leaves its journal
+CHECKPOINT_SECONDS = 1.0  # the most that is lost when the process dies
+JOURNALLED_SECONDS = 5.0  # with a journal, which outlives the process: when the host dies
 SAVE_AGAIN_SECONDS = 0.5
-UNSAVED = "The database does not answer. This reply is kept, and saved as soon as it does."
-READ_ON_SECONDS = 60.0  # for the usage of a stopped reply, where the upstream's setting asks for it
+UNSAVED = (
+    "The database isn't responding. This reply is kept and will be saved as soon as it is back."
+)
+READ_ON_SECONDS = 60.0  # for a stopped reply's usage, if the upstream is set up to be read on
 
 
 class Generation:
-    """Run it once. Who creates it awaits `run`; `stop` may be called at any time."""
+    """A running reply. Await `run` once; `stop` may be called at any time."""
 
     def __init__(
         self,
@@ -49,8 +51,11 @@ class Generation:
         unended: set[UUID],
         session_key: str,
     ) -> None:
-        """`unended` holds the ids of all that were asked for at once and have not ended yet;
-        `session_key` is of the session on which they were."""
+        """Prepare the reply of `turn`.
+
+        `unended` is shared by all replies to one prompt and holds the ids of those that have not
+        ended yet; `session_key` is the session that sent the prompt.
+        """
         self.prompt, self.message = turn.prompt, turn.reply
         self.live = LiveReply(turn.reply)
         self.audience = Audience(showing)
@@ -68,7 +73,7 @@ class Generation:
         self._cancelled_at: float | None = None
 
     async def run(self) -> None:
-        """Streams the reply to its end and saves it; returns when it is saved and shown."""
+        """Stream the reply to its end; return when it is saved and shown."""
         upstream = self.writer.upstream.name
         bind_contextvars(reply=str(self.message.pk), upstream=upstream)
         self._writing = asyncio.create_task(self.writer.write())
@@ -98,12 +103,12 @@ class Generation:
 
     @property
     def reply(self) -> UUID:
-        """Its id, as of a reply that runs elsewhere."""
+        """The reply's id, under the same name as on a `RemoteReply`."""
         return self.message.pk
 
     @property
     def is_due(self) -> bool:
-        """Whether what has arrived is to be saved in part, since the last time is long ago."""
+        """Whether it is time for a checkpoint of the text that has arrived."""
         age = time.monotonic() - self.saved_at
         if (purse := self.purse) and purse.wants_more:
             return self.writer.spending.is_urgent or age >= CHECKPOINT_SECONDS
@@ -112,27 +117,30 @@ class Generation:
 
     @property
     def purse(self) -> Purse | None:
-        """What it may spend, where limits concern it; what it has used is known by now."""
+        """The reply's budget with what it has used so far, or None if no limit applies."""
         return self.writer.spending.purse
 
     def end_if_over(self) -> None:
-        """Ends it where it has used up what it may spend."""
+        """End the reply if it has used up its budget."""
         self.writer.spending.end_if_over()
 
     async def flush(self) -> None:
-        """Shows what has arrived to every tab that shows the reply."""
+        """Show what has arrived to every tab that shows the reply."""
         await self._flushes.now()
 
     def snapshot(self) -> str:
-        """The frame that draws the reply as far as those tabs have it."""
+        """Return the fragment that draws the reply as far as those tabs have it."""
         return snapshot_frame(self.live.view())
 
     def stop(self, ending: Ending) -> None:
-        """Closes the upstream, or what tools are running; the reply is saved with this ending."""
+        """Cancel the upstream request or the running tools, and save the reply with this ending.
+
+        Only the first call counts.
+        """
         if not self._writing or self._writing.done():
             return
         if self._stopped_as:
-            if self._reading_on and ending is Ending.INTERRUPTED:  # no time for the usage
+            if self._reading_on and ending is Ending.INTERRUPTED:  # no time to wait for usage
                 self._reading_on.cancel()
                 self._writing.cancel()
             return
@@ -145,7 +153,7 @@ class Generation:
             self._writing.cancel()
 
     def decide(self, round: int, call: int, allowed: bool) -> None:
-        """A person allows or denies a tool call."""
+        """Allow or deny a tool call of this round."""
         self.writer.decide(round, call, allowed)
 
     async def _stop_when_abandoned(self) -> None:
@@ -176,27 +184,27 @@ class Generation:
         return Ending.OVER_BUDGET if was_cut_short else ending
 
     async def _save(self, ending: Ending) -> None:
-        """Saves the reply; where the database is away or locked, as soon as it can be."""
-        is_told = False
+        """Save the reply, retrying while the database is unavailable or locked."""
+        has_notified = False
 
-        async def tell() -> None:
-            nonlocal is_told
-            if not is_told:
-                is_told = True
+        async def notify() -> None:
+            nonlocal has_notified
+            if not has_notified:
+                has_notified = True
                 await self.audience.show(delay_frame(self.message.pk, UNSAVED))
 
         while True:
             try:
-                await stored(partial(self._save_now, ending), tell)
+                await stored(partial(self._save_now, ending), notify)
             except (OperationalError, InterfaceError) as error:
-                if not is_told:
+                if not has_notified:
                     logger.error("Reply %s waits for the database: %s", self.message.pk, error)
-                await tell()
+                await notify()
             except DatabaseError:
                 if await self._is_stored():
                     logger.exception("Reply %s could not be saved", self.message.pk)
                 else:
-                    logger.info("Reply %s was deleted while it was written", self.message.pk)
+                    logger.info("Reply %s was deleted while it was streaming", self.message.pk)
                 return
             else:
                 return
@@ -205,7 +213,7 @@ class Generation:
     async def _is_stored(self) -> bool:
         with suppress(OperationalError, InterfaceError):
             return await Message.objects.filter(pk=self.message.pk).aexists()
-        return True  # as far as is known
+        return True  # unknown, so assume that it is
 
     def _save_now(self, ending: Ending) -> None:
         message, writer = self.message, self.writer
@@ -219,7 +227,7 @@ class Generation:
         message.save_reply(usage, others)
         metrics.count_tokens(writer.upstream.name, usage.as_record(), usage.provenance)
         siblings = getattr(message, "siblings", [message])
-        if self._is_retry or len(siblings) > 1:  # of which some may have gone or come back
+        if self._is_retry or len(siblings) > 1:  # some may have been deleted or restored
             families = branches.siblings(message.conversation_id, [message])
             message.siblings = families.get(message.parent_id, [message])
         else:

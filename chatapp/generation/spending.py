@@ -1,8 +1,7 @@
-"""What a reply may spend where limits concern it: asked for before each request, and counted while
-it is written.
+"""Enforces a reply's budget: reserves tokens before each request and counts them while streaming.
 
-Where no limit does, there is no purse, and nothing of this costs anything. While the database is
-away a reply goes on, and what it spends beyond its hold is charged when it is saved.
+If no limit applies there is no purse, and none of this costs anything. While the database is
+unavailable a reply goes on, and whatever it spends beyond its reservation is charged at the save.
 """
 
 import asyncio
@@ -29,49 +28,54 @@ from chatapp.upstream.wire.events import (
 
 logger = logging.getLogger(__name__)
 
-# OpenAI's own server refuses `max_tokens` for its newer models, and others do not know the new name
+# OpenAI's server refuses `max_tokens` for its newer models; other servers don't know the new name
 # (https://platform.openai.com/docs/api-reference/chat/create, `max_completion_tokens`).
 NEW_NAME, OLD_NAME = "max_completion_tokens", "max_tokens"
 OPENAI_HOSTS = ("openai.com", "openai.azure.com")
 
 
 class Spending:
-    """Of one reply, or of a title. `end` ends it as over its budget."""
+    """The budget of one reply or title; `end` is called when it is used up."""
 
     def __init__(self, purse: Purse | None, end: Callable[[], None]) -> None:
         self.purse = purse
-        self.was_cut_short = False  # the upstream was told to write less than it otherwise might
+        self.was_cut_short = False  # the request's `max_tokens` was lowered
         self._end = end
 
     @property
     def is_urgent(self) -> bool:
-        """Whether more has to be held for it now."""
+        """Whether the reservation has to grow right now."""
         return self.purse is not None and self.purse.wants_more and not self.purse.was_refused
 
     async def admitted(
-        self, asked: Asked, earlier: Usage, options: RequestOptions, upstream: Upstream
+        self, size: Asked, earlier: Usage, options: RequestOptions, upstream: Upstream
     ) -> RequestOptions:
-        """The options of a request that the budget affords; where it affords none, the reply ends
-        here."""
+        """Reserve the tokens of a request and return its options, limited to the budget.
+
+        Ends the reply if the budget does not allow the request.
+        """
         if (purse := self.purse) is None:
             return options
-        remember_tools(upstream.pk, asked.upper_tool_tokens)
-        admission = partial(admit_again, purse, asked.upper_tokens, earlier)
+        remember_tools(upstream.pk, size.upper_tool_tokens)
+        admission = partial(admit_again, purse, size.upper_tokens, earlier)
         try:
             is_admitted = await stored(admission)
         except (OperationalError, InterfaceError) as error:
-            logger.warning("A request goes on without its hold: %s", error)
+            logger.warning("A request goes on without a budget reservation: %s", error)
             is_admitted = True
         if not is_admitted:
             self._end()
-            await asyncio.sleep(0)  # where the end is heard
+            await asyncio.sleep(0)  # lets the cancellation arrive
         return self.told(options, upstream)
 
     def told(self, options: RequestOptions, upstream: Upstream) -> RequestOptions:
-        """With `max_tokens` as the budget affords, or as an administrator set it for less."""
+        """Return the options with `max_tokens` lowered to the budget.
+
+        A lower value set by an administrator stays.
+        """
         if (purse := self.purse) is None:
             return options
-        name, most = _most_of(options.parameters, upstream)
+        name, most = _token_limit_of(options.parameters, upstream)
         affordable = max(1, purse.affordable // options.choices)
         self.was_cut_short = affordable <= MOST_ASKED_FOR and (most is None or affordable < most)
         if not self.was_cut_short:
@@ -81,19 +85,19 @@ class Spending:
         return replace(options, parameters={**options.parameters, name: affordable})
 
     def count(self, events: Iterable[Event]) -> None:
-        """What has arrived."""
+        """Count the text that has arrived; end the reply if that used up the budget."""
         if self.purse:
             self.purse.written += sum(map(_bytes_of, events))
             self.end_if_over()
 
     def end_if_over(self) -> None:
-        """Ends the reply where it has used up all it may."""
+        """End the reply if it has used up its budget."""
         if self.purse and self.purse.is_over:
             self._end()
 
 
-def _most_of(parameters: Mapping[str, object], upstream: Upstream) -> tuple[str, int | None]:
-    """What the upstream calls the length of an answer at most, and how much that is by now."""
+def _token_limit_of(parameters: Mapping[str, object], upstream: Upstream) -> tuple[str, int | None]:
+    """Return the parameter by which the upstream limits an answer, and its present value if set."""
     for name in (NEW_NAME, OLD_NAME):
         if type(most := parameters.get(name)) is int and most > 0:
             return name, most

@@ -1,8 +1,7 @@
-"""Writes from the event loop, in a thread of their own.
+"""Runs database writes from the event loop in a thread of their own.
 
-A write waits for as long as another program holds the database: SQLite's one lock, or a row of
-PostgreSQL. What only reads must not wait behind it, or no tab could connect meanwhile; that goes
-by Channels' own thread.
+A write waits while another program holds SQLite's lock or a PostgreSQL row. Reads must not queue
+behind it, or no tab could connect meanwhile, so they use Channels' own thread.
 """
 
 import asyncio
@@ -13,40 +12,45 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
-NOTICE_SECONDS = 1.5  # until whoever waits is told that it takes long
+NOTICE_SECONDS = 1.5  # after which `tell_of_delay` is called
 
 T = TypeVar("T")
 
-# One, so that our own writes wait for their turn here and not for each other's locks.
+# One thread, so that our own writes queue here instead of waiting for each other's locks.
 thread = ThreadPoolExecutor(1, "writes")
 
 
 async def stored(
     write: Callable[[], T], tell_of_delay: Callable[[], Coroutine[Any, Any, None]] | None = None
 ) -> T:
-    """What `write` returns. Where it takes long, that is told once, and it goes on."""
+    """Run `write` in the write thread and return its result.
+
+    If it takes longer than `NOTICE_SECONDS`, call `tell_of_delay` once and go on waiting.
+    """
     loop = asyncio.get_running_loop()
     writing = loop.run_in_executor(thread, copy_context().run, _with_connection, write)
     if tell_of_delay is None:
         return await writing
-    telling: list[asyncio.Task[None]] = []
+    notices: list[asyncio.Task[None]] = []
 
-    def tell() -> None:
-        telling.append(loop.create_task(tell_of_delay()))
+    def notify() -> None:
+        notices.append(loop.create_task(tell_of_delay()))
 
-    notice = loop.call_later(NOTICE_SECONDS, tell)
+    timer = loop.call_later(NOTICE_SECONDS, notify)
     try:
         return await writing
     finally:
-        notice.cancel()
-        for one in telling:
-            await one
+        timer.cancel()
+        for notice in notices:
+            await notice
 
 
 def _with_connection(write: Callable[[], T]) -> T:
-    """As `channels.db` does it, whose way there and back takes as long as a short write. Looked at
-    once it has written, a connection is never one that broke while it was idle: PostgreSQL's go
-    back to their pool."""
+    """Run `write` and close connections that are unusable, as `channels.db` does.
+
+    `channels.db` itself would take as long again as a short write. Checking after each write is
+    enough: PostgreSQL's connections go back to their pool, so none breaks here while idle.
+    """
     try:
         return write()
     finally:

@@ -1,4 +1,4 @@
-"""Running the tools that a model called, with a person's leave where it is wanted."""
+"""Runs the tools that a model called, after asking the person for permission where required."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,33 +7,33 @@ from chatapp.models.rounds import RunState, ToolRun
 from chatapp.tools import ToolResult, shared_toolbox
 from chatapp.upstream.wire.tool_calls import ToolCall
 
-DENIED = ToolResult("The person did not allow this call.", is_error=True)
+DENIED = ToolResult("The user denied this tool call.", is_error=True)
 
 Show = Callable[[int, ToolRun], Awaitable[None]]
 
 
 class ToolRuns:
-    """The tool calls of one round, all of them at once. Cancelling `finish` cancels them."""
+    """Runs the tool calls of one round concurrently. Cancelling `finish` cancels them."""
 
     def __init__(self, calls: list[ToolCall], show: Show, person: int) -> None:
-        """`person` is the primary key of who has them called."""
+        """`person` is the primary key of the user on whose behalf the tools are called."""
         self._person = person
         self.runs = [ToolRun.of(call) for call in calls]
         self._calls = calls
         self._show = show
-        self._leaves: dict[int, asyncio.Future[bool]] = {}
+        self._permissions: dict[int, asyncio.Future[bool]] = {}
 
     async def finish(self) -> None:
-        """Runs every call; returns when each has its result, and shows each step of each."""
+        """Run every call and show each change of its state; return when all have a result."""
         async with asyncio.TaskGroup() as group:
             for index in range(len(self.runs)):
                 group.create_task(self._run(index))
 
     def decide(self, index: int, allowed: bool) -> None:
-        """A person's answer to the question whether a call may run; a late one changes nothing."""
-        leave = self._leaves.get(index)
-        if leave and not leave.done():
-            leave.set_result(allowed)
+        """Set the person's decision on a call; a late one has no effect."""
+        permission = self._permissions.get(index)
+        if permission and not permission.done():
+            permission.set_result(allowed)
 
     async def _run(self, index: int) -> None:
         run, call = self.runs[index], self._calls[index]
@@ -42,7 +42,7 @@ class ToolRuns:
             await self._end(index, RunState.FAILED, text)
             return
         tool = await shared_toolbox().find(call.name, self._person)
-        # Not looked for again: one that is found a moment later would run with nobody's leave.
+        # Looked up only once: a second lookup could find a tool that nobody was asked about.
         if tool is None:
             text = f"There is no tool named {call.name[:100]!r}."
             await self._end(index, RunState.FAILED, text)
@@ -57,10 +57,10 @@ class ToolRuns:
         await self._end(index, state, result.text)
 
     async def _is_allowed(self, index: int) -> bool:
-        self._leaves[index] = asyncio.get_running_loop().create_future()
+        self._permissions[index] = asyncio.get_running_loop().create_future()
         self.runs[index].state = RunState.ASKING
         await self._show(index, self.runs[index])
-        return await self._leaves[index]
+        return await self._permissions[index]
 
     async def _end(self, index: int, state: RunState, text: str) -> None:
         run = self.runs[index]

@@ -1,4 +1,4 @@
-"""What models do not take, as their upstreams said when they were asked."""
+"""Remembers what models do not support, as learned from their upstreams' errors."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ Model = tuple[int, str]  # the primary key of its upstream, and its name
 
 @dataclass
 class Unsupported:
-    """The models that refused tools, and those that refused a system message."""
+    """The models that refused tools and those that refused a system message."""
 
     tools: set[Model] = field(default_factory=set)
     system: set[Model] = field(default_factory=set)

@@ -1,4 +1,5 @@
-"""The upstream's side of a reply: its requests, folded into rounds, with the tools in between."""
+"""Sends a reply's requests to the upstream and folds the events into rounds, running tools in
+between."""
 
 import asyncio
 import time
@@ -37,13 +38,13 @@ from chatapp.upstream.wire.history import History
 from chatapp.upstream.wire.reply import Reply
 
 MAX_ROUNDS = 8
-# After a read that holds many events, others get as much time as it took to decode them.
+# After a read with this many events, sleep for about as long as it took to decode them.
 MANY_EVENTS = 32
 SECONDS_AN_EVENT = 0.0001
 
 
 class Writer:
-    """Writes one reply. `reply` is its present round, `others` are that round's other choices."""
+    """Writes one reply. `reply` is the current round, `others` are that round's other choices."""
 
     def __init__(
         self,
@@ -80,30 +81,34 @@ class Writer:
         self._reads_for_usage_only = False
 
     async def write(self) -> None:
-        """Asks the upstream until the model calls no more tools; failures are in the reply."""
+        """Send requests until the model calls no more tools. Failures end up in the reply."""
         for _ in range(MAX_ROUNDS):
-            await ask_patiently(self._ask, self._tell_of_retry)
+            await ask_patiently(self._ask, self._show_retry)
             if self._reads_for_usage_only or not self.reply.wants_tools:
                 return
             self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
             await self._tool_runs.finish()
             self._begin_round()
-        message = f"the model called tools in {MAX_ROUNDS} rounds and did not answer"
+        message = f"the model called tools in {MAX_ROUNDS} rounds without answering"
         self.reply.apply(Failed(UpstreamError(ErrorKind.TOO_MANY_ROUNDS, message)))
 
     def read_on_for_usage(self) -> bool:
-        """Takes nothing more but the usage; whether that is wanted, and can still come."""
+        """Ignore everything from now on but the usage.
+
+        Returns False, and changes nothing, if the upstream is not set up for it or the usage can
+        no longer arrive.
+        """
         wanted = self.upstream.drains_stopped and self._is_streaming and not self.reply.usage
         self._reads_for_usage_only = wanted
         return wanted
 
     def decide(self, round: int, call: int, allowed: bool) -> None:
-        """A person allows or denies a tool call of this round."""
+        """Allow or deny a tool call of this round."""
         if self._tool_runs and round == len(self._rounds):
             self._tool_runs.decide(call, allowed)
 
     def update_message(self) -> Usage:
-        """Makes the message say all that has arrived; returns what all rounds cost together."""
+        """Copy all that has arrived to the message; return the usage of all rounds together."""
         self.is_dirty = False
         self.message.take(self.reply, self._runs())
         usage = self._cost.usage(self._choices)
@@ -123,7 +128,10 @@ class Writer:
         return time.monotonic() - self._started_at
 
     async def _ask(self) -> None:
-        """One request. Raises `MayPass` where it failed before anything arrived."""
+        """Send one request.
+
+        Raises `MayPass` if it failed before anything arrived and may succeed when sent again.
+        """
         options = await self._options()
         self._cost.end_try(self._choices)
         self.reply = Reply()
@@ -144,7 +152,7 @@ class Writer:
     async def _options(self) -> RequestOptions:
         tools = []
         if self.upstream.offers_tools and self._model not in self._unsupported.tools:
-            # Later they may be others.
+            # Those of the turn serve the first request only; they may have changed by the next.
             servers, self._tool_servers = self._tool_servers, None
             offered = await shared_toolbox().tools(
                 servers, has_clock=self.upstream.offers_clock, person=self._person
@@ -156,10 +164,10 @@ class Writer:
         endpoint = endpoint_of(self.upstream)
         model = self.message.model
         history = self._sent
-        asked = Asked.of(history, options.tools)
-        options = await self.spending.admitted(asked, self._cost.ended, options, self.upstream)
-        self._cost.ask(asked)
-        self._journal.ask(asked, options.choices)
+        size = Asked.of(history, options.tools)
+        options = await self.spending.admitted(size, self._cost.ended, options, self.upstream)
+        self._cost.ask(size)
+        self._journal.ask(size, options.choices)
         opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)
         async with opened as batches:
             self._is_streaming = True
@@ -167,7 +175,7 @@ class Writer:
                 if self._reads_for_usage_only:
                     events = [event for event in events if isinstance(event, UsageReported)]
                 self._take(events)
-                if len(events) > MANY_EVENTS:  # as many as a model never writes at once
+                if len(events) > MANY_EVENTS:  # more than a model writes at once
                     await asyncio.sleep(len(events) * SECONDS_AN_EVENT)
                 if self._reads_for_usage_only and self.reply.usage:
                     break
@@ -180,7 +188,7 @@ class Writer:
         return True
 
     def _take(self, events: list[Event]) -> None:
-        """What one read brought: kept, folded and shown."""
+        """Journal, fold and show the events of one read."""
         read_at = time.monotonic()
         self._journal.append(events)
         for event in events:
@@ -228,18 +236,18 @@ class Writer:
         self.is_dirty = True
         await self._flushes.now()
 
-    async def _tell_of_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+    async def _show_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
         self._live.tell_of_retry(error, seconds, number)
         await self._flushes.now()
 
     def _begin_round(self) -> None:
-        """Keeps the round that has ended and makes its results part of what is asked next."""
-        done = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
-        self._journal.end_round(done)
-        self._rounds.append(done)
-        self.message.keep_round(done, self.reply)
+        """Keep the finished round and add its results to the history of the next request."""
+        finished = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
+        self._journal.end_round(finished)
+        self._rounds.append(finished)
+        self.message.keep_round(finished, self.reply)
         reasoning_field = self.message.earlier_extras.reasoning_field
-        repeated = done.as_chat_messages(reasoning_field, with_extras=True)
+        repeated = finished.as_chat_messages(reasoning_field, with_extras=True)
         self._history = self._history.followed_by(History.of(repeated))
         self._tool_runs = None
         self.reply, self.others = Reply(), []

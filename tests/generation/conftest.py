@@ -1,4 +1,4 @@
-"""A reply that is to stream, and what it needs of the process that runs it."""
+"""A reply ready to run, with what it needs from its process."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from tests.viewers.doubles import Recorder
 
 @dataclass
 class Desk:
-    """Where replies are written, without a worker."""
+    """Creates generations without a worker."""
 
     alice: User
     upstream: Upstream
@@ -31,7 +31,7 @@ class Desk:
         return turn
 
     async def generation(self) -> tuple[Generation, Recorder]:
-        """One that is to be run, and a viewer that shows it and waits for it."""
+        """Return a generation that is ready to run and a viewer that watches it."""
         viewer = Recorder(self.alice.pk)
         self.showing.add(viewer)
         turn = await self.ask()

@@ -1,4 +1,4 @@
-"""Tool calls as an upstream sends them, and a reply as it was saved."""
+"""Tool calls as an upstream sends them, and replies as they were saved."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ from tests.support.fake_upstream import choice
 
 
 def call(name: str, arguments: str, index: int = 0) -> bytes:
-    """A tool call, whole in one delta."""
+    """Return a whole tool call in one delta."""
     function = {"name": name, "arguments": arguments}
     return choice({"tool_calls": [{"index": index, "id": f"call_{index}", "function": function}]})
 

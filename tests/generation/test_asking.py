@@ -1,4 +1,4 @@
-"""Asking again, and for how long."""
+"""Retries: how often, and after how long."""
 
 import pytest
 
@@ -19,38 +19,38 @@ def busy(seconds: float) -> UpstreamError:
 BUSY = busy(0.0)
 
 
-class Asking:
-    """Requests that fail so many times, and what was told of it."""
+class Requests:
+    """Requests that fail `failures` times; records the announced retries."""
 
     def __init__(self, failures: int, error: UpstreamError = BUSY) -> None:
-        self.asked = 0
-        self.told: list[tuple[UpstreamError, float, int]] = []
+        self.count = 0
+        self.retries: list[tuple[UpstreamError, float, int]] = []
         self._failures = failures
         self._error = error
 
     async def ask(self) -> None:
-        self.asked += 1
-        if self.asked <= self._failures:
+        self.count += 1
+        if self.count <= self._failures:
             raise MayPass(self._error)
 
-    async def tell(self, error: UpstreamError, seconds: float, number: int) -> None:
-        self.told.append((error, seconds, number))
+    async def on_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+        self.retries.append((error, seconds, number))
 
 
-@pytest.mark.parametrize(("failures", "asked"), [(0, 1), (1, 2), (2, 3), (9, TRIES)])
-async def test_it_is_asked_until_it_does_not_fail_and_three_times_at_most(
-    failures: int, asked: int
+@pytest.mark.parametrize(("failures", "count"), [(0, 1), (1, 2), (2, 3), (9, TRIES)])
+async def test_a_request_is_retried_until_it_succeeds_at_most_three_times(
+    failures: int, count: int
 ) -> None:
-    asking = Asking(failures)
-    await ask_patiently(asking.ask, asking.tell)
-    assert asking.asked == asked
-    assert asking.told == [(BUSY, 0.0, number) for number in range(2, asked + 1)]
+    requests = Requests(failures)
+    await ask_patiently(requests.ask, requests.on_retry)
+    assert requests.count == count
+    assert requests.retries == [(BUSY, 0.0, number) for number in range(2, count + 1)]
 
 
-async def test_the_upstreams_own_time_is_waited_for() -> None:
-    asking = Asking(1, busy(0.02))
-    await ask_patiently(asking.ask, asking.tell)
-    assert [seconds for _, seconds, _ in asking.told] == [0.02]
+async def test_the_wait_is_the_upstreams_retry_after() -> None:
+    requests = Requests(1, busy(0.02))
+    await ask_patiently(requests.ask, requests.on_retry)
+    assert [seconds for _, seconds, _ in requests.retries] == [0.02]
 
 
 async def test_other_failures_are_raised() -> None:
@@ -58,7 +58,7 @@ async def test_other_failures_are_raised() -> None:
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        await ask_patiently(fail, Asking(0).tell)
+        await ask_patiently(fail, Requests(0).on_retry)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_other_failures_are_raised() -> None:
         (UpstreamError(ErrorKind.UNAUTHORIZED, ""), False),
     ],
 )
-def test_only_what_may_pass_soon_is_worth_waiting_for(
+def test_only_a_failure_that_may_pass_soon_is_worth_waiting_for(
     error: UpstreamError, is_worth_it: bool
 ) -> None:
     assert is_worth_waiting(error) is is_worth_it

@@ -1,4 +1,4 @@
-"""When what has come is shown: at once, then no oftener than the pace allows, all in the end."""
+"""Flushes: the first at once, later ones no faster than the pace, and everything at the end."""
 
 import asyncio
 import time
@@ -15,21 +15,21 @@ from tests.viewers.doubles import Recorder
 
 
 class Slow(Pace):
-    """One that lets time pass between flushes of what was read at one moment."""
+    """A pace that keeps 50 ms between flushes."""
 
     def interval(self, rendering: float) -> float:
         return 0.05
 
 
 class Gate:
-    """Around one turn at a time, each when it may."""
+    """A lock that the test opens for one flush at a time."""
 
     def __init__(self) -> None:
         self.may_pass = asyncio.Semaphore(0)
-        self.has_come = asyncio.Semaphore(0)
+        self.is_waiting = asyncio.Semaphore(0)
 
     async def __aenter__(self) -> None:
-        self.has_come.release()
+        self.is_waiting.release()
         await self.may_pass.acquire()
 
     async def __aexit__(self, *_error: object) -> None:
@@ -37,7 +37,7 @@ class Gate:
 
 
 class Gated(Pace):
-    """One that lets no time pass, and whose turns are given by the test."""
+    """A pace without an interval; the test admits each flush."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,9 @@ class Writing:
         self.viewer = Recorder()
         self.showing = {self.viewer}
         self.flushes = Flushes(self.live, Audience(self.showing), pace)
-        self.read_at = time.monotonic()  # all of it: a busy machine has no part in this
+        self.read_at = (
+            time.monotonic()
+        )  # one time for all, so that a busy machine makes no difference
 
     async def write(self, text: str) -> None:
         self.live.append("answer", text)
@@ -69,7 +71,9 @@ def writing() -> Writing:
     return Writing(Slow())
 
 
-async def test_the_first_is_shown_at_once_and_what_follows_together(writing: Writing) -> None:
+async def test_the_first_delta_is_shown_at_once_and_the_following_together(
+    writing: Writing,
+) -> None:
     for word in ("One ", "two ", "three"):
         await writing.write(word)
     assert len(writing.viewer.frames) == 1
@@ -80,7 +84,7 @@ async def test_the_first_is_shown_at_once_and_what_follows_together(writing: Wri
     assert len(writing.viewer.frames) == 2
 
 
-async def test_now_waits_for_nothing(writing: Writing) -> None:
+async def test_now_flushes_without_waiting(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two")
     await writing.flushes.now()
@@ -88,7 +92,7 @@ async def test_now_waits_for_nothing(writing: Writing) -> None:
     writing.flushes.close()
 
 
-async def test_what_nobody_watches_is_not_drawn(writing: Writing) -> None:
+async def test_nothing_is_rendered_while_nobody_watches(writing: Writing) -> None:
     writing.showing.clear()
     await writing.write("One")
     assert writing.shown == ""
@@ -97,7 +101,7 @@ async def test_what_nobody_watches_is_not_drawn(writing: Writing) -> None:
     assert "One two" in writing.shown
 
 
-async def test_after_it_was_closed_nothing_comes(writing: Writing) -> None:
+async def test_nothing_is_shown_after_close(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two")
     writing.flushes.close()
@@ -105,7 +109,7 @@ async def test_after_it_was_closed_nothing_comes(writing: Writing) -> None:
     assert "two" not in writing.shown
 
 
-async def test_the_last_shows_all_there_is(writing: Writing) -> None:
+async def test_the_last_flush_shows_everything(writing: Writing) -> None:
     await writing.write("One ")
     await writing.write("two\n\n```python\nx = 1\n```\n")
     await writing.flushes.last()
@@ -114,13 +118,13 @@ async def test_the_last_shows_all_there_is(writing: Writing) -> None:
     assert not writing.live.has_jobs
 
 
-async def test_what_comes_while_a_reply_is_behind_waits_for_its_turn() -> None:
+async def test_deltas_wait_their_turn_while_a_reply_is_behind() -> None:
     pace = Gated()
     writing = Writing(pace)
     frames = writing.viewer.frames
     await writing.write("Some words of a paragraph.\n\n" * 10_000)
     for turn in range(1, 4):
-        await pace.gate.has_come.acquire()
+        await pace.gate.is_waiting.acquire()
         await writing.write("More.\n\n")
         await asyncio.sleep(0)
         assert len(frames) == turn
@@ -133,7 +137,7 @@ async def test_what_comes_while_a_reply_is_behind_waits_for_its_turn() -> None:
 
 
 class Far(Recorder):
-    """A tab that takes its frames when it is told to."""
+    """A tab that takes its fragments when the test lets it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,7 +150,9 @@ class Far(Recorder):
         self.frames.append(frame)
 
 
-async def test_what_comes_while_a_frame_is_on_its_way_is_shown_after_it(writing: Writing) -> None:
+async def test_deltas_that_arrive_while_a_fragment_is_being_sent_are_shown_after_it(
+    writing: Writing,
+) -> None:
     far = Far()
     writing.showing.add(far)
     await writing.write("One ")
@@ -160,7 +166,7 @@ async def test_what_comes_while_a_frame_is_on_its_way_is_shown_after_it(writing:
     assert writing.viewer.frames == far.frames
 
 
-async def test_a_few_tabs_are_shown_it_before_the_loop_turns(writing: Writing) -> None:
+async def test_a_few_tabs_are_written_to_in_the_same_turn_of_the_loop(writing: Writing) -> None:
     others = [Recorder() for _ in range(3)]
     writing.showing.update(others)
     writing.live.append("answer", "One")

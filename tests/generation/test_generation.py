@@ -1,4 +1,4 @@
-"""One reply, without a process around it, and then as its tab sees it."""
+"""One reply: first without a worker, then as its tab sees it."""
 
 import asyncio
 import time
@@ -36,14 +36,14 @@ pytestmark = pytest.mark.django_db
 
 async def until_shown(viewer: Recorder, text: str) -> None:
     async with asyncio.timeout(10):
-        while text not in "".join(viewer.frames):  # noqa: ASYNC110 - of frames
+        while text not in "".join(viewer.frames):  # noqa: ASYNC110 - waits for frames
             await asyncio.sleep(0.001)
 
 
 async def running(
     desk: Desk, upstream: FakeUpstream
 ) -> tuple[Generation, Recorder, asyncio.Task[None]]:
-    """Of which half has come."""
+    """Start a reply and wait until the first half of its text is shown."""
     upstream.script(role(), delta("Half of it"), Stall())
     reply, viewer = await desk.generation()
     task = asyncio.create_task(reply.run())
@@ -51,7 +51,7 @@ async def running(
     return reply, viewer, task
 
 
-async def test_a_reply_is_shown_and_saved_to_its_end(desk: Desk, upstream: FakeUpstream) -> None:
+async def test_a_whole_reply_is_shown_and_saved(desk: Desk, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("All of it"), finish(), usage(3, 4), done())
     reply, viewer = await desk.generation()
     await reply.run()
@@ -63,28 +63,28 @@ async def test_a_reply_is_shown_and_saved_to_its_end(desk: Desk, upstream: FakeU
 
 
 @pytest.mark.parametrize("ending", [Ending.STOPPED, Ending.INTERRUPTED])
-async def test_what_is_stopped_closes_the_upstream_and_keeps_what_came(
+async def test_stopping_a_reply_closes_the_upstream_and_keeps_its_text(
     desk: Desk, upstream: FakeUpstream, ending: Ending
 ) -> None:
     reply, _, task = await running(desk, upstream)
     reply.stop(ending)
-    reply.stop(Ending.ABANDONED)  # the first word counts
+    reply.stop(Ending.ABANDONED)  # only the first stop counts
     await task
     request = await upstream.until_requested()
     await request.until_closed()
     kept = await saved(reply.message.pk)
     assert (kept.ending, kept.content) == (ending, "Half of it")
-    reply.stop(ending)  # and later ones change nothing
+    reply.stop(ending)  # after the end, stop has no effect
 
 
-async def test_what_nobody_waits_for_is_abandoned(desk: Desk, upstream: FakeUpstream) -> None:
+async def test_a_reply_that_nobody_watches_is_abandoned(desk: Desk, upstream: FakeUpstream) -> None:
     reply, viewer, task = await running(desk, upstream)
     reply.audience.leave(viewer, 0.0)
     await task
     assert (await saved(reply.message.pk)).ending == "abandoned"
 
 
-async def test_whoever_leaves_before_it_begins_ends_it_too(
+async def test_leaving_before_the_reply_starts_abandons_it_too(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     upstream.script(Stall())
@@ -96,7 +96,7 @@ async def test_whoever_leaves_before_it_begins_ends_it_too(
     assert (await saved(reply.message.pk)).ending == "abandoned"
 
 
-async def test_after_its_end_nobodys_leaving_changes_it(desk: Desk, upstream: FakeUpstream) -> None:
+async def test_leaving_after_the_end_changes_nothing(desk: Desk, upstream: FakeUpstream) -> None:
     reply, viewer = await desk.generation()
     await reply.run()
     reply.audience.leave(viewer, 0.0)
@@ -105,7 +105,9 @@ async def test_after_its_end_nobodys_leaving_changes_it(desk: Desk, upstream: Fa
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_a_snapshot_has_all_that_has_come(desk: Desk, upstream: FakeUpstream) -> None:
+async def test_a_snapshot_holds_all_text_that_has_arrived(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
     reply, _, task = await running(desk, upstream)
     await reply.flush()
     snapshot = reply.snapshot()
@@ -115,7 +117,7 @@ async def test_a_snapshot_has_all_that_has_come(desk: Desk, upstream: FakeUpstre
     await task
 
 
-async def test_it_is_due_for_a_checkpoint_a_while_after_something_came(
+async def test_a_reply_with_new_text_becomes_due_for_a_checkpoint(
     desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, _, task = await running(desk, upstream)
@@ -129,7 +131,7 @@ async def test_it_is_due_for_a_checkpoint_a_while_after_something_came(
     await task
 
 
-async def test_with_a_journal_it_is_due_after_five_seconds(
+async def test_with_a_journal_a_checkpoint_is_due_after_five_seconds(
     desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, _, task = await running(desk, upstream)
@@ -144,7 +146,7 @@ async def test_with_a_journal_it_is_due_after_five_seconds(
     await task
 
 
-async def test_while_the_database_is_away_the_end_waits_and_is_told_once(
+async def test_the_save_waits_for_the_database_and_says_so_once(
     desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried, save = [], Message.save_reply
@@ -160,11 +162,11 @@ async def test_while_the_database_is_away_the_end_waits_and_is_told_once(
     reply, viewer = await desk.generation()
     await reply.run()
     assert (await saved(reply.message.pk)).ending == "complete"
-    assert "".join(viewer.frames).count("The database does not answer") == 1
+    assert unescape("".join(viewer.frames)).count("The database isn't responding") == 1
 
 
 @pytest.mark.parametrize("is_deleted", [True, False])
-async def test_what_the_database_will_never_take_ends_all_the_same(
+async def test_a_reply_that_can_never_be_saved_still_ends(
     desk: Desk,
     upstream: FakeUpstream,
     is_deleted: bool,
@@ -186,11 +188,11 @@ async def test_what_the_database_will_never_take_ends_all_the_same(
         monkeypatch.setattr(Message, "save_reply", fail)
     await reply.run()
     assert 'data-ending="complete"' in viewer.frames[-1]
-    said = "was deleted while it was written" if is_deleted else "could not be saved"
-    assert said in caplog.text
+    line = "was deleted while it was streaming" if is_deleted else "could not be saved"
+    assert line in caplog.text
 
 
-async def test_one_that_fails_here_says_so(
+async def test_an_internal_error_ends_the_reply_as_failed(
     desk: Desk, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail() -> None:
@@ -202,7 +204,9 @@ async def test_one_that_fails_here_says_so(
     assert (await saved(reply.message.pk)).ending == "failed"
 
 
-async def test_a_decision_on_nothing_changes_nothing(desk: Desk, upstream: FakeUpstream) -> None:
+async def test_a_decision_without_a_tool_call_has_no_effect(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
     pause = Pause()
     upstream.script(role(), delta("One"), pause, finish(), done())
     reply, viewer = await desk.generation()
@@ -231,7 +235,7 @@ def impatient(settings: Settings) -> None:
     settings.CHATAPP_USAGE_SECONDS = 0.05
 
 
-async def test_usage_that_does_not_come_is_waited_for_as_long_as_is_set(
+async def test_missing_usage_is_waited_for_as_long_as_configured(
     impatient: None, tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("All of it"), finish(), Stall())
@@ -242,7 +246,7 @@ async def test_usage_that_does_not_come_is_waited_for_as_long_as_is_set(
     assert (kept.ending, kept.usage.provenance) == ("complete", "estimated")
 
 
-async def test_reasoning_and_answer_come_in_regions_of_their_own(
+async def test_reasoning_and_answer_have_regions_of_their_own(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), reasoning("Hm."), delta("Well."), finish(), done())
@@ -267,7 +271,7 @@ async def test_markup_in_a_prompt_and_in_a_reply_is_shown_as_text(
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "told"),
+    ("status", "headers", "sentence"),
     [
         (401, {}, "refused the key"),
         (429, {"retry-after": "80"}, "Try again in 80 s"),
@@ -275,14 +279,14 @@ async def test_markup_in_a_prompt_and_in_a_reply_is_shown_as_text(
         (404, {}, "does not know this model"),
     ],
 )
-async def test_a_refusal_of_the_upstream_is_told_in_a_sentence(
-    tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
+async def test_an_upstream_error_is_shown_as_a_sentence(
+    tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], sentence: str
 ) -> None:
     for _ in range(asking.TRIES):
         upstream.fail(status, {"error": {"message": "its own words <b>"}}, headers)
     reply = await tab.ask()
     frame = await tab.until_ended()
-    assert told in frame
+    assert sentence in frame
     assert "its own words &lt;b&gt;" in frame
     message = await saved(reply)
     assert message.ending == "failed"
@@ -299,7 +303,7 @@ async def test_a_refusal_of_the_upstream_is_told_in_a_sentence(
         ([finish("content_filter"), done()], "content_filter"),
     ],
 )
-async def test_what_had_arrived_is_kept_whatever_the_ending(
+async def test_text_that_arrived_is_kept_whatever_the_ending(
     tab: Tab, upstream: FakeUpstream, steps: list[bytes], ending: str
 ) -> None:
     pause = Pause()
@@ -313,7 +317,7 @@ async def test_what_had_arrived_is_kept_whatever_the_ending(
     assert (message.ending, message.content) == (ending, "Half of it")
 
 
-async def test_an_upstream_that_cannot_be_reached_is_told(tab: Tab, connected: Upstream) -> None:
+async def test_an_unreachable_upstream_is_reported(tab: Tab, connected: Upstream) -> None:
     connected.base_url = "http://127.0.0.1:1/v1"
     await connected.asave()
     await tab.ask(model=f"{connected.pk}/any")

@@ -1,4 +1,4 @@
-"""A reply whose model calls tools: its rounds, what goes back of them, whose leave they want."""
+"""A reply with tool calls: its rounds, what later requests repeat of them, and permissions."""
 
 import sys
 from html import unescape
@@ -85,7 +85,7 @@ async def test_the_next_prompt_repeats_the_calls_and_their_results(
     assert roles == ["user", "assistant", "tool", "assistant", "user"]
 
 
-async def test_arguments_that_are_no_json_are_shown_and_told_to_the_model(
+async def test_invalid_json_arguments_are_shown_and_reported_to_the_model(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), call(CLOCK, '{"zone": '), finish("tool_calls"), done())
@@ -95,7 +95,7 @@ async def test_arguments_that_are_no_json_are_shown_and_told_to_the_model(
     assert '{"zone": ' in unescape("".join(tab.frames))
 
 
-async def test_tools_are_called_in_a_limited_number_of_rounds(
+async def test_the_number_of_tool_rounds_is_limited(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
@@ -107,7 +107,7 @@ async def test_tools_are_called_in_a_limited_number_of_rounds(
     assert len(message.earlier_rounds) == len(upstream.chat_requests) == 2
 
 
-async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued(
+async def test_text_before_too_many_rounds_is_kept_and_can_be_continued(
     tab: Tab, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "MAX_ROUNDS", 2)
@@ -115,10 +115,10 @@ async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued
     upstream.script(*looking)
     upstream.script(*looking)
     reply = await tab.ask()
-    told = await tab.until_ended()
-    assert "kept calling tools without answering" in told
-    assert "The text so far has been saved." in told
-    assert ">Continue</button>" in told
+    frame = await tab.until_ended()
+    assert "kept calling tools without answering" in frame
+    assert "The text so far has been saved." in frame
+    assert ">Continue</button>" in frame
     message = await saved(reply)
     assert [one["content"] for one in message.earlier_rounds] == ["Let me look."] * 2
     await tab.send(action="continue", reply=str(reply))
@@ -131,7 +131,7 @@ async def test_what_was_said_before_too_many_rounds_is_kept_and_can_be_continued
 SIGNED = {"google": {"thought_signature": "CiQBx+9=="}}
 
 
-async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else(
+async def test_a_calls_extra_fields_are_repeated_only_to_the_model_that_sent_them(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.models.append("another")
@@ -163,7 +163,7 @@ async def test_what_came_with_a_call_goes_back_to_who_sent_it_and_to_nobody_else
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
+async def test_reasoning_is_repeated_with_its_calls_in_its_original_field(
     tab: Tab, upstream: FakeUpstream, connected: Upstream, name: str
 ) -> None:
     upstream.models.append("another")
@@ -188,14 +188,12 @@ async def test_reasoning_goes_back_with_the_calls_in_the_field_in_which_it_came(
         ]
         for request in upstream.chat_requests
     ]
-    # An answer without calls needs no reasoning beside it, and another model none at all.
+    # An answer without calls is sent without reasoning; another model is sent none at all.
     looped = ["Tokyo, so ask.", "Noon, then."]
     assert sent == [[], looped[:1], looped, [*looped, None], [None] * 4]
 
 
-async def test_reasoning_in_tags_has_no_field_to_go_back_in(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_reasoning_in_tags_is_not_repeated(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(delta("<think>Hm.</think>"), call(CLOCK, "{}"), finish("tool_calls"), done())
     await tab.ask()
     await tab.until_ended()
@@ -203,7 +201,7 @@ async def test_reasoning_in_tags_has_no_field_to_go_back_in(
     assert assistant.keys() == {"role", "content", "tool_calls"}
 
 
-async def test_calls_that_are_all_numbered_0_run_each(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_tool_calls_that_all_have_index_0_each_run(tab: Tab, upstream: FakeUpstream) -> None:
     calls = [
         {"index": 0, "id": name, "function": {"name": CLOCK, "arguments": {"timezone": zone}}}
         for name, zone in (("a", "UTC"), ("b", "Asia/Tokyo"))
@@ -218,7 +216,7 @@ async def test_calls_that_are_all_numbered_0_run_each(tab: Tab, upstream: FakeUp
     assert "Tokyo" in results[1]["content"]
 
 
-async def test_a_model_that_takes_no_tools_is_asked_without_them(
+async def test_a_model_that_refuses_tools_is_asked_again_without_them(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.fail(400, {"error": {"message": "this model does not support tools"}})
@@ -230,7 +228,7 @@ async def test_a_model_that_takes_no_tools_is_asked_without_them(
 
 @pytest.fixture
 def workshop(db: None, monkeypatch: pytest.MonkeyPatch) -> ToolServer:
-    """A real MCP server whose tools ask first; prompts wait for it, however slow it is."""
+    """A real MCP server whose tools need permission; prompts wait for it, however slow it is."""
     monkeypatch.setattr(toolbox, "PATIENCE_SECONDS", WAIT_SECONDS)
     command = f"{sys.executable} -m tests.tools.server stdio"
     return ToolServer.objects.create(name="workshop", transport="stdio", command=command)
@@ -255,8 +253,8 @@ async def test_a_tool_of_a_server_runs_only_if_the_person_allows_it(
     await tab.until_ended()
     (run,) = (await saved(reply)).earlier_rounds[0]["tool_runs"]
     assert run["state"] == state
-    told = upstream.chat_requests[1].body["messages"][-1]["content"]
-    assert ("hello" in told) == (decision == "allow")
+    frame = upstream.chat_requests[1].body["messages"][-1]["content"]
+    assert ("hello" in frame) == (decision == "allow")
 
 
 async def test_bob_cannot_allow_a_call_of_alices(

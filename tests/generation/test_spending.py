@@ -1,4 +1,4 @@
-"""A reply that a limit concerns: what its upstream is told, and where it ends."""
+"""A reply under a limit: what it tells its upstream, and when it ends."""
 
 import asyncio
 from uuid import uuid4
@@ -42,13 +42,13 @@ async def alimit(cap: int) -> Limit:
 
 
 def text(count: int) -> bytes:
-    """So many bytes of an answer."""
+    """Return a delta of `count` bytes."""
     return delta("word " * (count // 5))
 
 
 async def until_held(tokens: int) -> None:
     async with asyncio.timeout(10):
-        while (await Share.objects.aget()).held < tokens:  # noqa: ASYNC110 - of a database
+        while (await Share.objects.aget()).held < tokens:  # noqa: ASYNC110 - polls a database
             await asyncio.sleep(0.01)
 
 
@@ -57,17 +57,13 @@ async def account() -> tuple[int, int, int]:
     return allowance.spent, allowance.held, allowance.overrun
 
 
-async def test_where_nothing_is_limited_the_upstream_is_told_nothing(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_without_a_limit_no_max_tokens_is_sent(tab: Tab, upstream: FakeUpstream) -> None:
     await tab.ask()
     await tab.until_ended()
     assert "max_tokens" not in upstream.chat_requests[0].body
 
 
-async def test_the_upstream_is_told_what_the_budget_affords_and_keeps_to_it(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_max_tokens_is_what_the_budget_affords(tab: Tab, upstream: FakeUpstream) -> None:
     await alimit(4000)
     upstream.script(role(), delta("As much as"), finish("length"), usage(900, 100), done())
     reply = await tab.ask("Why?")
@@ -79,9 +75,7 @@ async def test_the_upstream_is_told_what_the_budget_affords_and_keeps_to_it(
     assert await account() == (1000, 0, 0)
 
 
-async def test_a_large_budget_is_no_number_that_an_upstream_would_refuse(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_a_large_budget_sends_no_max_tokens(tab: Tab, upstream: FakeUpstream) -> None:
     await alimit(10**9)
     upstream.script(role(), delta("As much as"), finish("length"), usage(9, 1), done())
     reply = await tab.ask("Why?")
@@ -90,7 +84,7 @@ async def test_a_large_budget_is_no_number_that_an_upstream_would_refuse(
     assert (await saved(reply)).ending == "length"
 
 
-async def test_a_reply_holds_more_until_there_is_no_more_and_keeps_its_text(
+async def test_a_reply_reserves_more_until_the_budget_is_used_up_and_keeps_its_text(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     await alimit(9000)
@@ -126,7 +120,7 @@ async def test_each_round_is_admitted_again(tab: Tab, upstream: FakeUpstream) ->
     assert await account() == (7900, 0, 0)
 
 
-async def test_a_prompt_that_is_refused_is_given_back(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_a_refused_prompt_is_returned_unsent(tab: Tab, upstream: FakeUpstream) -> None:
     await alimit(100)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="Why?", prompt=prompt)
@@ -137,7 +131,7 @@ async def test_a_prompt_that_is_refused_is_given_back(tab: Tab, upstream: FakeUp
 
 
 @pytest.mark.parametrize(
-    ("parameters", "base_url", "dialect", "told"),
+    ("parameters", "base_url", "dialect", "expected"),
     [
         ({}, "http://gw/v1", "auto", {"max_tokens": 50}),
         ({}, "https://api.openai.com/v1", "auto", {"max_completion_tokens": 50}),
@@ -148,19 +142,19 @@ async def test_a_prompt_that_is_refused_is_given_back(tab: Tab, upstream: FakeUp
         ({"max_tokens": "many"}, "http://gw/v1", "auto", {"max_tokens": 50}),
     ],
 )
-async def test_the_length_is_said_as_the_upstream_knows_it(
-    parameters: dict[str, object], base_url: str, dialect: str, told: dict[str, object]
+async def test_the_limit_is_sent_under_the_name_the_upstream_knows(
+    parameters: dict[str, object], base_url: str, dialect: str, expected: dict[str, object]
 ) -> None:
     upstream = Upstream(pk=1, base_url=base_url, dialect=dialect)
     purse = purses.Purse(message=uuid4(), shares={}, price=None, prompt=10**6, affordable=50)
     options = RequestOptions([], parameters)
     one = Spending(purse, lambda: None)
     sent = await one.admitted(Asked.of(NOTHING), Usage.nothing(), options, upstream)
-    assert sent.parameters == told
-    assert one.was_cut_short == (told != parameters)
+    assert sent.parameters == expected
+    assert one.was_cut_short == (expected != parameters)
 
 
-async def test_while_the_database_is_away_a_request_goes_on(
+async def test_a_request_goes_on_during_a_database_outage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def away(*_: object) -> bool:

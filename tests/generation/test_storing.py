@@ -1,4 +1,4 @@
-"""Writes beside the event loop: one at a time, and whoever waits for long is told."""
+"""Writes off the event loop: one at a time, with a notice if one takes long."""
 
 import threading
 
@@ -8,11 +8,11 @@ from chatapp.generation import storing
 from chatapp.generation.storing import stored
 
 
-async def test_what_is_written_comes_back(db: None) -> None:
+async def test_the_result_of_the_write_is_returned(db: None) -> None:
     assert await stored(lambda: 7) == 7
 
 
-async def test_what_fails_is_raised(db: None) -> None:
+async def test_the_writes_exception_is_raised(db: None) -> None:
     def fail() -> None:
         raise ArithmeticError
 
@@ -21,24 +21,24 @@ async def test_what_fails_is_raised(db: None) -> None:
 
 
 @pytest.mark.parametrize("is_slow", [True, False])
-async def test_a_delay_is_told_once_and_the_write_goes_on(
+async def test_a_delay_is_announced_once_and_the_write_goes_on(
     db: None, is_slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_end, told = threading.Event(), []
+    may_end, notices = threading.Event(), []
 
-    async def tell() -> None:
-        told.append(True)
+    async def notify() -> None:
+        notices.append(True)
         may_end.set()
 
     if is_slow:
         monkeypatch.setattr(storing, "NOTICE_SECONDS", 0.01)
     else:
         may_end.set()
-    assert await stored(lambda: may_end.wait(10), tell)
-    assert told == ([True] if is_slow else [])
+    assert await stored(lambda: may_end.wait(10), notify)
+    assert notices == ([True] if is_slow else [])
 
 
-async def test_all_writes_are_of_one_thread(db: None) -> None:
+async def test_all_writes_run_in_one_thread(db: None) -> None:
     names = {await stored(lambda: threading.current_thread().name) for _ in range(3)}
     assert len(names) == 1
     assert threading.current_thread().name not in names

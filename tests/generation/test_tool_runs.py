@@ -1,4 +1,4 @@
-"""Tools that a model called, all at once, with a person's leave where it is wanted."""
+"""Tool calls run concurrently, each with the person's permission where required."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ class Tool:
 
 
 class Toolbox:
-    """Has one tool, which wants leave, once its server has told of it."""
+    """A toolbox with one tool, which needs permission, once its server has listed it."""
 
     def __init__(self) -> None:
-        self.is_told = True
+        self.is_listed = True
         self.called: list[Mapping[str, object]] = []
 
     async def find(self, name: str, person: int) -> Tool | None:
-        was_told, self.is_told = self.is_told, True
-        return Tool() if was_told and name == "delete" else None
+        was_listed, self.is_listed = self.is_listed, True
+        return Tool() if was_listed and name == "delete" else None
 
     async def call(self, tool: Tool, arguments: Mapping[str, object]) -> ToolResult:
         self.called.append(arguments)
@@ -33,7 +33,7 @@ class Toolbox:
 
 
 class Shown:
-    """The states that a person saw."""
+    """Records the states that were shown."""
 
     def __init__(self) -> None:
         self.states: list[tuple[int, RunState]] = []
@@ -43,7 +43,7 @@ class Shown:
 
     async def until(self, index: int, state: RunState) -> None:
         async with asyncio.timeout(10):
-            while (index, state) not in self.states:  # noqa: ASYNC110 - of turns
+            while (index, state) not in self.states:  # noqa: ASYNC110 - waits for turns of the loop
                 await asyncio.sleep(0)
 
 
@@ -59,14 +59,16 @@ def call(name: str, **arguments: object) -> ToolCall:
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_tool_that_wants_leave_runs_with_it_alone(toolbox: Toolbox, allowed: bool) -> None:
+async def test_a_tool_that_needs_permission_runs_only_with_it(
+    toolbox: Toolbox, allowed: bool
+) -> None:
     shown = Shown()
     runs = ToolRuns([call("delete", what=1)], shown.show, 1)
     finishing = asyncio.create_task(runs.finish())
     await shown.until(0, RunState.ASKING)
     runs.decide(0, allowed)
-    runs.decide(0, not allowed)  # the first word counts
-    runs.decide(7, True)  # of no call
+    runs.decide(0, not allowed)  # only the first decision counts
+    runs.decide(7, True)  # there is no such call
     await finishing
     [run] = runs.runs
     assert toolbox.called == ([{"what": 1}] if allowed else [])
@@ -74,15 +76,17 @@ async def test_a_tool_that_wants_leave_runs_with_it_alone(toolbox: Toolbox, allo
     assert run.result == ("done" if allowed else DENIED.text)
 
 
-async def test_a_tool_that_is_there_a_moment_later_does_not_run_unasked(toolbox: Toolbox) -> None:
-    toolbox.is_told = False
+async def test_a_tool_listed_a_moment_later_does_not_run_without_permission(
+    toolbox: Toolbox,
+) -> None:
+    toolbox.is_listed = False
     runs = ToolRuns([call("delete", what=1)], Shown().show, 1)
     await runs.finish()
     assert runs.runs[0].state is RunState.FAILED
     assert toolbox.called == []
 
 
-async def test_arguments_that_are_no_object_are_given_back(toolbox: Toolbox) -> None:
+async def test_arguments_that_are_no_object_are_reported_to_the_model(toolbox: Toolbox) -> None:
     shown = Shown()
     runs = ToolRuns(
         [ToolCall(0, "call", "delete", "[1", problem="an end is missing")], shown.show, 1
@@ -93,7 +97,7 @@ async def test_arguments_that_are_no_object_are_given_back(toolbox: Toolbox) -> 
     assert toolbox.called == []
 
 
-async def test_one_that_waits_for_leave_holds_up_no_other(toolbox: Toolbox) -> None:
+async def test_a_call_waiting_for_permission_does_not_block_others(toolbox: Toolbox) -> None:
     shown = Shown()
     runs = ToolRuns([call("delete"), call("unknown")], shown.show, 1)
     finishing = asyncio.create_task(runs.finish())

@@ -1,4 +1,4 @@
-"""What happens between the requests of one reply: tries again, choices, what is kept."""
+"""The requests of one reply: retries, choices, and what is kept."""
 
 import base64
 import json
@@ -38,10 +38,10 @@ CLOCK = "current_date_and_time"
 BUSY = {"error": {"message": "busy"}}
 
 
-# Tries again
+# Retries
 
 
-async def test_a_failure_that_may_pass_is_tried_again_and_told(
+async def test_a_temporary_failure_is_retried_and_announced(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.fail(503, BUSY)
@@ -54,7 +54,7 @@ async def test_a_failure_that_may_pass_is_tried_again_and_told(
     assert len(upstream.chat_requests) == 3
 
 
-async def test_three_tries_are_all(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_a_request_is_tried_three_times_at_most(tab: Tab, upstream: FakeUpstream) -> None:
     for _ in range(asking.TRIES + 1):
         upstream.fail(500, BUSY)
     reply = await tab.ask()
@@ -63,18 +63,14 @@ async def test_three_tries_are_all(tab: Tab, upstream: FakeUpstream) -> None:
     assert len(upstream.chat_requests) == asking.TRIES
 
 
-async def test_a_failure_that_will_not_pass_is_not_tried_again(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_a_permanent_failure_is_not_retried(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(401, BUSY)
     await tab.ask()
     await tab.until_ended()
     assert len(upstream.chat_requests) == 1
 
 
-async def test_nothing_is_tried_again_once_something_arrived(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_nothing_is_retried_once_something_arrived(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), chunk([], error=None), b"data: {bad\n\n")
     reply = await tab.ask()
     await tab.until_ended()
@@ -83,7 +79,7 @@ async def test_nothing_is_tried_again_once_something_arrived(
     assert len(upstream.chat_requests) == 1
 
 
-async def test_stop_ends_the_waiting_between_tries(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_stop_ends_the_wait_between_tries(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(429, BUSY, {"retry-after": "50"})
     reply = await tab.ask()
     await tab.until("try 2")
@@ -94,7 +90,7 @@ async def test_stop_ends_the_waiting_between_tries(tab: Tab, upstream: FakeUpstr
     assert len(upstream.chat_requests) == 1
 
 
-async def test_an_upstream_that_refuses_the_usage_option_is_asked_without_and_remembered(
+async def test_a_refusal_of_the_usage_option_is_retried_without_it_and_remembered(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.fail(400, {"error": {"message": "unknown field: stream_options"}})
@@ -127,7 +123,7 @@ async def test_an_administrators_parameters_and_dialect_are_in_the_request(
     assert "stream_options" not in body  # this dialect always reports usage
 
 
-async def test_the_clock_is_not_sent_where_it_is_not_wanted(
+async def test_the_clock_tool_is_not_sent_if_it_is_switched_off(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     connected.offers_clock = False
@@ -137,7 +133,7 @@ async def test_the_clock_is_not_sent_where_it_is_not_wanted(
     assert "tools" not in upstream.chat_requests[0].body
 
 
-async def test_an_upstream_that_is_offered_no_tools_is_sent_none(
+async def test_no_tools_are_sent_if_they_are_switched_off(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     connected.offers_clock, connected.offers_tools = True, True
@@ -151,10 +147,10 @@ async def test_an_upstream_that_is_offered_no_tools_is_sent_none(
     assert ["tools" in one.body for one in upstream.chat_requests] == [True, False]
 
 
-# What is told of the cost
+# Usage
 
 
-async def test_a_whole_reply_without_a_report_is_estimated_and_not_called_early(
+async def test_the_usage_of_a_whole_reply_without_a_report_is_estimated(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("It is."), finish(), done())
@@ -169,7 +165,7 @@ async def test_a_whole_reply_without_a_report_is_estimated_and_not_called_early(
     assert ["since the reply ended early" in end for end in ends] == [False, True]
 
 
-async def test_usage_that_comes_late_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_late_usage_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
     pause = Pause()
     upstream.script(role(), delta("It is."), finish(), pause, usage(7, 9), done())
     reply = await tab.ask()
@@ -222,7 +218,7 @@ async def test_each_choice_is_a_sibling_that_can_be_stepped_to(
     assert "2 / 2" in page.content.decode()
 
 
-# What is kept besides the text
+# What is kept beside the text
 
 
 async def test_logprobs_are_kept_and_shown_as_confidence(
@@ -245,7 +241,7 @@ async def test_logprobs_are_kept_and_shown_as_confidence(
     assert (await database_sync_to_async(bobs.get)(path)).status_code == 404
 
 
-async def test_moderation_is_told_and_flagged_for_administrators(
+async def test_moderation_is_shown_and_flagged_for_administrators(
     tab: Tab, olives: Client, upstream: FakeUpstream
 ) -> None:
     result = {"flagged": True, "categories": {"violence": True, "hate": False}, "model": "m"}
@@ -283,7 +279,7 @@ async def test_a_refusal_is_a_region_and_an_ending(tab: Tab, upstream: FakeUpstr
     assert (await saved(reply)).ending == "refused"
 
 
-async def test_an_upstream_that_falls_silent_for_longer_than_is_set_is_given_up(
+async def test_an_upstream_that_is_silent_for_too_long_times_out(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     connected.silence_seconds = 1
@@ -295,7 +291,7 @@ async def test_an_upstream_that_falls_silent_for_longer_than_is_set_is_given_up(
     assert (message.ending, message.content) == ("timed_out", "Half")
 
 
-async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
+async def test_a_stopped_reply_is_read_on_for_its_usage_if_so_configured(
     tab: Tab, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     connected.drains_stopped = True
@@ -307,7 +303,7 @@ async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
     conversation = str((await saved(reply)).conversation_id)
     await tab.send(action="stop", conversation=conversation)
     await tab.send(action="nonsense", prompt=str(uuid4()))
-    await tab.until("Reload")  # so the stop before it has been taken
+    await tab.until("Reload")  # so the stop before it has been handled
     pause.release()
     await tab.until_ended()
     message = await saved(reply)
@@ -316,7 +312,7 @@ async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
     assert message.usage.completion_tokens == 9
 
 
-# How it ended, and what came besides text
+# Endings, and content other than text
 
 
 @pytest.mark.parametrize(
@@ -329,7 +325,7 @@ async def test_a_stopped_reply_is_read_on_for_its_usage_where_that_is_set(
         ([delta("Half"), b"event: error\ndata: it broke\n\n", done()], "failed", "it broke"),
     ],
 )
-async def test_half_an_answer_is_never_called_whole(
+async def test_a_partial_answer_is_never_shown_as_complete(
     tab: Tab,
     alices: Client,
     upstream: FakeUpstream,
@@ -346,7 +342,7 @@ async def test_half_an_answer_is_never_called_whole(
     assert sentence in page.content.decode()
 
 
-async def test_a_failure_is_a_line_of_the_log_without_a_word_of_the_chat(
+async def test_a_failure_is_logged_without_any_text_of_the_chat(
     tab: Tab, upstream: FakeUpstream, caplog: pytest.LogCaptureFixture
 ) -> None:
     upstream.fail(400, {"error": {"message": "bad: Tell me a secret"}})
@@ -370,7 +366,7 @@ CITED = {
 }
 
 
-async def test_sources_images_and_sound_stand_under_the_answer_and_stay_there(
+async def test_sources_images_and_sound_are_shown_and_kept_under_the_answer(
     tab: Tab, alices: Client, bobs: Client, olives: Client, upstream: FakeUpstream
 ) -> None:
     url = f"data:image/png;base64,{base64.b64encode(PIXEL).decode()}"
@@ -408,7 +404,7 @@ async def test_sources_images_and_sound_stand_under_the_answer_and_stay_there(
     assert missing.status_code == 404
 
 
-async def test_what_came_in_an_earlier_round_stays_too(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_content_of_an_earlier_round_is_kept_too(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(
         chunk([], citations=["https://a.example/"]), call(CLOCK, "{}"), finish("tool_calls"), done()
     )

@@ -1,9 +1,10 @@
-"""Several workers of one installation: who lives, what they tell each other, whose reply is shown.
+"""Connects the workers of one installation: liveness, messages, and replies watched from elsewhere.
 
-`messages` cross the `bus`, typed; that is Channels' `layer`, or `alone` where there is one worker.
-The `heartbeat` tells the database that this worker lives, and brings what it says of the others.
-A `Cluster` keeps `remotes`, which viewers here await, and `followers`, which show what is written
-here; it knows no generation, and tells its worker by events what it can't do by itself.
+Typed `messages` travel over the `bus`: Channels' `layer`, or `alone` if there is only one worker.
+The `heartbeat` tells the database that this worker is alive and reports what it says of the others.
+A `Cluster` keeps the `remotes`, replies of other workers that viewers here watch, and the
+`followers`, workers that watch replies here. It knows no generation: what it cannot do itself it
+yields to its worker as events.
 """
 
 from chatapp.cluster.alone import Alone, NoHeartbeat

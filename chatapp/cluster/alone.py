@@ -1,8 +1,8 @@
-"""The company of a worker that has none, so that nobody asks whether there are others.
+"""Null objects for a worker without peers, so that no caller has to ask whether there are any.
 
-Where no `REDIS_URL` is set, nobody hears the one worker, and it misses nobody: `Alone` is its bus.
-A worker that `manage.py serve` did not start (a test's, another server's) is not known to the
-database either: `NoHeartbeat` is its heartbeat.
+Without `REDIS_URL` there is only one worker, and its bus is `Alone`. A worker that was not started
+by `manage.py serve` (in a test, in another server) is not registered in the database either, and
+its heartbeat is `NoHeartbeat`.
 """
 
 import time

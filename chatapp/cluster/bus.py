@@ -1,6 +1,6 @@
-"""How messages get from one worker to others: hints, of which any may be lost.
+"""The interface by which a worker posts messages to others.
 
-Posting never waits. Any may come late, twice, or before one that was posted earlier.
+Posting never waits. Messages are hints: any may be lost, late, duplicated or out of order.
 """
 
 from collections.abc import AsyncGenerator
@@ -19,47 +19,47 @@ class Heard:
 
 @dataclass(frozen=True)
 class HeardAgain:
-    """The bus was away and is back: nobody was told of what happened meanwhile."""
+    """The bus works again after an outage, during which messages were lost."""
 
 
 class Bus(Protocol):
-    """One worker's. `run` it in a task, and read `received` in another."""
+    """One worker's access to the others. Run `run` in one task and read `received` in another."""
 
     worker: UUID
 
     @property
     def has_others(self) -> bool:
-        """Whether there may be anybody at all to hear this worker."""
+        """Whether there may be other workers at all."""
 
     @property
     def answers(self) -> bool:
-        """Whether it carries messages, as far as is known."""
+        """Whether the bus seems to be working."""
 
     @property
     def answers_since(self) -> float:
-        """When it last began to, by `now`."""
+        """When it last started working, on the clock of `now`."""
 
     def now(self) -> float:
-        """A monotonic clock, by which leases and silences are measured."""
+        """Return the monotonic time by which leases and silences are measured, in seconds."""
 
     def post(self, worker: UUID, message: Message) -> None: ...
 
     def post_to_all(self, message: Message) -> None:
-        """To every worker, this one too."""
+        """Post to every worker, including this one."""
 
     def post_to_user(self, user: int, message: Message) -> None:
-        """To every worker that subscribes to the person, this one too."""
+        """Post to every worker that is subscribed to the person, including this one."""
 
     async def subscribe(self, user: int) -> None:
-        """Hears what concerns a person who has one more viewer here."""
+        """Count one more viewer of the person here; receive the person's messages."""
 
     def unsubscribe(self, user: int) -> None: ...
 
     def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
-        """What comes, until whoever reads it is cancelled, whatever becomes of the layer."""
+        """Yield what arrives until the reading task is cancelled, through outages of the layer."""
 
     async def run(self) -> None:
-        """Sends until cancelled."""
+        """Send posted messages until cancelled."""
 
     async def until_sent(self) -> None:
-        """Waits until nothing waits to be sent, or for a while where the layer is away."""
+        """Wait until everything posted is sent, or for a short time if the layer is down."""

@@ -1,11 +1,11 @@
-"""This worker among others: their replies that its viewers await, and its own that they show.
+"""This worker's part in the cluster: remote replies watched here, and followers of its own replies.
 
-The database is the truth, looked at about once a second: what streams in the conversations that are
-shown here, and who lives. Messages make it quick. Three kinds of loss are met so: a message that
-gets lost (frames are numbered, see `remote`), a worker that dies (the database forgets it), and the
-layer itself being away (leases wait, the database still tells of what has ended).
+The database is the source of truth, queried about once a second for the replies streaming in the
+conversations shown here and for the living workers. Messages only make it faster. So three kinds
+of loss are covered: a lost message (frames are numbered, see `remote`), a dead worker (the database
+removes it), and an outage of the layer (leases are extended; the database still shows endings).
 
-What the cluster can't do by itself comes as events, which the worker takes apart.
+What the cluster cannot do itself it yields as events for the worker.
 """
 
 import asyncio
@@ -46,12 +46,12 @@ from chatapp.viewers import Viewer, Viewers
 
 logger = logging.getLogger(__name__)
 
-LISTEN_SECONDS = 0.2  # between looks at whether others are still heard
+LISTEN_SECONDS = 0.2  # between checks whether the owners are still heard from
 
 
 @dataclass(frozen=True)
 class SnapshotAsked:
-    """`worker` wants to follow a reply that runs in the conversation, or did."""
+    """`worker` asks for a snapshot of a reply, which may have ended by now."""
 
     worker: UUID
     reply: UUID
@@ -60,18 +60,18 @@ class SnapshotAsked:
 
 @dataclass(frozen=True)
 class Stale:
-    """The database has something new in the conversation, which these viewers do not show."""
+    """These viewers do not show what the database now has in the conversation."""
 
     conversation: UUID
     viewers: frozenset[Viewer]
-    anew: bool = False  # all that they show of it may be other than it was
+    anew: bool = False  # anything they show may have changed: redraw it all
 
 
 Event = SnapshotAsked | Command | Stale | Change
 
 
 class Cluster:
-    """`run` it in a task, and act on its `events` in another."""
+    """Run `run` in one task and handle `events` in another."""
 
     def __init__(self, bus: Bus, viewers: Viewers) -> None:
         self.bus = bus
@@ -80,47 +80,50 @@ class Cluster:
         self._viewers = viewers
 
     def conversations(self) -> set[UUID]:
-        """What the database is to be asked about; may be asked from any thread."""
+        """Return the conversations to query the database about. Thread-safe."""
         return self._viewers.conversations() | self.remotes.conversations()
 
     async def run(self) -> None:
-        """Is heard, and keeps leases, until cancelled."""
+        """Run the bus and renew leases until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.bus.run())
             tasks.create_task(self._renew())
             tasks.create_task(self._notice_silence())
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Hears others. Whoever is slow to act on an event reads no messages meanwhile."""
+        """Yield the events that result from received messages.
+
+        No message is read while the caller is handling an event.
+        """
         async with aclosing(self.bus.received()) as received:
             async for one in received:
                 match one:
                     case HeardAgain():
                         yield PeopleChanged(None)
                     case Heard(sender, message) if sender != self.bus.worker:
-                        # What is told to everybody comes here, too.
-                        for event in await self._take_or_skip(sender, message):
+                        # Messages to all workers also arrive at their sender, hence the guard.
+                        for event in await self._take_or_log(sender, message):
                             yield event
 
     def see(self, sighting: Sighting, written_here: Collection[UUID]) -> list[Event]:
-        """Compares what viewers show with what the database says.
+        """Compare what viewers show with a heartbeat's report; return the events that follow.
 
-        In the conversations `written_here` replies of this worker run, whatever it says.
+        This worker runs replies in the conversations `written_here`, whatever the report says.
         """
         self.followers.keep(sighting.alive)
         ended = self.remotes.drop_ended({one.reply for one in sighting.streaming})
         events = [event for conversation in ended for event in self._stale(conversation)]
-        unseen = {
+        unwatched = {
             one.conversation
             for one in sighting.streaming
             if one.owner not in (None, self.bus.worker)
             and one.conversation not in written_here
             and not self._is_awaited_by_all(one)
         }
-        return events + [event for conversation in unseen for event in self._stale(conversation)]
+        return events + [event for conversation in unwatched for event in self._stale(conversation)]
 
     async def take(self, sender: UUID, message: Message) -> list[Event]:
-        """What another worker posted."""
+        """Take a message from another worker; return the events that follow."""
         match message:
             case Watch(reply, conversation):
                 return [SnapshotAsked(sender, reply, conversation)]
@@ -133,7 +136,7 @@ class Cluster:
             case ThreadChanged(conversation):
                 return self._stale(conversation, anew=True)
             case Frame() | Snapshot() | Ended() | Gone():
-                return await self._take_of_remote(message)
+                return await self._take_remote(message)
             case Renew(replies):
                 self.followers.renew(sender, replies)
             case Leave(reply, grace):
@@ -143,15 +146,15 @@ class Cluster:
                     if remote := self.remotes.get(reply):
                         remote.take_sequence(sequence)
             case Echo():
-                pass  # the bus's own
+                pass  # handled by the bus
             case _:
                 assert_never(message)
         return []
 
-    async def _take_of_remote(self, message: Frame | Snapshot | Ended | Gone) -> list[Event]:
+    async def _take_remote(self, message: Frame | Snapshot | Ended | Gone) -> list[Event]:
         remote = self.remotes.get(message.reply)
         if remote is None:
-            return []  # nobody here awaits it any more
+            return []  # nobody here watches it any more
         match message:
             case Frame(_, sequence, html):
                 await remote.take_frame(sequence, html)
@@ -162,27 +165,27 @@ class Cluster:
                 if behind := remote.take_ended(sequence):
                     return [Stale(remote.conversation, frozenset(behind))]
             case Gone():
-                remote.is_over = True  # as far as its owner knows; `see` asks the database
+                remote.is_over = True  # according to its owner; `see` checks with the database
             case _:
                 assert_never(message)
         return []
 
-    async def _take_or_skip(self, sender: UUID, message: Message) -> list[Event]:
+    async def _take_or_log(self, sender: UUID, message: Message) -> list[Event]:
         try:
             return await self.take(sender, message)
-        except Exception:  # whatever is wrong with one message, the next is read
-            logger.exception("A message could not be used: %s", type(message).__name__)
+        except Exception:  # a failing message must not hold up the next
+            logger.exception("Could not handle a message: %s", type(message).__name__)
             return []
 
     async def _renew(self) -> None:
-        """Renews leases on replies elsewhere, ends those on ours that were not renewed."""
+        """Renew the leases on remote replies, and end expired leases on this worker's replies."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             try:
                 self.remotes.renew()
                 self.followers.end_leases()
-            except Exception:  # whatever is wrong with one reply, the others stay open
-                logger.exception("Leases could not be renewed")
+            except Exception:  # try again: other replies depend on these leases
+                logger.exception("Could not renew leases")
 
     async def _notice_silence(self) -> None:
         while True:
@@ -190,13 +193,12 @@ class Cluster:
             await self.remotes.notice_silence()
 
     def _is_awaited_by_all(self, streaming: Streaming) -> bool:
-        """Whether every viewer that shows the conversation awaits what is written in it elsewhere,
-        and not only what was written before."""
+        """Whether every viewer showing the conversation watches this reply, not just another."""
         remote = self.remotes.get(streaming.reply)
         showing = self._viewers.showing(streaming.conversation)
         return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
 
     def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
-        """Of all that show the conversation, where there are any."""
+        """Return a `Stale` event for the viewers that show the conversation, if there are any."""
         showing = self._viewers.showing(conversation)
         return [Stale(conversation, frozenset(showing), anew)] if showing else []

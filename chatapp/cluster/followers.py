@@ -1,4 +1,4 @@
-"""Other workers that show replies of this one, each for as long as it renews its lease."""
+"""The other workers that watch replies of this one, each for as long as it renews its lease."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -10,13 +10,13 @@ from chatapp.cluster.messages import Ended, Frame, Running, Snapshot
 from chatapp.viewers import Audience, Watcher
 
 RENEW_SECONDS = 1.0  # between a worker's renewals of its leases
-# Of another worker on a reply of ours. Longer than the expiry of a heartbeat, so that one that died
-# is known by the database's word, and a lease ends only for one that lives and is not heard.
+# Another worker's lease on a reply of this one. Longer than a heartbeat's expiry, so that the
+# database reports a dead worker first, and a lease expires only for a living, unreachable one.
 LEASE_SECONDS = 5.0
 
 
 class Follower(Watcher):
-    """Another worker on one reply."""
+    """Another worker watching one reply."""
 
     write = None
 
@@ -29,14 +29,14 @@ class Follower(Watcher):
 
     @property
     def sequence(self) -> int:
-        """Of the last frame that was posted."""
+        """The number of the last frame that was posted."""
         return self._audience.sequence
 
     async def show(self, frame: str) -> None:
         self._bus.post(self.worker, Frame(self.reply, self.sequence, frame))
 
     def post_snapshot(self, html: str) -> None:
-        """Answers a request; `html` holds all frames until now."""
+        """Answer a request; `html` holds all frames so far."""
         self._bus.post(self.worker, Snapshot(self.reply, self.sequence, html))
 
     def post_ended(self) -> None:
@@ -47,14 +47,14 @@ class Follower(Watcher):
 
 
 class Followers:
-    """Of all replies of this worker."""
+    """The followers of all replies of this worker."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._followers: dict[tuple[UUID, UUID], Follower] = {}
 
     def follow(self, worker: UUID, reply: UUID, audience: Audience) -> Follower:
-        """Has the audience take `worker` in, which is to be posted a snapshot then."""
+        """Add `worker` to the reply's audience; the caller then posts it a snapshot."""
         follower = self._followers.get((worker, reply))
         if follower is None:
             follower = self._followers[worker, reply] = Follower(worker, reply, audience, self._bus)
@@ -63,7 +63,7 @@ class Followers:
         return follower
 
     def renew(self, worker: UUID, held: Collection[UUID]) -> None:
-        """`worker` holds leases on these replies alone."""
+        """Renew the leases of `worker`, which holds leases on these replies only."""
         sequences: dict[UUID, int | None] = {}
         for reply in held:
             follower = self._followers.get((worker, reply))
@@ -71,26 +71,26 @@ class Followers:
             if follower:
                 follower.renewed_at = self._bus.now()
         self._bus.post(worker, Running(sequences))
-        # Whoever no longer holds a reply, and said so twice, left it by a message that was lost.
-        twice = self._bus.now() - 1.5 * RENEW_SECONDS
+        # Two renewals without a reply mean that the `Leave` message for it was lost.
+        two_renewals_ago = self._bus.now() - 1.5 * RENEW_SECONDS
         for follower in list(self._followers.values()):
             is_left = follower.worker == worker and follower.reply not in held
-            if is_left and follower.renewed_at < twice:
+            if is_left and follower.renewed_at < two_renewals_ago:
                 self._drop(follower, settings.CHATAPP_CLOSE_GRACE)
 
     def leave(self, worker: UUID, reply: UUID, grace: float) -> None:
-        """The last viewer of the reply in `worker` is gone."""
+        """Remove `worker`, whose last viewer of the reply has left."""
         if follower := self._followers.get((worker, reply)):
             self._drop(follower, grace)
 
     def keep(self, alive: Collection[UUID]) -> None:
-        """Lets workers go that the database no longer knows."""
+        """Remove workers that the database no longer lists."""
         for follower in list(self._followers.values()):
             if follower.worker not in alive:
                 self._drop(follower, settings.CHATAPP_DROP_GRACE)
 
     def end_leases(self) -> None:
-        """Lets those go that did not renew theirs while the bus would have carried that."""
+        """Remove followers that did not renew their lease although the bus was working."""
         if not self._bus.answers:
             return
         since = self._bus.now() - LEASE_SECONDS
@@ -99,7 +99,7 @@ class Followers:
                 self._drop(follower, settings.CHATAPP_DROP_GRACE)
 
     def end(self, reply: UUID) -> None:
-        """The reply is saved and shown: tells those that follow it."""
+        """Tell the reply's followers that it is saved and shown, and remove them."""
         for follower in list(self._followers.values()):
             if follower.reply == reply:
                 follower.post_ended()

@@ -1,7 +1,7 @@
-"""A worker's sign of life, told to the database; and what the database tells of the others.
+"""Records in the database that this worker is alive, and reports what the database says of others.
 
-In a thread of its own, so that neither a busy event loop nor a slow query lets a living worker
-look dead. What it sees at each beat comes to the event loop as a `Sighting`.
+It runs in a thread of its own, so that neither a busy event loop nor a slow query makes a living
+worker look dead. What each beat finds is passed to the event loop as a `Sighting`.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from chatapp.models.processes import EXPIRY_SECONDS, Beats, Silences
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 1.0
-LOCK_SECONDS = 2.0  # that a beat waits for SQLite's lock
+LOCK_SECONDS = 2.0  # how long a beat waits for SQLite's lock
 
 
 @dataclass(frozen=True)
 class Streaming:
-    """A reply that the database has as streaming, and the worker that writes it."""
+    """A reply stored as streaming, and the worker that runs it."""
 
     conversation: UUID
     reply: UUID
@@ -43,52 +43,53 @@ class Streaming:
 class Sighting:
     """What the database said at one beat."""
 
-    own: frozenset[UUID]  # replies that are stored as streaming in this worker
+    own: frozenset[UUID]  # replies stored as streaming in this worker
     alive: frozenset[UUID] = frozenset()
-    streaming: tuple[Streaming, ...] = ()  # in the conversations asked for
-    # Replies that were completed from the journal of a worker of this host that died.
+    streaming: tuple[Streaming, ...] = ()  # in the conversations that are shown here
+    # Replies completed from the journals of dead workers of this host.
     completed: tuple[Completed, ...] = ()
 
 
 class Shown(Protocol):
-    """Knows what the database is to be asked about; may be asked from any thread."""
+    """Lists the conversations to query the database about. Thread-safe."""
 
     def conversations(self) -> Collection[UUID]: ...
 
 
 class Beating(Protocol):
-    """What a worker is told of itself."""
+    """What a worker needs from its heartbeat."""
 
     @property
     def database_answers(self) -> bool:
-        """Whether it did about a second ago; one that only hangs does not for long.
+        """Whether the database answered about a second ago.
 
-        One that is locked for writing answers: what is to be written waits for it.
+        A database that hangs counts as answering only briefly. One that is locked for writing
+        counts as answering: writes wait for the lock.
         """
 
     def was_given_up(self, since: float) -> bool:
-        """Whether others may have reaped replies of this worker since then (monotonic)."""
+        """Whether others may have ended replies of this worker since `since` (monotonic time)."""
 
     def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
-        """Of each beat from now on, one; looks at the conversations that are `shown`, too."""
+        """Yield a report for each beat from now on, including the conversations of `shown`."""
 
     def stop(self) -> None:
-        """Returns when this worker is forgotten, or soon where the database is away."""
+        """Stop beating and sign off; returns soon even if the database is unavailable."""
 
 
 class Heartbeat(Beating):
-    """Beats from `start` to `stop`, and reaps what dead workers left."""
+    """Beats from `start` to `stop`, and cleans up after dead workers."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self._did_answer = True
         self._shown: Shown | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None  # of whoever reads the sightings
+        self._loop: asyncio.AbstractEventLoop | None = None  # of the task that reads the sightings
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
         self._answered_at = self._beat_at = self._steady_since = time.monotonic()
         self._is_locked = False
         self._returned_at = -math.inf
-        self._completed: deque[Completed] = deque()  # that nobody was told of yet
+        self._completed: deque[Completed] = deque()  # not yet reported
         self._silences = Silences()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -109,8 +110,10 @@ class Heartbeat(Beating):
             yield await self._sightings.get()
 
     def complete_lost_replies(self, within: float = math.inf) -> int:
-        """Completes replies of this host's dead workers, for so many seconds; returns how many.
-        The next sighting tells of them."""
+        """Complete replies of this host's dead workers from their journals; return how many.
+
+        Takes at most about `within` seconds. The next sighting reports the completed replies.
+        """
         completed = complete_lost_replies(within)
         self._completed.extend(completed)
         metrics.orphans.inc(len(completed))
@@ -121,7 +124,7 @@ class Heartbeat(Beating):
         self._thread.join(EXPIRY_SECONDS)
 
     def _run(self) -> None:
-        # Not of the pool, which may be busy for long.
+        # Not from the pool, which may be exhausted for a while.
         connections[DEFAULT_DB_ALIAS] = unpooled_connection(settings.DATABASES, LOCK_SECONDS)
         while not self._stopping.wait(BEAT_SECONDS):
             try:
@@ -129,21 +132,21 @@ class Heartbeat(Beating):
             except Error as error:
                 connection.close()
                 if self._did_answer:
-                    logger.error("The database can't be reached, replies go on: %s", error)
+                    logger.error("The database can't be reached; replies go on: %s", error)
                 self._did_answer = False
-            except Exception:  # without its beats this process would be taken for dead
-                logger.exception("A beat failed")
+            except Exception:  # without beats this process would be presumed dead
+                logger.exception("A heartbeat failed")
             else:
                 connection.close_if_unusable_or_obsolete()
                 if not self._did_answer:
-                    logger.warning("The database is back")
+                    logger.warning("The database can be reached again")
                 self._did_answer = True
         self._sign_off()
 
     def _beat(self) -> None:
         beats = Process.objects.beats()
         self._answered_at = time.monotonic()
-        if not self._is_seen():
+        if not self._record_beat():
             return
         now = time.monotonic()
         if now - self._beat_at > 2 * BEAT_SECONDS:
@@ -155,20 +158,20 @@ class Heartbeat(Beating):
             self._loop.call_soon_threadsafe(self._sightings.put_nowait, sighting)
 
     def _reap(self, beats: Beats, now: float) -> frozenset[UUID]:
-        """Ends what dead workers left; returns those that are alive."""
-        self.complete_lost_replies(BEAT_SECONDS)  # and no longer, or this one would miss its beats
-        # After a pause of the database nobody has been heard for long, and yet they live.
+        """End what dead workers left behind; return the workers that are alive."""
+        self.complete_lost_replies(BEAT_SECONDS)  # no longer, so that no beat is missed
+        # Right after an outage of the database all beats are old, though the workers are alive.
         if dead := self._silences.dead(beats, now, self._steady_since):
             Process.objects.forget(dead)
         if now - self._steady_since > EXPIRY_SECONDS and (
             interrupted := Message.objects.interrupt_orphans()
         ):
             metrics.orphans.inc(interrupted)
-            logger.warning("%d replies were cut short: their process died", interrupted)
+            logger.warning("%d replies were marked as interrupted: their process died", interrupted)
         return frozenset(beats.keys() - dead.keys())
 
-    def _is_seen(self) -> bool:
-        """Tells the database that this process lives, unless another program has locked it."""
+    def _record_beat(self) -> bool:
+        """Record a beat; return False if another program has locked the database."""
         try:
             was_forgotten = self.process.beat()
         except OperationalError as error:
@@ -176,27 +179,27 @@ class Heartbeat(Beating):
                 raise
             self._answered_at = time.monotonic()
             if not self._is_locked:
-                logger.error("The database is locked, replies go on: %s", error)
+                logger.error("The database is locked; replies go on: %s", error)
             self._is_locked = True
             return False
         if self._is_locked:
-            logger.warning("The database is not locked any more")
+            logger.warning("The database is no longer locked")
             self._is_locked = False
         if was_forgotten:
-            logger.warning("This process stood still for so long that others took it for dead")
+            logger.warning("This process was stalled for so long that others presumed it dead")
             self._returned_at = time.monotonic()
         return True
 
     def _look(self, alive: frozenset[UUID]) -> Sighting:
         streaming = Message.objects.streaming()
         own = frozenset(streaming.filter(streamed_by=self.process.pk).values_list("pk", flat=True))
-        asked = None if self.process.is_alone else self._shown
-        shown = asked.conversations() if asked else ()
+        source = None if self.process.is_alone else self._shown
+        shown = source.conversations() if source else ()
         found = streaming.filter(conversation__in=shown) if shown else streaming.none()
         rows = found.values_list("conversation_id", "pk", "streamed_by")
-        return Sighting(own, alive, tuple(Streaming(*row) for row in rows), self._untold())
+        return Sighting(own, alive, tuple(Streaming(*row) for row in rows), self._take_completed())
 
-    def _untold(self) -> tuple[Completed, ...]:
+    def _take_completed(self) -> tuple[Completed, ...]:
         return tuple(self._completed.popleft() for _ in range(len(self._completed)))
 
     def _sign_off(self) -> None:

@@ -1,8 +1,7 @@
 """The bus over Channels' layer, which is Redis.
 
-Messages to one address go out together, as many as have gathered while the last ones were on their
-way, in the order in which they were posted. A worker posts to itself, too, to know whether the
-layer carries anything.
+Messages to one address that gather while a send is in progress go out together, in the order in
+which they were posted. A worker also posts to itself to find out whether the layer works.
 """
 
 import asyncio
@@ -23,37 +22,37 @@ from chatapp.cluster.messages import Batch, Echo, Frame, Message, decode, encode
 
 logger = logging.getLogger(__name__)
 
-ECHO_SECONDS = 0.4  # how often a worker posts to itself, to know whether the layer is there
-MOST_UNANSWERED = 3  # echoes in a row: the layer is away, which so is known within 2 s
-SEND_SECONDS = 2.0  # patience with one batch
-# Messages that wait for one address. More are of no use: who misses one asks for a snapshot.
+ECHO_SECONDS = 0.4  # how often a worker posts to itself to check the layer
+MOST_UNANSWERED = 3  # echoes in a row; an outage is detected within 2 s
+SEND_SECONDS = 2.0  # time limit for one batch
+# Messages queued for one address. More are useless: a worker that misses one asks for a snapshot.
 MOST_WAITING = 2_000
 
-# Groups of the channel layer: this, and what `_worker_group` and `_user_group` name. Those of
-# versions before 0.4, whose messages are of another form, have other names.
+# The groups of the channel layer are this one and those named by `_worker_group` and `_user_group`.
+# Versions before 0.4 used other names, because their messages have another form.
 EVERYBODY = "workers"
 
 LAYER_ERRORS = (RedisError, OSError, TimeoutError, RuntimeError)
 
 
 class LayerBus(Bus):
-    """Of a worker, for as long as it runs."""
+    """The bus of a worker, for as long as it runs."""
 
     def __init__(self, worker: UUID) -> None:
         self.worker = worker
         self._answers_since = time.monotonic()
         self._layer = get_channel_layer()
         self._channel = ""
-        self._users: Counter[int] = Counter()  # those whose viewers are here, with how many
-        self._unjoined: set[str] = set()  # groups that are still to be joined, and to be left
+        self._users: Counter[int] = Counter()  # number of viewers here per user
+        self._unjoined: set[str] = set()  # groups still to be joined and to be left
         self._unleft: set[str] = set()
         self._waiting: dict[str, list[Message]] = {}
         self._has_waiting = asyncio.Event()
         self._is_idle = asyncio.Event()
-        self._hears_itself = False  # since the last echo was posted
+        self._has_echoed = False  # since the last echo was posted
         self._unanswered = 0  # echoes in a row
-        self._is_away = False  # as the log was told
-        self._unread: set[UUID] = set()  # whose messages could not be read, as the log was told
+        self._is_away = False  # an outage was logged
+        self._unread: set[UUID] = set()  # senders logged for unreadable messages
 
     @property
     def has_others(self) -> bool:
@@ -85,7 +84,7 @@ class LayerBus(Bus):
             self._unleft.discard(_user_group(user))
             self._unjoined.add(_user_group(user))
             if self.answers:
-                await self._settle_groups()
+                await self._sync_groups()
 
     def unsubscribe(self, user: int) -> None:
         self._users[user] -= 1
@@ -97,21 +96,21 @@ class LayerBus(Bus):
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._send())
-            tasks.create_task(self._listen_for_itself())
+            tasks.create_task(self._check_layer())
 
     async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
-        while not _is_to_end():
+        while not _is_cancelled():
             try:
                 self._channel = await self._layer.new_channel("bus")
                 self._unjoined = self._groups()
-                await self._settle_groups()
-                while not _is_to_end():
-                    for one in self._opened(await self._layer.receive(self._channel)):
+                await self._sync_groups()
+                while not _is_cancelled():
+                    for one in self._unpack(await self._layer.receive(self._channel)):
                         yield one
             except LAYER_ERRORS:
                 await asyncio.sleep(ECHO_SECONDS)
-            except Exception:  # of what came; the next may be right
-                logger.exception("What came over the channel layer could not be read")
+            except Exception:  # a bad message; the next may be fine
+                logger.exception("Could not read a message from the channel layer")
                 await asyncio.sleep(ECHO_SECONDS)
 
     async def until_sent(self) -> None:
@@ -119,7 +118,7 @@ class LayerBus(Bus):
             async with asyncio.timeout(SEND_SECONDS):
                 await self._is_idle.wait()
 
-    # Out
+    # Sending
 
     def _post(self, group: str, message: Message) -> None:
         messages = self._waiting.setdefault(group, [])
@@ -133,7 +132,7 @@ class LayerBus(Bus):
         self._has_waiting.set()
 
     async def _send(self) -> None:
-        while not _is_to_end():
+        while not _is_cancelled():
             await self._has_waiting.wait()
             self._has_waiting.clear()
             waiting, self._waiting = self._waiting, {}
@@ -144,27 +143,27 @@ class LayerBus(Bus):
     async def _send_to(self, group: str, messages: list[Message]) -> None:
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._layer.group_send(group, _carried(self.worker, messages))
+                await self._layer.group_send(group, _pack(self.worker, messages))
         except LAYER_ERRORS:
-            pass  # told once, by `_listen_for_itself`
-        except Exception:  # whatever is wrong with one message, the others are sent
+            pass  # `_check_layer` logs the outage once
+        except Exception:  # a bad message must not hold up the others
             if len(messages) == 1:
-                logger.exception("A message could not be sent: %s", type(messages[0]).__name__)
+                logger.exception("Could not send a message: %s", type(messages[0]).__name__)
                 return
             for message in messages:
                 await self._send_to(group, [message])
 
-    # In
+    # Receiving
 
-    def _opened(self, carried: dict[str, Any]) -> list[Heard | HeardAgain]:
+    def _unpack(self, carried: dict[str, Any]) -> list[Heard | HeardAgain]:
         try:
             batch, problems = decode(carried["batch"])
         except msgspec.DecodeError as error:
-            logger.warning("A batch of messages could not be read: %s", error)
+            logger.warning("Could not read a batch of messages: %s", error)
             return []
         if problems and batch.sender not in self._unread:
             self._unread.add(batch.sender)
-            logger.warning("Another version's messages are skipped, for example: %s", problems[0])
+            logger.warning("Messages of another version are ignored, for example: %s", problems[0])
         heard: list[Heard | HeardAgain] = []
         for message in batch.messages:
             if not isinstance(message, Echo):
@@ -174,32 +173,32 @@ class LayerBus(Bus):
         return heard
 
     def _take_echo(self) -> bool:
-        """Whether it says that the layer is back."""
-        self._hears_itself, self._unanswered = True, 0
+        """Note an echo; return whether it ends an outage."""
+        self._has_echoed, self._unanswered = True, 0
         if not self._is_away:
             return False
         self._is_away = False
         self._answers_since = time.monotonic()
         self._unjoined = self._groups()
-        logger.warning("Redis is back: processes hear each other again")
+        logger.warning("Redis can be reached again: processes exchange events again")
         return True
 
-    async def _listen_for_itself(self) -> None:
-        while not _is_to_end():
-            self._hears_itself = False
+    async def _check_layer(self) -> None:
+        while not _is_cancelled():
+            self._has_echoed = False
             self.post(self.worker, Echo())
             posted_at = time.monotonic()
             await asyncio.sleep(ECHO_SECONDS)
-            # A loop that is late says nothing of the layer, whose answer may wait here.
+            # If this event loop is late, the layer's answer may just be waiting to be read.
             is_late = time.monotonic() - posted_at > 2 * ECHO_SECONDS
-            if not self._hears_itself and not is_late:
+            if not self._has_echoed and not is_late:
                 self._unanswered += 1
-            await self._settle_groups()
+            await self._sync_groups()
             if not (self.answers or self._is_away):
                 self._is_away = True
                 logger.error(
-                    "Redis can't be reached: processes do not hear each other. Replies go on for "
-                    "tabs of the process that writes them, others catch up when it is back"
+                    "Redis can't be reached: processes exchange no events. Replies go on in tabs "
+                    "connected to the process that runs them; other tabs catch up when it is back"
                 )
 
     # Groups
@@ -207,8 +206,8 @@ class LayerBus(Bus):
     def _groups(self) -> set[str]:
         return {_worker_group(self.worker), EVERYBODY, *map(_user_group, self._users)}
 
-    async def _settle_groups(self) -> None:
-        """Joins and leaves what is still to be joined and left, as far as the layer lets it."""
+    async def _sync_groups(self) -> None:
+        """Join and leave the pending groups, as far as the layer works."""
         if not self._channel:
             return
         with suppress(*LAYER_ERRORS):
@@ -221,21 +220,21 @@ class LayerBus(Bus):
                     self._unleft.discard(group)
 
 
-def _is_to_end() -> bool:
-    """Whether this task was cancelled: Redis's client swallows that while it connects."""
+def _is_cancelled() -> bool:
+    """Whether this task was cancelled: Redis's client swallows the exception while connecting."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def post_from_outside(message: Message) -> None:
-    """Posts to every worker, from a program that is none of them; a hint, as all messages."""
+    """Post to every worker from a process that is not one. Like all messages, it may be lost."""
     layer = get_channel_layer()
     with suppress(*LAYER_ERRORS):
         async with asyncio.timeout(SEND_SECONDS):
-            await layer.group_send(EVERYBODY, _carried(uuid4(), [message]))
+            await layer.group_send(EVERYBODY, _pack(uuid4(), [message]))
 
 
-def _carried(sender: UUID, messages: list[Message]) -> dict[str, object]:
+def _pack(sender: UUID, messages: list[Message]) -> dict[str, object]:
     return {"type": "bus", "batch": encode(Batch(sender, messages))}
 
 

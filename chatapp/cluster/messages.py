@@ -1,8 +1,8 @@
-"""What workers tell each other: a frozen struct a kind, in one tagged union, as msgpack.
+"""The messages between workers: one frozen struct per kind, in a tagged union, encoded as msgpack.
 
-While an upgrade runs, workers of two versions hear each other. Whoever adds a field gives it a
-default; whoever changes what one means changes the name of its struct, which is its tag: the other
-version then skips it instead of mistaking it for its own.
+During an upgrade, workers of two versions receive each other's messages. So give a new field a
+default, and if you change what a field means, rename its struct: the name is the tag on the wire,
+and the other version then skips the message instead of misreading it.
 """
 
 from uuid import UUID
@@ -17,27 +17,27 @@ class _Kind(msgspec.Struct, frozen=True, tag=True, tag_field="kind"):
 
 
 class Watch(_Kind, frozen=True):
-    """Asks the owner of a reply for its snapshot, and then for what follows."""
+    """Ask the owner of a reply for a snapshot and the frames after it."""
 
     reply: UUID
     conversation: UUID
 
 
 class Renew(_Kind, frozen=True):
-    """All the replies of the addressed worker that the sender's viewers await."""
+    """List all replies of the addressed worker that the sender's viewers watch."""
 
     replies: frozenset[UUID]
 
 
 class Leave(_Kind, frozen=True):
-    """The sender's last viewer of a reply is gone; the reply may end `grace` seconds from now."""
+    """The sender's last viewer of a reply has left; the reply may end in `grace` seconds."""
 
     reply: UUID
     grace: float
 
 
 class Stop(_Kind, frozen=True):
-    """A command to the owner of a reply."""
+    """Tell the owner of a reply to stop it."""
 
     reply: UUID
     conversation: UUID
@@ -45,7 +45,7 @@ class Stop(_Kind, frozen=True):
 
 
 class Decide(_Kind, frozen=True):
-    """A command to the owner of a reply: a person allows or denies a tool call."""
+    """Tell the owner of a reply that the person allowed or denied a tool call."""
 
     reply: UUID
     conversation: UUID
@@ -55,7 +55,7 @@ class Decide(_Kind, frozen=True):
 
 
 class Frame(_Kind, frozen=True):
-    """What a reply's viewers are shown next; the first has sequence 1."""
+    """The next fragment for a reply's viewers; the first has sequence 1."""
 
     reply: UUID
     sequence: int
@@ -63,7 +63,7 @@ class Frame(_Kind, frozen=True):
 
 
 class Snapshot(_Kind, frozen=True):
-    """A reply with all of its frames through `sequence`."""
+    """A reply as all of its frames up to `sequence` draw it."""
 
     reply: UUID
     sequence: int
@@ -71,62 +71,61 @@ class Snapshot(_Kind, frozen=True):
 
 
 class Ended(_Kind, frozen=True):
-    """A reply is saved; no frame comes after `sequence`."""
+    """A reply is saved; there is no frame after `sequence`."""
 
     reply: UUID
     sequence: int
 
 
 class Running(_Kind, frozen=True):
-    """Answers `Renew`: the last frame of each reply, None where the sender has no such follower."""
+    """Answer to `Renew`: each reply's last sequence, or None if the sender has no such follower."""
 
     sequences: dict[UUID, int | None]
 
 
 class Gone(_Kind, frozen=True):
-    """Answers `Watch`: the reply does not run in the sender."""
+    """Answer to `Watch`: the reply is not running in the sender."""
 
     reply: UUID
 
 
 class TurnBegan(_Kind, frozen=True):
-    """A conversation has something new in the database: who shows it draws it anew."""
+    """A conversation has something new in the database; tabs that show it load that."""
 
     conversation: UUID
 
 
 class ThreadChanged(_Kind, frozen=True):
-    """Some of what was said in a conversation was deleted, or is back: who shows it draws all of it
-    anew."""
+    """Messages of a conversation were deleted or restored; tabs that show it redraw all of it."""
 
     conversation: UUID
 
 
 class PeopleChanged(_Kind, frozen=True):
-    """Something has changed about these people; about anybody, where it is None."""
+    """Something has changed about these people; None means about anybody."""
 
     people: frozenset[int] | None
 
 
 class ConversationChanged(_Kind, frozen=True):
-    """A person's conversation was renamed or deleted: the database says which."""
+    """A person's conversation was renamed or deleted; the database says which of the two."""
 
     user: int
     conversation: UUID
 
 
 class ListChanged(_Kind, frozen=True):
-    """What a person's sidebar lists has changed: rows are in other places, or gone."""
+    """A person's sidebar lists have changed: rows moved or were removed."""
 
     user: int
 
 
 class PolicyChanged(_Kind, frozen=True):
-    """What reviewers may read of a conversation that is begun now is another than before."""
+    """The review policy for new conversations has changed."""
 
 
 class Echo(_Kind, frozen=True):
-    """What a worker posts to itself, to know whether the layer carries anything."""
+    """Posted by a worker to itself, to find out whether the layer works."""
 
 
 Command = Stop | Decide
@@ -153,7 +152,7 @@ Message = (
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """What one worker sends to one address at once."""
+    """The messages that one worker sends to one address at once."""
 
     sender: UUID
     messages: list[Message]
@@ -171,14 +170,17 @@ _messages: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
 
 def encode(batch: Batch) -> bytes:
-    """Raises `ValueError` or `OverflowError` where a value of one message can't be carried."""
+    """Encode a batch as msgpack.
+
+    Raises `ValueError` or `OverflowError` if a message holds a value that can't be encoded.
+    """
     return _encoder.encode(batch)
 
 
 def decode(data: bytes) -> tuple[Batch, list[str]]:
-    """The messages that this version knows, and why the others can't be read.
+    """Return the messages that this version knows, and the errors of those it can't read.
 
-    Raises `msgspec.DecodeError` for what is no batch at all.
+    Raises `msgspec.DecodeError` if `data` is not a batch at all.
     """
     try:
         return _batches.decode(data), []

@@ -1,8 +1,8 @@
-"""A reply that another worker writes, its owner, as far as the viewers here have it.
+"""A reply that another worker, its owner, runs, as far as the viewers here have received it.
 
-Frames are numbered. Who sees a gap asks for a snapshot, which has the number of the last frame that
-it holds; so whatever the bus loses, repeats or puts in another order, a viewer's page is always
-what some prefix of the frames makes of it.
+Frames are numbered. On a gap the worker asks for a snapshot, which carries the number of the last
+frame it includes. So whatever the bus loses, repeats or reorders, a viewer's page always shows
+exactly some prefix of the frames.
 """
 
 from uuid import UUID
@@ -15,16 +15,16 @@ from chatapp.upstream.wire.reply import Ending
 from chatapp.viewers import Showing, Viewer, show_to
 
 SILENT = (
-    "The server that writes this reply can't be heard at the moment. "
-    "This page catches up by itself."
+    "The server running this reply can't be reached right now. "
+    "This page will catch up automatically."
 )
-SILENCE_SECONDS = 3.0  # of an owner, who is asked once a second whether the reply still runs
+SILENCE_SECONDS = 3.0  # after which viewers are told; an owner is polled once a second
 ASK_AGAIN_SECONDS = 1.0
-MOST_COMMANDS = 20  # that are repeated
+MOST_COMMANDS = 20  # how many are repeated
 
 
 class RemoteReply:
-    """Seen from here: frames come in, and what its viewers want goes out."""
+    """The local proxy of a remote reply: takes its frames and sends its viewers' commands."""
 
     def __init__(
         self, reply: UUID, conversation: UUID, owner: UUID, showing: Showing, bus: Bus
@@ -32,16 +32,16 @@ class RemoteReply:
         self.reply = reply
         self.conversation = conversation
         self.owner = owner
-        self.is_over = False  # the owner has it no more, as far as is known
+        self.is_over = False  # the owner no longer seems to run it
         self._showing = showing
         self._waiting: set[Viewer] = set()
-        self._behind: set[Viewer] = set()  # those that a snapshot must come for first
+        self._behind: set[Viewer] = set()  # those that need a snapshot first
         self._sequence = 0
         self._bus = bus
         self._heard_at = bus.now()
-        self._asked_at: float | None = None  # for a snapshot that has not come
+        self._asked_at: float | None = None  # when a pending snapshot was requested
         self._commands: list[Command] = []
-        self._told: set[Viewer] = set()  # those that show that the owner can't be heard
+        self._informed: set[Viewer] = set()  # those that show the message `SILENT`
 
     # For viewers
 
@@ -53,7 +53,7 @@ class RemoteReply:
         return viewer in self._waiting
 
     def join(self, viewer: Viewer) -> None:
-        """`viewer` shows and awaits the reply from now on; a snapshot comes for it."""
+        """Let `viewer` watch the reply from now on, beginning with a snapshot."""
         metrics.snapshots.labels("join").inc()
         self._waiting.add(viewer)
         self._behind.add(viewer)
@@ -61,22 +61,22 @@ class RemoteReply:
             self._ask()
 
     def leave(self, viewer: Viewer, grace: float) -> None:
-        """`viewer` is gone; the owner hears of the last one's leaving."""
+        """Remove a viewer that was closed; tell the owner if it was the last."""
         if viewer in self._waiting:
             self.forget(viewer)
             if not self._waiting:
                 self._bus.post(self.owner, Leave(self.reply, grace))
 
     def forget(self, viewer: Viewer) -> None:
-        """`viewer` awaits it no more, as far as is known: no reply is ended for that."""
-        for viewers in (self._waiting, self._behind, self._told):
+        """Remove a viewer that no longer watches the reply, without telling the owner."""
+        for viewers in (self._waiting, self._behind, self._informed):
             viewers.discard(viewer)
 
     def stop(self, ending: Ending) -> None:
         self._command(Stop(self.reply, self.conversation, ending))
 
     def decide(self, round: int, call: int, allowed: bool) -> None:
-        """A person allows or denies a tool call."""
+        """Allow or deny a tool call."""
         self._command(Decide(self.reply, self.conversation, round, call, allowed))
 
     # From the owner
@@ -96,11 +96,11 @@ class RemoteReply:
             return
         viewers = self._waiting if sequence > self._sequence else self._behind
         self._sequence, self._behind, self._asked_at = sequence, set(), None
-        self._told = set()
+        self._informed = set()
         await show_to(viewers & self._showing, html)
 
     def take_sequence(self, sequence: int | None) -> None:
-        """How far the owner is; None where it does not know that it is followed from here."""
+        """Take the owner's last frame number; None means the owner has no follower here."""
         if sequence is None:
             self._ask()
             return
@@ -109,7 +109,7 @@ class RemoteReply:
             self._catch_up_all()
 
     def take_ended(self, sequence: int) -> set[Viewer]:
-        """The reply has ended and is saved; returns the viewers that have not seen all of it."""
+        """Note that the reply is saved; return the viewers that have not received all of it."""
         self.is_over = True
         is_whole = sequence == self._sequence
         return self._waiting - self._showing | self._behind if is_whole else set(self._waiting)
@@ -117,29 +117,29 @@ class RemoteReply:
     # Upkeep
 
     def repeat_commands(self) -> None:
-        """One may be lost; the owner takes no harm from one that it has had."""
+        """Send the commands again, since any may be lost; a repeated one has no effect."""
         for command in self._commands[-MOST_COMMANDS:]:
             self._bus.post(self.owner, command)
 
     async def notice_silence(self) -> None:
-        """Tells the viewers where the owner was not heard for long; asks again what it missed."""
+        """Tell the viewers if the owner has been silent for long; ask for missing snapshots."""
         if self._bus.now() - self._heard_at >= SILENCE_SECONDS or not self._bus.answers:
-            untold = (self._waiting & self._showing) - self._told
-            self._told |= untold
-            if untold:
-                await show_to(untold, delay_frame(self.reply, SILENT))
+            uninformed = (self._waiting & self._showing) - self._informed
+            self._informed |= uninformed
+            if uninformed:
+                await show_to(uninformed, delay_frame(self.reply, SILENT))
             self._behind = set(self._waiting)
         if self._behind and self._may_ask:
             self._ask()
 
     def _ask(self) -> None:
-        """Follows the reply, by a request for a snapshot."""
+        """Follow the reply by requesting a snapshot."""
         self._asked_at = self._bus.now()
         self._bus.post(self.owner, Watch(self.reply, self.conversation))
 
     @property
     def _may_ask(self) -> bool:
-        """Whether no snapshot is on its way."""
+        """Whether no requested snapshot is pending."""
         return self._asked_at is None or self._bus.now() - self._asked_at >= ASK_AGAIN_SECONDS
 
     def _catch_up_all(self) -> None:

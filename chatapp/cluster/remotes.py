@@ -1,4 +1,4 @@
-"""The replies of other workers that viewers of this one await."""
+"""The replies of other workers that viewers of this one watch."""
 
 import logging
 from collections import defaultdict
@@ -23,11 +23,11 @@ class Remotes:
         return self._remotes.get(reply)
 
     def conversations(self) -> set[UUID]:
-        """Those that they run in; may be asked from any thread."""
+        """Return the conversations that the replies run in. Thread-safe."""
         return {remote.conversation for remote in list(self._remotes.values())}
 
     def awaited_by(self, viewer: Viewer, conversation: UUID | None) -> list[RemoteReply]:
-        """Those that run in the conversation and that `viewer` awaits."""
+        """Return the replies of the conversation that `viewer` watches."""
         return [
             remote
             for remote in self._remotes.values()
@@ -35,22 +35,24 @@ class Remotes:
         ]
 
     def watch(self, viewer: Viewer, conversation: UUID, reply: UUID, owner: UUID) -> None:
-        """`viewer` awaits a reply that `owner` writes; its snapshot comes, then what follows."""
+        """Let `viewer` watch a reply run by `owner`: first a snapshot, then the frames after it."""
         if reply not in self._remotes:
             showing = self._viewers.showing(conversation)
             self._remotes[reply] = RemoteReply(reply, conversation, owner, showing, self._bus)
         self._remotes[reply].join(viewer)
 
     def leave(self, viewer: Viewer, grace: float) -> None:
-        """`viewer` is gone."""
+        """Remove a viewer that was closed."""
         for remote in list(self._remotes.values()):
             remote.leave(viewer, grace)
             if not remote.has_viewers:
                 self.drop(remote)
 
     def drawn(self, viewer: Viewer, conversation: UUID, streaming: Collection[UUID]) -> None:
-        """`viewer` shows the conversation as it is stored, where `streaming` alone are not whole:
-        frames of other replies that come late are part of what it shows."""
+        """Note that `viewer` shows the stored conversation, with only `streaming` unfinished.
+
+        It needs no late frames of the other replies: they are part of what it shows.
+        """
         for remote in list(self._remotes.values()):
             if remote.conversation == conversation and remote.reply not in streaming:
                 remote.forget(viewer)
@@ -61,9 +63,9 @@ class Remotes:
         self._remotes.pop(remote.reply, None)
 
     def drop_ended(self, streaming: Collection[UUID]) -> list[UUID]:
-        """Drops those that did not stream twice in a row; returns their conversations.
+        """Drop replies that were not streaming at two checks in a row; return their conversations.
 
-        The last frames of one that has just ended may be on their way.
+        The last frames of a reply that has just ended may still be on their way.
         """
         ended = []
         for remote in list(self._remotes.values()):
@@ -77,7 +79,7 @@ class Remotes:
         return ended
 
     def renew(self) -> None:
-        """Renews the leases on all of them, and repeats commands that may have been lost."""
+        """Renew the leases on all replies, and repeat commands that may have been lost."""
         held: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for remote in list(self._remotes.values()):
             held[remote.owner].add(remote.reply)
@@ -86,9 +88,9 @@ class Remotes:
             self._bus.post(owner, Renew(frozenset(replies)))
 
     async def notice_silence(self) -> None:
-        """Tells viewers soon why a reply that is written elsewhere stands still."""
+        """Tell viewers why a remote reply is stalled if its owner is silent."""
         for remote in list(self._remotes.values()):
             try:
                 await remote.notice_silence()
-            except Exception:  # whatever is wrong with one reply, others are looked after
-                logger.exception("A silence could not be told")
+            except Exception:  # a failing reply must not hold up the others
+                logger.exception("Could not tell viewers that an owner is silent")

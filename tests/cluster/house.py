@@ -1,7 +1,7 @@
-"""A few workers' clusters over one network and one database, as far as they need them.
+"""The clusters of a few workers over one fake network and one fake database.
 
-A reply's text is words: a frame holds one, a snapshot holds all, each with the reply that it is of.
-Nothing waits: time passes, messages are delivered and hearts beat when the test says so.
+A reply's text is words: a frame holds one, a snapshot all of them, each with the reply's id.
+Nothing waits: time passes, messages are delivered and heartbeats happen when the test says so.
 """
 
 import math
@@ -36,29 +36,29 @@ class Reader(Recorder):
         self._conversation = conversation
         self.reply: UUID | None = None
         self.text = ""
-        self.is_told_of_silence = False
+        self.shows_silence = False
 
     async def show(self, frame: str) -> None:
         await super().show(frame)
         reply, kind, text = frame[:32], frame[32:33], frame[33:]
         if kind not in ("+", "="):
-            self.is_told_of_silence = True
-        elif self.reply and reply == self.reply.hex:  # others are not on the page
+            self.shows_silence = True
+        elif self.reply and reply == self.reply.hex:  # other replies are not on the page
             self.text = self.text + text if kind == "+" else text
-            self.is_told_of_silence = self.is_told_of_silence and kind == "+"
+            self.shows_silence = self.shows_silence and kind == "+"
 
     async def catch_up(self, conversation: UUID, *, anew: bool = False) -> None:
-        """Draws what the database has, and awaits the reply where it streams elsewhere."""
+        """Draw what the database has, and watch the reply if it streams in another worker."""
         await super().catch_up(conversation, anew=anew)
         self._member.look(self, conversation)
 
     def draw(self, reply: UUID | None, text: str) -> None:
-        self.reply, self.text, self.is_told_of_silence = reply, text, False
+        self.reply, self.text, self.shows_silence = reply, text, False
 
 
 @dataclass
 class Reply:
-    """As its owner has it."""
+    """A reply as its owner has it."""
 
     conversation: UUID
     pk: UUID = field(default_factory=uuid4)
@@ -81,7 +81,7 @@ class Database:
 
 
 class Member:
-    """One worker, as far as its cluster needs it."""
+    """A minimal worker around a cluster."""
 
     def __init__(self, network: Network, database: Database) -> None:
         self.bus = network.bus()
@@ -108,7 +108,7 @@ class Member:
         await self.audiences[reply.pk].show(f"{reply.pk.hex}+{word}")
 
     def end(self, reply: Reply) -> None:
-        """Saves it, and tells those that follow."""
+        """Save the reply and tell its followers."""
         del self._replies[reply.conversation], self._database.streaming[reply.conversation]
         self._database.saved[reply.conversation] = reply
         self.cluster.followers.end(reply.pk)
@@ -129,7 +129,7 @@ class Member:
         self.cluster.remotes.leave(reader, grace)
 
     def look(self, reader: Reader, conversation: UUID) -> None:
-        """What the page does that reads the database."""
+        """Draw the conversation as a page does that reads the database."""
         if mine := self._replies.get(conversation):
             self.audiences[mine.pk].join(reader)
             reader.draw(mine.pk, mine.text)
@@ -169,18 +169,18 @@ class Member:
         await self.act(self.cluster.see(sighting, list(self._replies)))
 
     async def keep_up(self) -> None:
-        """What is done about once a second."""
+        """Do what is due about once a second."""
         self.cluster.remotes.renew()
         self.cluster.followers.end_leases()
         await self.cluster.remotes.notice_silence()
 
-    def _answer(self, asked: SnapshotAsked) -> None:
-        reply = self._replies.get(asked.conversation)
-        if reply is None or reply.pk != asked.reply:
-            self.bus.post(asked.worker, Gone(asked.reply))
+    def _answer(self, request: SnapshotAsked) -> None:
+        reply = self._replies.get(request.conversation)
+        if reply is None or reply.pk != request.reply:
+            self.bus.post(request.worker, Gone(request.reply))
             return
         audience = self.audiences[reply.pk]
-        follower = self.cluster.followers.follow(asked.worker, reply.pk, audience)
+        follower = self.cluster.followers.follow(request.worker, reply.pk, audience)
         follower.post_snapshot(f"{reply.pk.hex}={reply.text}")
 
 
@@ -192,7 +192,7 @@ class House:
         self._stopped: set[UUID] = set()
 
     def kill(self, member: Member) -> None:
-        """It is heard no more, by anybody; who finds it dead ends its replies."""
+        """Let a worker die; its replies are saved as the others would save them."""
         self.stop(member)
         self.members.remove(member)
         self.database.alive.discard(member.bus.worker)
@@ -202,14 +202,14 @@ class House:
                 self.database.saved[conversation] = reply
 
     def stop(self, member: Member) -> None:
-        """It stands still: what is posted to it waits."""
+        """Let a worker hang: messages to it wait."""
         self._stopped.add(member.bus.worker)
 
     def wake(self, member: Member) -> None:
         self._stopped.discard(member.bus.worker)
 
     async def deliver(self, most: float = math.inf) -> None:
-        """What is on its way arrives, and what is posted in answer to it."""
+        """Deliver the messages in transit and the answers to them, at most `most`."""
         waiting, kept = self.network.on_their_way, []
         while waiting and most > 0:
             posted = waiting.popleft()
@@ -223,7 +223,7 @@ class House:
         waiting.extendleft(reversed(kept))
 
     async def pass_seconds(self, seconds: int) -> None:
-        """In which all that is posted arrives."""
+        """Let time pass and deliver everything that is posted meanwhile."""
         for _ in range(seconds):
             self.network.clock += 1.0
             for member in self._awake():

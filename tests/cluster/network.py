@@ -1,7 +1,7 @@
-"""A bus in memory that does to messages what a test wants: it loses, repeats and reorders them.
+"""An in-memory bus that loses, repeats and reorders messages as a test wants.
 
-Nothing moves by itself. What was posted is on its way until the test delivers it, and time stands
-still until the test lets it pass, so that no test waits.
+Nothing moves by itself: posted messages stay in transit until the test delivers them, and time
+stops until the test lets it pass, so that no test waits.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ class Posted:
 
 
 class Network:
-    """Between the buses that it makes."""
+    """Creates buses and carries messages between them."""
 
     def __init__(self) -> None:
         self.on_their_way: deque[Posted] = deque()
@@ -35,7 +35,7 @@ class Network:
         return bus
 
     def lose(self, kind: type[Message] | None = None) -> None:
-        """What is on its way does not arrive, or what of one kind is."""
+        """Lose all messages in transit, or those of one kind."""
         kept = [one for one in self.on_their_way if kind and not isinstance(one.message, kind)]
         self.on_their_way = deque(kept)
 
@@ -79,7 +79,7 @@ class MemoryBus(Bus):
         self.users.remove(user)
 
     async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
-        """What is on its way to this worker now, and nothing that comes later."""
+        """Yield the messages in transit to this worker now, and none that are posted later."""
         while posted := next(
             (one for one in self._network.on_their_way if one.to == self.worker), None
         ):

@@ -1,4 +1,4 @@
-"""A worker without company works as one with it does."""
+"""A worker without peers works like one with them."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ def bus() -> Alone:
     return Alone(uuid4())
 
 
-async def test_nobody_hears_it_and_it_misses_nobody(bus: Alone) -> None:
+async def test_a_lone_bus_sends_and_receives_nothing(bus: Alone) -> None:
     await bus.subscribe(7)
     bus.post(bus.worker, PeopleChanged(None))
     bus.post_to_all(PeopleChanged(None))
@@ -29,7 +29,7 @@ async def test_nobody_hears_it_and_it_misses_nobody(bus: Alone) -> None:
     assert abs(bus.now() - time.monotonic()) < 1.0
 
 
-async def test_its_cluster_has_nothing_to_do(bus: Alone) -> None:
+async def test_a_lone_cluster_yields_no_events(bus: Alone) -> None:
     viewers = Viewers()
     viewer, conversation = Recorder(), uuid4()
     viewers.add(viewer)
@@ -43,7 +43,7 @@ async def test_its_cluster_has_nothing_to_do(bus: Alone) -> None:
     await asyncio.wait([running])
 
 
-async def test_whoever_is_not_known_to_the_database_was_never_given_up() -> None:
+async def test_an_unregistered_worker_was_never_given_up() -> None:
     heartbeat = NoHeartbeat()
     assert heartbeat.database_answers
     assert not heartbeat.was_given_up(since=0.0)

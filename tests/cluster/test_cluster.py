@@ -1,4 +1,4 @@
-"""Two and three workers over a bus that loses, repeats and reorders what they tell each other."""
+"""Two and three workers over a bus that loses, repeats and reorders their messages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ def house() -> House:
 
 
 async def watched(house: House) -> tuple[Reply, Reader]:
-    """A reply that the first worker writes, and a tab of it in the second."""
+    """Start a reply in the first worker and open a tab that watches it in the second."""
     first, second = house.members[:2]
     reply = first.begin(SKY)
     reader = await second.open(SKY)
@@ -55,7 +55,7 @@ def is_abandoned(house: House, reply: Reply) -> bool:
 # Watching
 
 
-async def test_a_tab_elsewhere_gets_what_was_written_and_what_follows(house: House) -> None:
+async def test_a_tab_in_another_worker_gets_the_text_so_far_and_what_follows(house: House) -> None:
     first, second = house.members
     reply = first.begin(SKY)
     await first.write(reply, "One ")
@@ -67,7 +67,7 @@ async def test_a_tab_elsewhere_gets_what_was_written_and_what_follows(house: Hou
     assert len(reader.frames) == 2
 
 
-async def test_a_turn_elsewhere_is_shown_by_whoever_shows_its_conversation(house: House) -> None:
+async def test_a_turn_in_another_worker_appears_in_tabs_of_its_conversation(house: House) -> None:
     first, second = house.members
     reader = await second.open(SKY)
     elsewhere = await second.open(uuid4())
@@ -78,7 +78,7 @@ async def test_a_turn_elsewhere_is_shown_by_whoever_shows_its_conversation(house
     assert (reader.text, elsewhere.caught_up) == ("One", [])
 
 
-async def test_a_turn_that_nobody_told_of_is_seen_in_the_database(house: House) -> None:
+async def test_a_turn_whose_message_was_lost_is_found_in_the_database(house: House) -> None:
     first, second = house.members
     reader = await second.open(SKY)
     reply = first.begin(SKY)
@@ -88,10 +88,10 @@ async def test_a_turn_that_nobody_told_of_is_seen_in_the_database(house: House) 
     assert reader.text == "One"
     caught_up = len(reader.caught_up)
     await house.pass_seconds(3)
-    assert len(reader.caught_up) == caught_up  # it is shown right
+    assert len(reader.caught_up) == caught_up  # it already shows the right text
 
 
-async def test_a_request_that_is_lost_is_made_again(house: House) -> None:
+async def test_a_lost_snapshot_request_is_repeated(house: House) -> None:
     first, second = house.members
     reply = first.begin(SKY)
     reader = await second.open(SKY)
@@ -102,7 +102,7 @@ async def test_a_request_that_is_lost_is_made_again(house: House) -> None:
 
 
 @pytest.mark.parametrize("kind", [Frame, Snapshot])
-async def test_what_is_lost_of_a_reply_comes_within_a_second_or_two(
+async def test_lost_frames_are_made_up_for_within_two_seconds(
     house: House, kind: type[Frame | Snapshot]
 ) -> None:
     first = house.members[0]
@@ -117,7 +117,7 @@ async def test_what_is_lost_of_a_reply_comes_within_a_second_or_two(
     assert reader.text == "One two"
 
 
-async def test_the_end_is_shown_even_where_nobody_tells_of_it(house: House) -> None:
+async def test_the_end_is_shown_even_if_its_message_is_lost(house: House) -> None:
     first = house.members[0]
     reply, reader = await watched(house)
     await first.write(reply, "All of it")
@@ -128,7 +128,7 @@ async def test_the_end_is_shown_even_where_nobody_tells_of_it(house: House) -> N
     assert second_remotes(house) == set()
 
 
-async def test_whoever_has_all_of_a_reply_at_its_end_draws_nothing_anew(house: House) -> None:
+async def test_a_tab_with_the_whole_reply_is_not_redrawn_at_its_end(house: House) -> None:
     first = house.members[0]
     reply, reader = await watched(house)
     await first.write(reply, "All")
@@ -138,7 +138,7 @@ async def test_whoever_has_all_of_a_reply_at_its_end_draws_nothing_anew(house: H
     assert (reader.text, reader.caught_up) == ("All", [])
 
 
-async def test_a_tab_that_comes_when_the_reply_has_just_ended_draws_it(house: House) -> None:
+async def test_a_tab_opened_just_after_the_end_shows_the_reply(house: House) -> None:
     first, second = house.members
     reply = first.begin(SKY)
     await first.write(reply, "All")
@@ -157,7 +157,7 @@ def second_remotes(house: House) -> set[object]:
 # Leaving
 
 
-async def test_the_last_tab_elsewhere_ends_the_reply(house: House) -> None:
+async def test_closing_the_last_tab_in_another_worker_ends_the_reply(house: House) -> None:
     reply, reader = await watched(house)
     house.members[1].close(reader)
     await house.deliver()
@@ -165,7 +165,7 @@ async def test_the_last_tab_elsewhere_ends_the_reply(house: House) -> None:
 
 
 @pytest.mark.parametrize("of_three", [False, True])
-async def test_others_that_show_it_keep_it(of_three: bool) -> None:
+async def test_the_reply_goes_on_while_another_tab_watches_it(of_three: bool) -> None:
     house = House(3)
     reply, reader = await watched(house)
     await house.members[2 if of_three else 0].open(SKY)
@@ -175,13 +175,13 @@ async def test_others_that_show_it_keep_it(of_three: bool) -> None:
     assert not is_abandoned(house, reply)
 
 
-async def test_a_leaving_that_is_lost_is_known_by_the_next_renewals(
+async def test_a_lost_leave_message_is_made_up_for_by_the_next_renewals(
     house: House, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = 0.0
     first, second = house.members
     reply, reader = await watched(house)
-    other = first.begin(uuid4())  # for whose sake there are renewals
+    other = first.begin(uuid4())  # so that renewals go on
     await second.open(other.conversation)
     await house.deliver()
     second.close(reader)
@@ -193,17 +193,17 @@ async def test_a_leaving_that_is_lost_is_known_by_the_next_renewals(
     assert not is_abandoned(house, other)
 
 
-async def test_a_lease_that_is_not_renewed_ends(house: House, settings: Settings) -> None:
+async def test_a_lease_that_is_not_renewed_expires(house: House, settings: Settings) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
     reply, _ = await watched(house)
-    house.stop(house.members[1])  # its heartbeat goes on, in a thread of its own
+    house.stop(house.members[1])  # its heartbeat goes on in its own thread
     await house.pass_seconds(int(LEASE_SECONDS))
     assert not is_abandoned(house, reply)
     await house.pass_seconds(1)
     assert is_abandoned(house, reply)
 
 
-async def test_leases_wait_while_the_bus_is_away_and_a_while_longer(
+async def test_leases_do_not_expire_during_a_bus_outage_and_for_a_while_after(
     house: House, settings: Settings
 ) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
@@ -220,9 +220,7 @@ async def test_leases_wait_while_the_bus_is_away_and_a_while_longer(
     assert not is_abandoned(house, reply)
 
 
-async def test_a_worker_that_dies_waits_for_nothing_any_more(
-    house: House, settings: Settings
-) -> None:
+async def test_a_dead_worker_holds_no_leases(house: House, settings: Settings) -> None:
     settings.CHATAPP_DROP_GRACE = 0.0
     reply, _ = await watched(house)
     house.kill(house.members[1])
@@ -230,24 +228,24 @@ async def test_a_worker_that_dies_waits_for_nothing_any_more(
     assert is_abandoned(house, reply)
 
 
-# An owner that is away
+# An unreachable owner
 
 
-async def test_silence_of_the_owner_is_told_and_its_end_too(house: House) -> None:
+async def test_a_silent_owner_is_reported_until_it_is_back(house: House) -> None:
     first = house.members[0]
     reply, reader = await watched(house)
     await first.write(reply, "One ")
     await house.deliver()
     house.stop(first)
     await house.pass_seconds(4)
-    assert reader.is_told_of_silence
+    assert reader.shows_silence
     house.wake(first)
     await first.write(reply, "two")
     await house.pass_seconds(2)
-    assert (reader.text, reader.is_told_of_silence) == ("One two", False)
+    assert (reader.text, reader.shows_silence) == ("One two", False)
 
 
-async def test_what_a_dead_owner_left_is_shown(house: House) -> None:
+async def test_a_dead_owners_partial_reply_is_shown(house: House) -> None:
     first = house.members[0]
     reply, reader = await watched(house)
     await first.write(reply, "Half of it")
@@ -257,8 +255,8 @@ async def test_what_a_dead_owner_left_is_shown(house: House) -> None:
     assert reader.text == "Half of it"
 
 
-async def test_an_owner_that_comes_back_is_followed_anew(house: House, settings: Settings) -> None:
-    """It stood still for so long that it took the other's lease for over when it woke."""
+async def test_an_owner_that_comes_back_is_followed_again(house: House, settings: Settings) -> None:
+    """It was stalled for so long that on waking it considered the other's lease expired."""
     settings.CHATAPP_DROP_GRACE = 60.0
     first = house.members[0]
     reply, reader = await watched(house)
@@ -272,7 +270,7 @@ async def test_an_owner_that_comes_back_is_followed_anew(house: House, settings:
     assert not is_abandoned(house, reply)
 
 
-async def test_a_worker_that_comes_back_shows_what_went_on_meanwhile(house: House) -> None:
+async def test_a_worker_that_comes_back_catches_up(house: House) -> None:
     first, second = house.members
     reply, reader = await watched(house)
     house.stop(second)
@@ -285,10 +283,10 @@ async def test_a_worker_that_comes_back_shows_what_went_on_meanwhile(house: Hous
     assert reader.text == "One two three"
 
 
-# Commands, and what is told to everybody
+# Commands and broadcasts
 
 
-async def test_stop_is_done_once_where_the_reply_is_written(house: House) -> None:
+async def test_a_stop_reaches_the_owner_and_takes_effect_once(house: House) -> None:
     _, reader = await watched(house)
     [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
     remote.stop(Ending.STOPPED)
@@ -299,7 +297,7 @@ async def test_stop_is_done_once_where_the_reply_is_written(house: House) -> Non
     assert second_remotes(house) == set()
 
 
-async def test_a_decision_comes_to_the_owner(house: House) -> None:
+async def test_a_decision_reaches_the_owner(house: House) -> None:
     reply, reader = await watched(house)
     [remote] = house.members[1].cluster.remotes.awaited_by(reader, SKY)
     remote.decide(0, 0, True)
@@ -308,14 +306,14 @@ async def test_a_decision_comes_to_the_owner(house: House) -> None:
     assert reply.decisions == [True]
 
 
-async def test_only_a_viewer_that_awaits_it_can_command_it(house: House) -> None:
+async def test_only_a_viewer_that_watches_the_reply_can_command_it(house: House) -> None:
     _, reader = await watched(house)
     remotes = house.members[1].cluster.remotes
     assert remotes.awaited_by(Reader(house.members[1], SKY), SKY) == []
     assert remotes.awaited_by(reader, uuid4()) == []
 
 
-async def test_every_other_worker_looks_at_people_who_changed() -> None:
+async def test_every_other_worker_checks_changed_people() -> None:
     house = House(3)
     house.members[0].bus.post_to_all(PeopleChanged(frozenset({ALICE})))
     await house.deliver()
@@ -326,7 +324,7 @@ async def test_every_other_worker_looks_at_people_who_changed() -> None:
     ]
 
 
-# What is handed up
+# Events for the worker
 
 
 @pytest.fixture
@@ -334,7 +332,7 @@ def member(house: House) -> Member:
     return house.members[1]
 
 
-async def test_messages_become_events_and_own_ones_do_not(house: House, member: Member) -> None:
+async def test_messages_become_events_except_the_workers_own(house: House, member: Member) -> None:
     first = house.members[0]
     reader = await member.open(SKY)
     changed = PeopleChanged(frozenset({ALICE}))
@@ -355,7 +353,7 @@ async def test_messages_become_events_and_own_ones_do_not(house: House, member: 
     ]
 
 
-async def test_after_the_bus_was_away_everybody_is_looked_at(
+async def test_everybody_is_checked_after_a_bus_outage(
     member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def back() -> AsyncIterator[HeardAgain]:
@@ -365,7 +363,7 @@ async def test_after_the_bus_was_away_everybody_is_looked_at(
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]
 
 
-async def test_a_message_that_can_not_be_used_holds_up_no_other(
+async def test_a_message_that_fails_does_not_block_the_next(
     member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def received() -> AsyncIterator[Heard]:
@@ -374,7 +372,7 @@ async def test_a_message_that_can_not_be_used_holds_up_no_other(
 
     monkeypatch.setattr(member.bus, "received", received)
     assert [event async for event in member.cluster.events()] == [PeopleChanged(None)]
-    assert "could not be used" in caplog.text
+    assert "Could not handle a message" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -391,11 +389,11 @@ async def test_a_message_that_can_not_be_used_holds_up_no_other(
         Echo(),
     ],
 )
-async def test_what_concerns_nothing_here_is_passed_over(member: Member, message: Message) -> None:
+async def test_messages_about_unknown_replies_are_ignored(member: Member, message: Message) -> None:
     assert await member.cluster.take(uuid4(), message) == []
 
 
-async def test_it_runs_until_cancelled(member: Member) -> None:
+async def test_the_cluster_runs_until_cancelled(member: Member) -> None:
     running = asyncio.create_task(member.cluster.run())
     await asyncio.sleep(0.01)
     running.cancel()

@@ -14,7 +14,7 @@ REPLY, OTHER_REPLY = uuid4(), uuid4()
 
 
 class Owner:
-    """A worker with a reply, and another one that may follow it."""
+    """A worker with a reply, and another that may follow it."""
 
     def __init__(self) -> None:
         self.network = Network()
@@ -52,14 +52,14 @@ async def test_a_follower_gets_numbered_frames_and_the_end(owner: Owner) -> None
     assert owner.posted() == [Snapshot(REPLY, 1, "all"), Frame(REPLY, 2, "more"), Ended(REPLY, 2)]
 
 
-async def test_following_again_is_following_once(owner: Owner) -> None:
+async def test_following_twice_adds_one_follower(owner: Owner) -> None:
     first = owner.followers.follow(owner.other, REPLY, owner.audience)
     assert owner.followers.follow(owner.other, REPLY, owner.audience) is first
     await owner.audience.show("once")
     assert len(owner.posted()) == 1
 
 
-async def test_whoever_leaves_hears_no_more(owner: Owner) -> None:
+async def test_a_worker_that_left_gets_no_more_frames(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     for _ in range(2):
         owner.followers.leave(owner.other, REPLY, 0.0)
@@ -69,7 +69,7 @@ async def test_whoever_leaves_hears_no_more(owner: Owner) -> None:
     assert owner.posted() == []
 
 
-async def test_a_renewal_is_answered_with_what_is_known(owner: Owner) -> None:
+async def test_a_renewal_is_answered_with_each_replys_sequence(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     await owner.audience.show("one")
     owner.posted()
@@ -78,7 +78,7 @@ async def test_a_renewal_is_answered_with_what_is_known(owner: Owner) -> None:
 
 
 @pytest.mark.parametrize(("held", "stays"), [({REPLY}, True), (set(), False)])
-async def test_what_two_renewals_leave_out_was_left(
+async def test_a_reply_missing_from_two_renewals_was_left(
     owner: Owner, held: set[object], stays: bool
 ) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
@@ -90,7 +90,7 @@ async def test_what_two_renewals_leave_out_was_left(
 
 
 @pytest.mark.parametrize(("renews", "stays"), [(True, True), (False, False)])
-async def test_a_lease_ends_where_it_is_not_renewed(
+async def test_a_lease_expires_if_it_is_not_renewed(
     owner: Owner, renews: bool, stays: bool
 ) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
@@ -104,7 +104,7 @@ async def test_a_lease_ends_where_it_is_not_renewed(
     assert owner.is_followed is stays
 
 
-async def test_no_lease_ends_while_nobody_can_be_heard(owner: Owner) -> None:
+async def test_no_lease_expires_during_a_bus_outage(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     owner.bus.answers = False
     owner.pass_seconds(2 * LEASE_SECONDS)
@@ -116,7 +116,7 @@ async def test_no_lease_ends_while_nobody_can_be_heard(owner: Owner) -> None:
     assert owner.is_followed
 
 
-async def test_workers_that_the_database_does_not_know_are_let_go(owner: Owner) -> None:
+async def test_workers_the_database_no_longer_lists_are_removed(owner: Owner) -> None:
     owner.followers.follow(owner.other, REPLY, owner.audience)
     owner.followers.keep({owner.other})
     assert owner.is_followed

@@ -1,4 +1,4 @@
-"""What a worker tells the database once a second, and what the database tells it."""
+"""What a worker writes to the database once a second, and what it learns from it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -38,13 +38,13 @@ def conversation(alice: User) -> Conversation:
     return Conversation(user=alice, title="Sky")
 
 
-def asked(conversation: Conversation, upstream: Upstream, owner: UUID) -> Message:
+def store_streaming(conversation: Conversation, upstream: Upstream, owner: UUID) -> Message:
     _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "m", owner)
     return reply
 
 
 class Beating:
-    """A process that beats, for as long as the test lasts."""
+    """A process that beats while the test lasts."""
 
     def __init__(self, *, is_alone: bool = False) -> None:
         self.process = Process.here(is_alone=is_alone)
@@ -53,7 +53,7 @@ class Beating:
         self.heartbeat.start()
 
     async def next(self, *shown: UUID) -> Sighting:
-        """What is seen at the next beat."""
+        """Return the report of the next beat."""
         async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
             return await anext(seen)
 
@@ -78,11 +78,11 @@ async def beats(quick: None, connected: Upstream) -> AsyncIterator[Callable[...,
         await asyncio.to_thread(one.heartbeat.stop)
 
 
-async def test_it_sees_its_own_replies_and_what_streams_where_somebody_looks(
+async def test_a_report_has_own_replies_and_those_of_shown_conversations(
     beats: Callable[..., Any], conversation: Conversation, connected: Upstream
 ) -> None:
     one, other = await beats(), await beats()
-    reply = await database_sync_to_async(asked)(conversation, connected, other.process.pk)
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, other.process.pk)
     seen = await one.until(lambda seen: bool(seen.streaming), conversation.pk)
     [streaming] = seen.streaming
     assert streaming == heartbeat.Streaming(conversation.pk, reply.pk, other.process.pk)
@@ -92,25 +92,25 @@ async def test_it_sees_its_own_replies_and_what_streams_where_somebody_looks(
     assert (seen.own, seen.streaming) == ({reply.pk}, ())
 
 
-async def test_one_that_is_alone_looks_after_its_own_alone(
+async def test_a_lone_process_reports_only_its_own_replies(
     beats: Callable[..., Any], conversation: Conversation, connected: Upstream
 ) -> None:
     alone = await beats(is_alone=True)
-    reply = await database_sync_to_async(asked)(conversation, connected, alone.process.pk)
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, alone.process.pk)
     seen = await alone.until(lambda seen: bool(seen.own), conversation.pk)
     assert seen == Sighting(frozenset({reply.pk}))
 
 
-async def test_it_reaps_what_dead_workers_left(
+async def test_replies_of_dead_workers_are_interrupted(
     beats: Callable[..., Any],
     conversation: Conversation,
     connected: Upstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Slow enough for the database to answer in time, of which no beat was missed.
+    # Slow enough that the database answers in time and no beat is missed.
     monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(heartbeat, "EXPIRY_SECONDS", 0.1)
-    reply = await database_sync_to_async(asked)(conversation, connected, uuid4())
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, uuid4())
     one = await beats()
     async with asyncio.timeout(10):
         while (await Message.objects.aget(pk=reply.pk)).is_streaming:
@@ -118,7 +118,7 @@ async def test_it_reaps_what_dead_workers_left(
     assert (await Message.objects.aget(pk=reply.pk)).ending == "interrupted"
 
 
-async def test_whoever_was_taken_for_dead_knows_it(beats: Callable[..., Any]) -> None:
+async def test_a_process_that_was_presumed_dead_notices(beats: Callable[..., Any]) -> None:
     one = await beats()
     await one.next()
     assert not one.heartbeat.was_given_up(since=0.0)
@@ -127,7 +127,7 @@ async def test_whoever_was_taken_for_dead_knows_it(beats: Callable[..., Any]) ->
     assert await Process.objects.filter(pk=one.process.pk).aexists()
 
 
-async def test_a_database_that_is_away_is_told_once_and_beats_go_on(
+async def test_a_database_outage_is_logged_once_and_beats_go_on(
     beats: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -147,11 +147,14 @@ async def test_a_database_that_is_away_is_told_once_and_beats_go_on(
     async with asyncio.timeout(10):
         while not one.heartbeat.database_answers:  # noqa: ASYNC110
             await asyncio.sleep(BEAT)
-    told = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
-    assert told == ["The database can't be reached, replies go on: away", "The database is back"]
+    logged = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
+    assert logged == [
+        "The database can't be reached; replies go on: away",
+        "The database can be reached again",
+    ]
 
 
-async def test_a_database_that_was_locked_for_as_long_as_a_beat_waits_did_answer(
+async def test_a_locked_database_counts_as_answering(
     beats: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = 0.0
@@ -171,7 +174,7 @@ async def test_a_database_that_was_locked_for_as_long_as_a_beat_waits_did_answer
     assert one.heartbeat.database_answers
 
 
-async def test_when_it_stops_it_is_forgotten(beats: Callable[..., Any]) -> None:
+async def test_a_stopped_process_is_removed(beats: Callable[..., Any]) -> None:
     one = await beats()
     await asyncio.to_thread(one.heartbeat.stop)
     assert not await Process.objects.aexists()

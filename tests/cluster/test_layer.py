@@ -1,4 +1,4 @@
-"""What workers post to each other, over a layer in memory."""
+"""Messages between workers over an in-memory layer."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ REPLY = uuid4()
 
 
 class Box:
-    """A worker that keeps the messages it hears."""
+    """A worker that keeps the messages it receives."""
 
     def __init__(self) -> None:
         self.worker = uuid4()
@@ -44,7 +44,7 @@ class Box:
             return await self.heard.get()
 
     async def until_it_hears(self) -> None:
-        """What is posted before it has joined its groups goes nowhere."""
+        """Wait until it has joined its groups: earlier messages would be lost."""
         number = 0
         async with asyncio.timeout(10):
             while self.heard.empty():
@@ -60,7 +60,7 @@ class Box:
 
 
 class Layer(InMemoryChannelLayer):  # type: ignore[misc]
-    """One that can be away."""
+    """A layer that can be down."""
 
     is_away = False
 
@@ -92,14 +92,16 @@ def numbered(sequence: int) -> Frame:
     return Frame(REPLY, sequence, "")
 
 
-async def test_messages_arrive_in_their_order(boxes: tuple[Box, Box]) -> None:
+async def test_messages_arrive_in_order(boxes: tuple[Box, Box]) -> None:
     one, other = boxes
     for number in range(5):
         one.bus.post(other.worker, numbered(number))
     assert [await other.next() for _ in range(5)] == [numbered(number) for number in range(5)]
 
 
-async def test_whoever_has_a_viewer_of_the_person_hears_of_them(boxes: tuple[Box, Box]) -> None:
+async def test_workers_with_a_viewer_of_the_person_get_their_messages(
+    boxes: tuple[Box, Box],
+) -> None:
     one, other = boxes
     began = TurnBegan(uuid4())
     await other.bus.subscribe(7)
@@ -110,13 +112,13 @@ async def test_whoever_has_a_viewer_of_the_person_hears_of_them(boxes: tuple[Box
     one.bus.post_to_user(7, began)
     assert await other.next() == began
     other.bus.unsubscribe(7)
-    await other.bus.subscribe(8)  # which settles what is to be left as well
+    await other.bus.subscribe(8)  # this also leaves the pending groups
     one.bus.post_to_user(7, began)
     one.bus.post_to_user(8, Gone(REPLY))
     assert await other.next() == Gone(REPLY)
 
 
-async def test_what_is_told_to_all_comes_to_each_from_inside_and_from_outside(
+async def test_a_broadcast_reaches_every_worker_from_inside_and_outside(
     boxes: tuple[Box, Box],
 ) -> None:
     boxes[0].bus.post_to_all(PeopleChanged(frozenset({1, 2})))
@@ -128,7 +130,7 @@ async def test_what_is_told_to_all_comes_to_each_from_inside_and_from_outside(
 
 
 @pytest.mark.parametrize("bad", [Running({REPLY: 10**30}), Frame(REPLY, 1, "\ud800")])
-async def test_a_message_that_can_not_be_sent_holds_up_no_other(
+async def test_a_message_that_cannot_be_sent_does_not_block_others(
     boxes: tuple[Box, Box], bad: Message
 ) -> None:
     one, other = boxes
@@ -137,7 +139,7 @@ async def test_a_message_that_can_not_be_sent_holds_up_no_other(
     assert [await other.next(), await other.next()] == [numbered(1), numbered(2)]
 
 
-async def test_where_too_much_waits_frames_are_dropped_first(boxes: tuple[Box, Box]) -> None:
+async def test_frames_are_dropped_first_if_too_much_is_queued(boxes: tuple[Box, Box]) -> None:
     one, other = boxes
     one.bus.post(other.worker, Gone(REPLY))
     for number in range(MOST_WAITING):
@@ -151,7 +153,7 @@ async def test_where_too_much_waits_frames_are_dropped_first(boxes: tuple[Box, B
     assert last == Leave(REPLY, 0.0)
 
 
-async def test_a_layer_that_loses_everything_is_known_within_two_seconds(
+async def test_a_layer_that_loses_everything_is_detected_within_two_seconds(
     boxes: tuple[Box, Box], layer: Layer
 ) -> None:
     one, _ = boxes
@@ -168,15 +170,15 @@ async def test_a_layer_that_loses_everything_is_known_within_two_seconds(
 
 
 @pytest.mark.thorough
-async def test_a_busy_loop_is_not_taken_for_a_layer_that_is_away(boxes: tuple[Box, Box]) -> None:
+async def test_a_busy_event_loop_is_not_mistaken_for_an_outage(boxes: tuple[Box, Box]) -> None:
     one, _ = boxes
     for _ in range(5):
-        time.sleep(3 * ECHO_SECONDS)  # noqa: ASYNC251 - holds the loop, as too much work would
+        time.sleep(3 * ECHO_SECONDS)  # noqa: ASYNC251 - blocks the loop on purpose
         await asyncio.sleep(0)
         assert one.bus.answers
 
 
-async def test_what_another_version_sends_is_told_once_and_skipped(
+async def test_messages_of_another_version_are_logged_once_and_skipped(
     boxes: tuple[Box, Box], layer: Layer, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, _ = boxes
@@ -185,15 +187,15 @@ async def test_what_another_version_sends_is_told_once_and_skipped(
         await send(layer, one.worker, batch)
     await send(layer, one.worker, encode(Batch(uuid4(), [Gone(REPLY)])))
     assert await one.next() == Gone(REPLY)
-    told = [record.getMessage() for record in caplog.records]
-    assert len([text for text in told if "Another version's" in text]) == 1
-    assert len([text for text in told if "could not be read" in text]) == 2
+    logged = [record.getMessage() for record in caplog.records]
+    assert len([text for text in logged if "of another version" in text]) == 1
+    assert len([text for text in logged if "Could not read" in text]) == 2
 
 
-async def test_the_version_before_and_this_one_do_not_hear_each_other(
+async def test_this_version_and_0_3_do_not_receive_each_others_messages(
     boxes: tuple[Box, Box], layer: Layer
 ) -> None:
-    """0.3 has groups of other names, so neither has to read what it can't."""
+    """0.3 uses other group names, so neither gets messages it cannot read."""
     one, _ = boxes
     await one.bus.subscribe(7)
     old: dict[str, object] = {"type": "mail", "sender": "0", "letters": [["people", None]]}

@@ -1,4 +1,4 @@
-"""Messages as bytes and back, of this version and of others."""
+"""Encoding and decoding of messages, of this version and of others."""
 
 from typing import get_args, get_type_hints
 from uuid import UUID
@@ -33,11 +33,11 @@ def any_of(kind: type[Message]) -> st.SearchStrategy[Message]:
 
 
 @given(st.lists(st.one_of([any_of(kind) for kind in get_args(Message)]), max_size=5))
-def test_whatever_is_sent_is_read_as_it_was(messages: list[Message]) -> None:
+def test_messages_survive_a_round_trip(messages: list[Message]) -> None:
     assert read(messages) == (messages, [])
 
 
-def test_a_grace_without_end_is_carried() -> None:
+def test_an_infinite_grace_survives_a_round_trip() -> None:
     forever: list[Message] = [Leave(SENDER, float("inf"))]
     assert read(forever) == (forever, [])
 
@@ -46,7 +46,7 @@ def test_ids_are_sixteen_bytes() -> None:
     assert len(encode(Batch(SENDER, [Gone(SENDER)]))) < 2 * 18 + len("kindGonereply") + 8
 
 
-def test_what_another_version_added_is_skipped_and_the_rest_is_read() -> None:
+def test_an_unknown_kind_is_skipped_and_the_rest_is_read() -> None:
     known: list[Message] = [Gone(SENDER), Frame(SENDER, 1, "<p>")]
     raw = [msgspec.msgpack.decode(encode(Batch(SENDER, known)))[1]]
     kinds = [{"kind": "Typing"}, raw[0][0], {"kind": "Stop", "ending": "by a comet"}, raw[0][1]]
@@ -56,20 +56,20 @@ def test_what_another_version_added_is_skipped_and_the_rest_is_read() -> None:
     assert "Typing" in problems[0]
 
 
-def test_a_field_that_another_version_added_is_passed_over() -> None:
+def test_an_unknown_field_is_ignored() -> None:
     more = {"kind": "Gone", "reply": SENDER.bytes, "reason": "it is late"}
     batch, problems = decode(msgspec.msgpack.encode([SENDER.bytes, [more]]))
     assert (batch.messages, problems) == ([Gone(SENDER)], [])
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"letters", msgspec.msgpack.encode([1, 2])])
-def test_what_is_no_batch_is_refused(data: bytes) -> None:
+def test_data_that_is_no_batch_is_refused(data: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode(data)
 
 
-def test_kinds_are_known_by_the_names_of_their_structs() -> None:
-    """Which other versions rely on."""
+def test_a_kinds_tag_is_its_structs_name() -> None:
+    """Other versions rely on it."""
     assert msgspec.structs.fields(Stop)[0].name == "reply"
     assert sorted(kind.__struct_config__.tag for kind in get_args(Message)) == sorted(
         kind.__name__ for kind in get_args(Message)

@@ -1,4 +1,4 @@
-"""Workers, tabs and losses in any order: what is shown in the end is what was written."""
+"""Random sequences of workers, tabs and losses: in the end every tab shows the right text."""
 
 import random
 from collections.abc import Callable
@@ -15,16 +15,16 @@ STEPS = 80
 
 
 class Walk:
-    """One conversation, with replies one after the other, in whatever worker."""
+    """One conversation with replies one after another, in any worker."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - the same each time
+        self.random = random.Random(seed)  # noqa: S311 - reproducible
         self.house = House(workers=3)
         self.conversation = uuid4()
         self.readers: list[tuple[Member, Reader]] = []
         self.replies: list[Reply] = []
         self.number = 0
-        # What may happen, and how often beside the others.
+        # The possible steps and their weights.
         self.moves: dict[Callable[[], object], int] = {
             self.begin: 3,
             self.write: 10,
@@ -47,11 +47,11 @@ class Walk:
             done = move()
             if hasattr(done, "__await__"):
                 await done
-            self.check_that_everybody_is_shown_the_beginning_of_a_reply()
+            self.check_that_every_tab_shows_a_prefix_of_a_reply()
 
     @property
     def running(self) -> tuple[Reply, Member] | None:
-        """A reply that streams, with its owner."""
+        """The streaming reply with its owner."""
         for reply, owner in self.house.database.streaming.values():
             for member in self.house.members:
                 if member.bus.worker == owner:
@@ -73,13 +73,16 @@ class Walk:
 
     async def end(self) -> None:
         if self.running:
-            await self.all_see()
+            await self.query_everywhere()
             reply, owner = self.running
             owner.end(reply)
 
-    async def all_see(self) -> None:
-        """What streamed at no look at the database, and what nobody could tell of, is seen with the
-        next turn only."""
+    async def query_everywhere(self) -> None:
+        """Let every worker query the database.
+
+        A reply that no query saw streaming and no message announced only appears with the next
+        turn.
+        """
         for member in self.house.members:
             self.house.wake(member)
             await member.beat()
@@ -113,7 +116,7 @@ class Walk:
 
     async def kill(self) -> None:
         if len(self.house.members) > 1:
-            await self.all_see()
+            await self.query_everywhere()
             killed = self.anyone()
             self.house.kill(killed)
             self.readers = [(member, one) for member, one in self.readers if member != killed]
@@ -124,12 +127,12 @@ class Walk:
     def wake(self) -> None:
         self.house.wake(self.anyone())
 
-    def check_that_everybody_is_shown_the_beginning_of_a_reply(self) -> None:
+    def check_that_every_tab_shows_a_prefix_of_a_reply(self) -> None:
         for _, reader in self.readers:
             for reply in self.replies:
                 assert reply.pk != reader.reply or reply.text.startswith(reader.text)
 
-    async def check_that_all_is_shown_in_the_end(self) -> None:
+    async def check_that_every_tab_is_right_in_the_end(self) -> None:
         for member in self.house.members:
             self.house.wake(member)
         await self.house.pass_seconds(5)
@@ -141,14 +144,14 @@ class Walk:
                 newest.text if newest else "",
             )
 
-    async def check_that_nobody_waits_for_what_nobody_shows(self) -> None:
-        """Although each that leaves is lost."""
+    async def check_that_no_lease_is_left(self) -> None:
+        """Check it even though every `Leave` message is lost."""
         if not self.running:
             return
         reply, owner = self.running
         audience = owner.audiences[reply.pk]
         last = Reader(owner, self.conversation)
-        audience.join(last)  # so that it is not abandoned before it was looked at
+        audience.join(last)  # so that it is not abandoned before the check
         while self.readers:
             self.close()
         self.house.network.lose()
@@ -159,11 +162,11 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", [*range(scaled(18, 198)), 653, 2007])
-async def test_whatever_happens_between_workers_all_is_shown_and_nothing_is_waited_for(
+async def test_after_any_random_walk_every_tab_is_right_and_no_lease_is_left(
     seed: int, settings: Settings
 ) -> None:
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     walk = Walk(seed)
     await walk.go()
-    await walk.check_that_all_is_shown_in_the_end()
-    await walk.check_that_nobody_waits_for_what_nobody_shows()
+    await walk.check_that_every_tab_is_right_in_the_end()
+    await walk.check_that_no_lease_is_left()

@@ -1,4 +1,4 @@
-"""A reply's frames on their way to another worker, whatever the bus does to them."""
+"""A reply's frames reach another worker, whatever the bus does to them."""
 
 import asyncio
 from uuid import uuid4
@@ -24,7 +24,7 @@ WORDS = ["Rayleigh ", "scattering ", "makes ", "it.\n\n", "**blue** ", "`sky` "]
 
 
 class Pair:
-    """A reply, its owner, and another worker with viewers of it, with a network between them."""
+    """A reply, its owner, and another worker with viewers of it, connected by a network."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -60,7 +60,7 @@ class Pair:
         await self._flush()
 
     async def take_back(self) -> None:
-        """The owner reads what was asked of it."""
+        """Let the owner read its messages."""
         async for heard in self.owner.received():
             if isinstance(heard, Heard) and isinstance(heard.message, Watch):
                 self.audience.follow(self.follower)
@@ -68,7 +68,7 @@ class Pair:
                 self.follower.post_snapshot(snapshot_frame(self.live.view()))
 
     async def take(self, times: int = 1) -> None:
-        """The other worker reads the next message, perhaps more than once."""
+        """Let the other worker read the next message, perhaps more than once."""
         async for heard in self.other.received():
             for _ in range(times):
                 match heard:
@@ -79,20 +79,20 @@ class Pair:
             return
 
     @property
-    def asked(self) -> list[object]:
-        """What is on its way to the owner."""
+    def requests(self) -> list[object]:
+        """The messages in transit to the owner."""
         return [one.message for one in self.network.on_their_way if one.to == self.owner.worker]
 
     @property
     def coming(self) -> int:
-        """How much is on its way from the owner."""
-        return len(self.network.on_their_way) - len(self.asked)
+        """The number of messages in transit from the owner."""
+        return len(self.network.on_their_way) - len(self.requests)
 
     def pass_time(self) -> None:
         self.network.clock += ASK_AGAIN_SECONDS
 
     async def settle(self) -> None:
-        """Nothing gets lost any more, and the owner says how far it is."""
+        """Deliver everything from now on, including the owner's sequence."""
         while True:
             self.remote.take_sequence(self.follower.sequence)
             await self.remote.notice_silence()
@@ -122,7 +122,7 @@ FATES = st.sampled_from(["arrives", "arrives", "arrives", "lost", "twice", "late
 
 @settings(max_examples=scaled(15, 80))
 @given(st.lists(st.tuples(st.sampled_from(WORDS), FATES, st.booleans()), max_size=15))
-def test_whatever_is_lost_repeated_or_late_no_character_is(
+def test_no_character_is_lost_whatever_happens_to_messages(
     steps: list[tuple[str, str, bool]],
 ) -> None:
     asyncio.run(a_reply_on_a_bad_bus(steps))
@@ -163,25 +163,25 @@ async def test_a_gap_costs_one_snapshot_for_all_tabs() -> None:
     pair.pass_time()
     while pair.coming:
         await pair.take()
-    assert pair.asked == [Watch(pair.message.pk, pair.conversation)]
+    assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
     await pair.settle()
     assert [tab.page.region("answer") for tab in tabs] == ["One two three"] * 2
 
 
-async def test_a_tab_that_joins_again_and_again_costs_one_snapshot_at_a_time() -> None:
+async def test_a_tab_that_joins_repeatedly_costs_one_snapshot_at_a_time() -> None:
     pair = Pair()
     tab = pair.open_tab()
     for _ in range(100):
         pair.remote.join(tab)
-    assert pair.asked == [Watch(pair.message.pk, pair.conversation)]
+    assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
     await pair.write("All of it")
     await pair.settle()
     assert shown(tab) == "Allofit"
     pair.remote.join(tab)
-    assert pair.asked == [Watch(pair.message.pk, pair.conversation)]
+    assert pair.requests == [Watch(pair.message.pk, pair.conversation)]
 
 
-async def test_silence_is_told_once_and_ends_with_the_snapshot() -> None:
+async def test_silence_is_reported_once_and_ends_with_the_snapshot() -> None:
     pair = Pair()
     tab = pair.open_tab()
     await pair.settle()
@@ -197,18 +197,18 @@ async def test_silence_is_told_once_and_ends_with_the_snapshot() -> None:
     assert shown(tab) == "Meanwhile"
 
 
-async def test_the_owner_hears_of_the_last_tabs_leaving_alone() -> None:
+async def test_the_owner_is_told_only_when_the_last_tab_leaves() -> None:
     pair = Pair()
     tabs = [pair.open_tab(), pair.open_tab()]
     await pair.settle()
     pair.remote.leave(tabs[0], 0.0)
-    assert pair.asked == []
+    assert pair.requests == []
     pair.remote.leave(tabs[1], 0.0)
-    assert pair.asked == [Leave(pair.message.pk, 0.0)]
+    assert pair.requests == [Leave(pair.message.pk, 0.0)]
 
 
 @pytest.mark.parametrize("behind", [False, True])
-async def test_at_the_end_whoever_missed_something_is_named(behind: bool) -> None:
+async def test_the_end_returns_the_viewers_that_missed_something(behind: bool) -> None:
     pair = Pair()
     tab = pair.open_tab()
     await pair.settle()
@@ -225,7 +225,7 @@ async def test_commands_go_to_the_owner_and_are_repeated() -> None:
     pair.remote.decide(0, 1, True)
     about = (pair.message.pk, pair.conversation)
     commands = [Stop(*about, Ending.STOPPED), Decide(*about, 0, 1, True)]
-    assert pair.asked == commands
+    assert pair.requests == commands
     pair.network.lose()
     pair.remote.repeat_commands()
-    assert pair.asked == commands
+    assert pair.requests == commands

@@ -1,4 +1,4 @@
-"""Replies of other workers, and who here awaits them."""
+"""Replies of other workers and the viewers here that watch them."""
 
 from uuid import UUID, uuid4
 
@@ -16,7 +16,7 @@ SKY, SEA = uuid4(), uuid4()
 
 
 class Here:
-    """A worker whose viewers await replies of another one."""
+    """A worker with viewers that watch replies of another."""
 
     def __init__(self) -> None:
         self.network = Network()
@@ -43,7 +43,7 @@ def here() -> Here:
     return Here()
 
 
-def test_one_reply_is_asked_for_once_for_all_viewers(here: Here) -> None:
+def test_a_reply_is_requested_once_for_all_viewers(here: Here) -> None:
     reply = uuid4()
     one, other = here.watch(SKY, reply), here.watch(SKY, reply)
     assert here.posted() == [Watch(reply, SKY)]
@@ -55,7 +55,7 @@ def test_one_reply_is_asked_for_once_for_all_viewers(here: Here) -> None:
     assert here.remotes.conversations() == {SKY}
 
 
-async def test_frames_that_come_after_the_whole_reply_was_drawn_are_not_shown_again(
+async def test_late_frames_of_a_reply_that_is_drawn_whole_are_not_shown(
     here: Here,
 ) -> None:
     ended, next_one = uuid4(), uuid4()
@@ -70,10 +70,10 @@ async def test_frames_that_come_after_the_whole_reply_was_drawn_are_not_shown_ag
     assert viewer.frames == ["snapshot"]
     assert here.remotes.get(ended) is None
     assert here.remotes.awaited_by(viewer, SKY) == [here.remotes.get(next_one)]
-    assert here.posted() == []  # or a look that came late would end what has begun since
+    assert here.posted() == []  # no `Leave`: a late page load must not end a newer reply
 
 
-def test_it_is_dropped_with_its_last_viewer(here: Here) -> None:
+def test_a_reply_is_dropped_with_its_last_viewer(here: Here) -> None:
     reply = uuid4()
     viewers = [here.watch(SKY, reply), here.watch(SKY, reply)]
     here.posted()
@@ -84,18 +84,18 @@ def test_it_is_dropped_with_its_last_viewer(here: Here) -> None:
     assert here.posted() == [Leave(reply, 1.5)]
 
 
-def test_what_does_not_stream_twice_in_a_row_has_ended(here: Here) -> None:
+def test_a_reply_not_streaming_at_two_checks_has_ended(here: Here) -> None:
     ends, goes_on = uuid4(), uuid4()
     here.watch(SKY, ends)
     here.watch(SEA, goes_on)
     assert here.remotes.drop_ended({goes_on}) == []
-    assert here.remotes.drop_ended({ends, goes_on}) == []  # it was only looked at too early
+    assert here.remotes.drop_ended({ends, goes_on}) == []  # the check was just too early
     assert here.remotes.drop_ended({goes_on}) == []
     assert here.remotes.drop_ended({goes_on}) == [SKY]
     assert here.remotes.conversations() == {SEA}
 
 
-def test_all_replies_of_an_owner_are_renewed_at_once_and_commands_repeated(here: Here) -> None:
+def test_an_owners_replies_are_renewed_together_and_commands_repeated(here: Here) -> None:
     replies = {uuid4(), uuid4()}
     for reply in replies:
         here.watch(SKY, reply)
@@ -108,21 +108,21 @@ def test_all_replies_of_an_owner_are_renewed_at_once_and_commands_repeated(here:
     assert here.posted() == [command, Renew(frozenset(replies))]
 
 
-async def test_a_silence_that_can_not_be_told_of_one_is_told_of_the_others(
+async def test_a_reply_whose_viewers_cannot_be_told_does_not_block_others(
     here: Here, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken, silent = uuid4(), uuid4()
     here.watch(SKY, broken)
     viewer = here.watch(SEA, silent)
-    tell = RemoteReply.notice_silence
+    notice_silence = RemoteReply.notice_silence
 
     async def fail_for_one(remote: RemoteReply) -> None:
         if remote.reply == broken:
             raise ArithmeticError
-        await tell(remote)
+        await notice_silence(remote)
 
     monkeypatch.setattr(RemoteReply, "notice_silence", fail_for_one)
     here.network.clock += SILENCE_SECONDS
     await here.remotes.notice_silence()
-    assert "A silence could not be told" in caplog.text
+    assert "Could not tell viewers" in caplog.text
     assert SILENT.partition("'")[0] in viewer.frames[0]

@@ -103,10 +103,10 @@ def test_the_word_that_a_reply_is_out_of_hearing_comes_and_goes(
     while viewers(stack) != [0, 1, 1]:  # nginx may take the same server, where others are busy
         other.reload()
     stack.redis.stop()
-    expect(other.reply).to_contain_text("can't be heard at the moment")
-    expect(tab.reply).not_to_contain_text("can't be heard")
+    expect(other.reply).to_contain_text("can't be reached right now")
+    expect(tab.reply).not_to_contain_text("can't be reached right now")
     stack.redis.start()
-    expect(other.reply).not_to_contain_text("can't be heard")
+    expect(other.reply).not_to_contain_text("can't be reached right now")
     pause.release()
     for one in (tab, other):
         one.expect_ending("complete")

@@ -24,7 +24,7 @@ from tests.support.profile import sampled
 from tests.support.program import Program
 from tests.support.viewer import Viewer
 
-SILENT = "can't be heard at the moment"
+SILENT = "can't be reached right now"
 SOON = 2.0  # seconds within which nobody asks why nothing happens
 BACK = {"stop": "start", "pause": "resume"}
 HOW = pytest.mark.parametrize("how", sampled(BACK))

@@ -1,1 +1,1 @@
-"""Nobody takes more than their part: of the event loop, of what may be done a second."""
+"""Fair sharing: of the event loop's time, and of actions per second."""

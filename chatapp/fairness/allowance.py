@@ -1,30 +1,32 @@
-"""How much may be done at a time: so many a second on average, and a number of them at once.
+"""Limits an average rate and the size of a burst.
 
-A token bucket (https://en.wikipedia.org/wiki/Token_bucket), by the monotonic clock.
+A token bucket (https://en.wikipedia.org/wiki/Token_bucket) on the monotonic clock.
 """
 
 import time
 from collections.abc import Callable
 
-FEW = 1000  # that are kept before those that are full again are forgotten
+FEW = 1000  # allowances kept before full ones are dropped
 
 
 class Allowance:
+    """A token bucket that refills by `a_second` and holds `at_once` at most."""
+
     def __init__(self, a_second: float, at_once: float) -> None:
         self._a_second = a_second
         self._at_once = self._left = at_once
         self._counted_at = time.monotonic()
 
     def take(self, amount: float = 1) -> float:
-        """Take some, and return what is left: below 0 there was too little, and it is owed.
+        """Take `amount` and return what is left; a negative result means there was too little.
 
-        What is owed is bounded, so that anyone who stops asking has some again soon.
+        The debt is bounded, so that anyone who stops asking soon has some again.
         """
         self._left = max(self._now() - amount, -self._at_once - 1)
         return self._left
 
     def has(self, amount: float) -> bool:
-        """Return whether as much can be taken now without owing anything."""
+        """Return whether `amount` can be taken now without going into debt."""
         return self._now() >= amount
 
     @property
@@ -39,7 +41,10 @@ class Allowance:
 
 
 class Allowances(dict[int, Allowance]):
-    """Everybody's, by their id; those who come back find theirs as they left it."""
+    """The allowances of all people by user id, created on first use.
+
+    Full ones may be dropped, since a new one is the same.
+    """
 
     def __init__(self, new: Callable[[], Allowance]) -> None:
         super().__init__()
@@ -48,7 +53,7 @@ class Allowances(dict[int, Allowance]):
 
     def __missing__(self, person: int) -> Allowance:
         if len(self) >= self._many:
-            # Pages ask from several threads, so iterate over a copy.
+            # Called from several threads, so iterate over a copy.
             for one, allowance in list(self.items()):
                 if allowance.is_full:
                     self.pop(one, None)

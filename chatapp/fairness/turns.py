@@ -1,21 +1,21 @@
-"""Whose turn of the event loop it is: long work in it is cut, so that others get theirs."""
+"""Shares the event loop: long work yields, so that other tasks get their turn."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-SLICE_SECONDS = 0.004  # of long work
+SLICE_SECONDS = 0.004  # how long work may run before it yields
 
 
 class Share:
-    """Of the event loop: long work in it is cut, and others get as much time as it takes."""
+    """Cuts long work into slices and leaves other tasks as much time as the work takes."""
 
     def __init__(self) -> None:
         self._began_at = time.monotonic()
 
     async def give(self) -> None:
-        """To be called between small pieces of the work; returns at once most of the time."""
+        """Yield if a slice is used up. Call it between small pieces of work; it rarely waits."""
         took = time.monotonic() - self._began_at
         if took > SLICE_SECONDS:
             await asyncio.sleep(took)
@@ -23,16 +23,16 @@ class Share:
 
 
 class OneAtATime:
-    """Around what takes a noticeable part of a turn of the event loop, where many may come at once.
+    """A lock around work that takes a noticeable part of a turn and may arrive many times at once.
 
-    Once they have taken a slice of time between them, others get as much before the next begins.
-    Where they come seldom, none of them waits.
+    Once the holders together have used a slice of time, other tasks get as much before the next
+    holder begins. If work arrives rarely, nothing waits.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._began_at = self._ended_at = 0.0
-        self._taken = 0.0  # seconds, which others had not in return when it ended
+        self._taken = 0.0  # seconds used that other tasks have not had in return
 
     async def __aenter__(self) -> None:
         await self._lock.acquire()
@@ -49,7 +49,7 @@ class OneAtATime:
         self._lock.release()
 
     async def _give(self) -> None:
-        """Waits where others are owed a slice, so that who was here has not to wait for them."""
+        """Sleep before the next holder, not after the last one, if others are owed a slice."""
         owed = self._taken - (time.monotonic() - self._ended_at)
         if owed > SLICE_SECONDS:
             await asyncio.sleep(owed)
@@ -58,10 +58,10 @@ class OneAtATime:
 
 
 class FewAtATime:
-    """Around what takes many turns of the event loop, where hundreds of it may come at once.
+    """Limits how many jobs run at once, for jobs of many turns that may arrive by the hundred.
 
-    The others wait in the order in which they came. One that takes long counts no more: it waits
-    for something itself, and nobody shall wait along.
+    The others wait in order of arrival. A job that takes longer than `long_seconds` no longer
+    counts: it is waiting for something itself, and others must not wait with it.
     """
 
     def __init__(self, number: int, long_seconds: float) -> None:
@@ -69,7 +69,7 @@ class FewAtATime:
         self._long_seconds = long_seconds
 
     async def begin(self) -> "Place":
-        """Waits for a place; to be given back, whatever happens."""
+        """Wait for a place and return it; give it back in any case."""
         await self._places.acquire()
         place = Place(self._places)
         asyncio.get_running_loop().call_later(self._long_seconds, place.give_back)
@@ -85,7 +85,7 @@ class FewAtATime:
 
 
 class Place:
-    """One of a few; it can be given back once, and more often in vain."""
+    """One of the places. Giving it back a second time has no effect."""
 
     def __init__(self, places: asyncio.Semaphore) -> None:
         self._places: asyncio.Semaphore | None = places

@@ -1,13 +1,13 @@
-"""What arrives of replies, on this host's own disk, so that kill -9 loses none of it.
+"""Writes replies to this host's disk as they arrive, so that kill -9 loses none of their text.
 
-Each process has a folder in `DATA_DIR/journal`, which it holds locked for as long as it lives, and
-in it a file a reply: what came from the upstream is appended, a write for each read, before any tab
-is shown it. The page cache outlives the process, so nothing waits for a disk. The file goes when
-the reply is saved. Where a process died, whoever finds its folder unlocked completes its replies
-from what is there: another process of the host at once, or the next that starts.
+Each process has a folder in `DATA_DIR/journal`, which it keeps locked while it lives, with one file
+per reply. Every read from the upstream is appended, in one write, before any tab shows it. The page
+cache outlives the process, so nothing waits for the disk. The file is deleted when the reply is
+saved. If a process dies, another process of the host finds its folder unlocked, at once or when it
+starts, and completes the replies from their files.
 
-A journal that can't be written (a full disk, a read-only one) costs a line in the log and nothing
-else; the checkpoints in the database go on. Files are read as if anybody had written them.
+If the journal can't be written (a full or read-only disk), one line is logged and replies go on
+with the database's checkpoints. Files are read as untrusted input.
 """
 
 from chatapp.journal.recovery import Completed, complete_lost_replies

@@ -1,7 +1,7 @@
-"""The lines of a reply's file: records to bytes and back. Pure.
+"""Encodes and decodes the records of a reply's file. Pure.
 
-A line is a JSON array that begins with its kind. The first one says whose file it is. A line that
-is torn or is no record ends the file: nothing after it is believed.
+Each line is a JSON array that begins with its kind; the first line identifies the file. A torn or
+invalid line ends the file: nothing after it is trusted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from chatapp.models.rounds import Round, ToolRun
 from chatapp.upstream.wire.estimates import Asked
 from chatapp.upstream.wire.events import Event, LogprobsDelta, Moderated
 
-MAX_BYTES = 64 * 1024 * 1024  # of one reply's file; what comes after is in checkpoints alone
+MAX_BYTES = 64 * 1024 * 1024  # per file; the rest of a longer reply is only in checkpoints
 
-# No text: many times its size, and what an administrator's filter says.
+# These hold no text: one is many times the text's size, the other a moderation filter's result.
 LEFT_OUT = (LogprobsDelta, Moderated)
 
 
 class Heading(msgspec.Struct, tag="reply", array_like=True):
-    """Whose file it is; `installation` tells those apart that may share a folder."""
+    """Identifies the file; `installation` tells apart installations that share a folder."""
 
     installation: str
     process: UUID
@@ -29,20 +29,20 @@ class Heading(msgspec.Struct, tag="reply", array_like=True):
 
 
 class Asking(msgspec.Struct, tag="ask", array_like=True):
-    """A request went out; what had arrived of the one before is not of the reply."""
+    """A request was sent; what arrived from the previous one does not belong to the reply."""
 
     asked: Asked
     choices: int
 
 
 class Arrived(msgspec.Struct, tag="events", array_like=True):
-    """One read's events, each with the name of its class."""
+    """The events of one read, each with the name of its class."""
 
     events: list[tuple[str, msgspec.Raw]]
 
 
 class Ran(msgspec.Struct, tag="run", array_like=True):
-    """What has become of the round's tool call at this place."""
+    """The new state of the round's tool call at this index."""
 
     index: int
     run: ToolRun
@@ -66,13 +66,13 @@ def line(record: Record) -> bytes:
 
 
 def line_of(events: Sequence[Event]) -> bytes:
-    """The line of one read; it runs once for each token, so no record is made for it."""
+    """Return the line of one read. It runs once per token, so it creates no record object."""
     named = [(type(one).__name__, one) for one in events if type(one) not in LEFT_OUT]
     return _encoder.encode(("events", named)) + b"\n" if named else b""
 
 
 def records(data: bytes) -> Iterator[Record]:
-    """The records of a file, as far as they can be read."""
+    """Yield the records of a file up to the first that can't be read."""
     *lines, _torn = data.split(b"\n")
     for one in lines:
         try:
@@ -82,7 +82,7 @@ def records(data: bytes) -> Iterator[Record]:
 
 
 def events_of(record: Arrived) -> Iterator[Event]:
-    """Raises `ValueError` for what is no event."""
+    """Yield the events of one read. Raises `ValueError` for anything that is not an event."""
     for name, raw in record.events:
         if name not in _event_decoders:
             raise ValueError(f"{name[:50]!r} is no event")

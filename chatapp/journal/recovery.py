@@ -1,8 +1,8 @@
-"""Completes the replies of processes of this host that died, from their journals.
+"""Completes the replies of dead processes of this host from their journals.
 
-A folder that can be locked is a dead process's: the lock goes with its process, and no number can
-be mistaken for another's. What is completed is only what its process left unsaved, and never made
-shorter; a reply that somebody has gone on from stays as that person read it.
+A folder that can be locked belongs to a dead process: its lock ended with it, and unlike a process
+number, a lock can't be mistaken for another's. Only replies left unsaved are completed, and none
+is made shorter. A reply that the person has already continued from stays as they read it.
 """
 
 import fcntl
@@ -30,15 +30,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Completed:
-    """A reply that is saved now as far as it had arrived."""
+    """A reply that was saved with all text that had arrived."""
 
     user: int
     conversation: UUID
 
 
 def complete_lost_replies(within: float = math.inf) -> list[Completed]:
-    """Does so for every process of this host that died, or for what so many seconds are enough for;
-    call it again for the rest. Raises what the database does."""
+    """Complete the replies of this host's dead processes and return them.
+
+    Stops after `within` seconds; call it again for the rest. Raises Django's database errors.
+    """
     give_up_at = time.monotonic() + within
     completed = []
     for path in _named_by_ids(folder()):
@@ -46,7 +48,7 @@ def complete_lost_replies(within: float = math.inf) -> list[Completed]:
             if is_dead:
                 completed += _complete_all(path, give_up_at)
     if completed:
-        logger.warning("Replies of a process that died were completed: %d", len(completed))
+        logger.warning("Replies of a dead process were completed: %d", len(completed))
     return completed
 
 
@@ -58,7 +60,7 @@ def _named_by_ids(parent: Path) -> list[Path]:
 
 
 def _id_of(path: Path) -> UUID | None:
-    """The id that names the file; None for a name that is none of ours."""
+    """Return the id that a file or folder is named by, or None for any other name."""
     with suppress(ValueError):
         if (found := UUID(path.name)).hex == path.name:
             return found
@@ -89,7 +91,7 @@ def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
         if time.monotonic() > give_up_at:
             return completed
         if (data := _read(file)) is None:
-            continue  # not ours to read or to remove
+            continue  # not ours: neither read nor removed
         heading = next(records(data), None)
         if isinstance(heading, Heading):
             if heading.installation != installation():
@@ -104,7 +106,7 @@ def _complete_all(path: Path, give_up_at: float) -> list[Completed]:
 
 
 def _read(file: Path) -> bytes | None:
-    """None for what can't be read, or is no file of this process's user."""
+    """Return the file's content, or None if it is unreadable or owned by another user."""
     try:
         number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -125,8 +127,8 @@ def _completed(heading: Heading, data: bytes) -> list[Completed]:
     try:
         completed = _complete(heading, data)
     except (OperationalError, InterfaceError):
-        raise  # the database is away; it is tried again
-    except (DatabaseError, ValueError):  # it can't be stored, and never could be
+        raise  # the database is unavailable: retried later
+    except (DatabaseError, ValueError):  # it can never be stored
         logger.exception("Reply %s can't be completed from its journal", heading.reply)
         return []
     return [completed] if completed else []
@@ -137,7 +139,7 @@ def _complete(heading: Heading, data: bytes) -> Completed | None:
         rows = Message.objects.select_related("conversation").select_for_update(of=("self",))
         message = rows.filter(pk=heading.reply, streamed_by=heading.process).first()
         if message is None or message.ending not in (Message.STREAMING, Ending.INTERRUPTED):
-            return None  # it was deleted, or saved by its process
+            return None  # deleted, or saved by its process
         replay = Replay(records(data))
         more = replay.length - length_of(message.rounds)
         if more < 0 or (more == 0 and not message.is_streaming and not replay.others):

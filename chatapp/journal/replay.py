@@ -1,4 +1,4 @@
-"""A reply's records, folded into what its process had of it when it died. Pure but for models."""
+"""Replays a reply's records into the state its process had when it died. Pure except for models."""
 
 from collections.abc import Iterable
 from typing import assert_never
@@ -12,10 +12,10 @@ from chatapp.upstream.wire.reply import Ending, Reply
 
 
 class Replay:
-    """`reply` is the round that was being written, `others` its other choices."""
+    """The replayed state: `reply` is the unfinished round, `others` its other choices."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self.rounds: list[tuple[Round, Reply]] = []  # that ended, each as kept and as it came
+        self.rounds: list[tuple[Round, Reply]] = []  # finished: as kept and as received
         self.reply = Reply()
         self.others: list[Reply] = []
         self._runs: dict[int, ToolRun] = {}
@@ -23,12 +23,12 @@ class Replay:
         for record in records:
             try:
                 self._take(record)
-            except ValueError:  # not an event of this version's
+            except ValueError:  # not an event of this version
                 break
 
     @property
     def runs(self) -> list[ToolRun]:
-        """The last round's tool calls; those that had not ended are cancelled."""
+        """The last round's tool calls; unfinished ones are marked as cancelled."""
         calls = [ToolRun.of(call) for call in self.reply.tool_calls]
         runs = [self._runs.get(index, call) for index, call in enumerate(calls)]
         for run in runs:
@@ -41,12 +41,12 @@ class Replay:
 
     @property
     def length(self) -> int:
-        """Characters of everything that was said, thought and called."""
+        """The number of characters in all answers, reasoning and tool calls."""
         rounds = [round for round, _ in self.rounds]
         return length_of([*rounds, Round.of(self.reply, self.runs, {})])
 
     def ending_of(self, reply: Reply) -> Ending:
-        """As its stream said it, where that had ended and nothing was to follow."""
+        """Return the stream's own ending if it had ended for good, else `INTERRUPTED`."""
         is_whole = reply.finish_reason and not reply.wants_tools
         has_failed = reply.error and (reply.answer_parts or reply.reasoning_parts)
         return reply.ending if is_whole or has_failed else Ending.INTERRUPTED
@@ -75,7 +75,7 @@ class Replay:
 
 
 def length_of(rounds: Iterable[Round]) -> int:
-    """Characters of all that rounds hold."""
+    """Return the number of characters in the rounds."""
     return sum(map(_length_of, rounds))
 
 

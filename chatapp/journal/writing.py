@@ -1,4 +1,4 @@
-"""The writing side: a process's folder, and a file a reply in it. Nothing here raises."""
+"""The writing side: one folder per process with one file per reply. Nothing here raises."""
 
 import errno
 import fcntl
@@ -33,18 +33,18 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
 
 
 def folder() -> Path:
-    """Where the journals of this host are."""
+    """Return the folder of this host's journals."""
     return Path(settings.DATA_DIR) / "journal"
 
 
 def installation() -> str:
-    """Tells this installation's files from those of another that uses the same folder."""
+    """Return an id that tells this installation's files from another's in the same folder."""
     database = Path(str(settings.DATABASES["default"]["NAME"])).name
     return salted_hmac("chatapp.journal", database, algorithm="sha256").hexdigest()[:32]
 
 
 class Journal:
-    """This process's. Its folder is locked until `close`, or until the process dies."""
+    """The journal of this process. Its folder stays locked until `close` or the process's death."""
 
     def __init__(self, process: UUID) -> None:
         self.process = process
@@ -52,56 +52,57 @@ class Journal:
         self._installation = installation()
         self._path = folder() / process.hex
         self._lock: int | None = None
-        self._is_told = False
+        self._has_reported = False
         try:
             self._lock = self._locked_folder()
         except OSError as error:
-            self.tell(error)
+            self.report(error)
             with suppress(OSError):
-                self._young_path.rmdir()
+                self._temporary_path.rmdir()
 
     def open(self, reply: UUID) -> "Segment":
-        """The file of one reply, which is written until it is discarded."""
+        """Return a segment for one reply; write to it until it is discarded."""
         heading = Heading(self._installation, self.process, reply)
         return Segment(self, self._path / reply.hex if self._lock else None, heading)
 
     def close(self) -> None:
-        """Gives the folder up, and removes it where every reply of its was saved."""
+        """Unlock the folder, and remove it if all its replies were saved."""
         if self._lock is not None:
             with suppress(OSError):
                 self._path.rmdir()
             os.close(self._lock)
             self._lock = None
 
-    def tell(self, error: Exception) -> None:
-        """Says once that the journal fails."""
-        if not self._is_told:
-            self._is_told = True
+    def report(self, error: Exception) -> None:
+        """Log the journal's first failure."""
+        if not self._has_reported:
+            self._has_reported = True
             logger.error(
-                "The journal in %s can't be written, so a kill -9 loses what came since the last "
-                "checkpoint; replies go on: %s",
+                "The journal in %s can't be written; replies go on, but if this process is killed "
+                "the text since the last checkpoint is lost: %s",
                 self._path,
                 error,
             )
 
     def _locked_folder(self) -> int:
-        """Made under another name, so that nobody sees it without its lock."""
+        """Create and lock the folder under a temporary name, so that it is never seen unlocked."""
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        self._young_path.mkdir(mode=0o700)
-        lock = os.open(self._young_path, os.O_RDONLY | os.O_DIRECTORY)
+        self._temporary_path.mkdir(mode=0o700)
+        lock = os.open(self._temporary_path, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._young_path.rename(self._path)
+        self._temporary_path.rename(self._path)
         return lock
 
     @property
-    def _young_path(self) -> Path:
+    def _temporary_path(self) -> Path:
         return self._path.with_name(f".{self.process.hex}")
 
 
 class Segment:
-    """One reply's file. Where it fails it is off from then on, and everything else goes on.
+    """One reply's file. After its first failure it is off, and everything else goes on.
 
-    It is made when something arrives: a file takes long, and nobody shall be asked later for it.
+    The file is created when the first events arrive: creating it takes long, and must not delay
+    the request.
     """
 
     def __init__(self, journal: Journal | None, path: Path | None, heading: Heading) -> None:
@@ -109,17 +110,17 @@ class Segment:
         self._path = path
         self._size = 0
         self._file: int | None = None
-        self._is_made = False
-        self._first = line(heading) if path else b""  # that is written once there is a file
+        self._is_created = False
+        self._first = line(heading) if path else b""  # written once there is a file
 
     @classmethod
     def off(cls) -> "Segment":
-        """Writes nothing."""
+        """Return a segment that writes nothing."""
         return cls(None, None, Heading("", UUID(int=0), UUID(int=0)))
 
     @property
     def is_on(self) -> bool:
-        """Whether it holds all that has arrived."""
+        """Whether it holds everything that has arrived."""
         return self._file is not None or bool(self._first)
 
     def ask(self, asked: Asked, choices: int) -> None:
@@ -129,13 +130,13 @@ class Segment:
             self._append(Asking(asked, choices))
 
     def append(self, events: Sequence[Event]) -> None:
-        """What one read brought."""
+        """Append the events of one read."""
         if not self.is_on:
             return
         try:
             if data := line_of(events):
                 self._write(data)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the reply must go on
+        except Exception as error:  # noqa: BLE001 - the reply must go on
             self._fail(error)
 
     def run(self, index: int, run: ToolRun) -> None:
@@ -145,9 +146,9 @@ class Segment:
         self._append(RoundEnded(round))
 
     def discard(self) -> None:
-        """The reply is saved, so nothing of it stays here."""
+        """Remove the file, because the reply is saved."""
         self.close()
-        if self._path and self._is_made:
+        if self._path and self._is_created:
             with suppress(OSError):
                 self._path.unlink()
 
@@ -167,22 +168,22 @@ class Segment:
         assert self._journal
         if self._file is None:
             self._file = os.open(self._path, _NEW_FILE, 0o600)
-            self._is_made = True
+            self._is_created = True
             data, self._first = self._first + data, b""
         self._size += len(data)
         self._journal.size += len(data)
         if self._size > MAX_BYTES or self._journal.size > MAX_PROCESS_BYTES:
-            raise OSError(errno.EFBIG, "it would grow larger than it may")
+            raise OSError(errno.EFBIG, "the size limit is reached")
         if os.write(self._file, data) != len(data):
-            raise OSError(errno.ENOSPC, "a record was written in part only")
+            raise OSError(errno.ENOSPC, "a record was written only in part")
 
     def _try(self, write: Callable[[], None]) -> None:
         try:
             write()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the reply must go on
+        except Exception as error:  # noqa: BLE001 - the reply must go on
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         assert self._journal
-        self._journal.tell(error)
+        self._journal.report(error)
         self.close()

@@ -1,4 +1,4 @@
-"""Whose turn of the event loop it is."""
+"""Fair turns of the event loop."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ import pytest
 from chatapp.fairness.turns import SLICE_SECONDS, FewAtATime, OneAtATime
 
 
-async def test_work_that_comes_seldom_gives_no_turn_away() -> None:
+async def test_rare_work_does_not_yield() -> None:
     one_at_a_time = OneAtATime()
     turns = 0
 
@@ -23,14 +23,14 @@ async def test_work_that_comes_seldom_gives_no_turn_away() -> None:
     assert turns == 0
 
 
-async def test_much_work_at_once_leaves_others_as_much_time() -> None:
+async def test_a_burst_of_work_leaves_others_as_much_time() -> None:
     one_at_a_time = OneAtATime()
     began_at = time.monotonic()
     await asyncio.gather(*(_busy(one_at_a_time, SLICE_SECONDS / 2) for _ in range(20)))
     assert time.monotonic() - began_at > 1.5 * 20 * SLICE_SECONDS / 2
 
 
-async def test_who_took_much_goes_on_and_who_comes_next_waits() -> None:
+async def test_a_long_job_goes_on_and_the_next_one_waits() -> None:
     one_at_a_time = OneAtATime()
     had_turn = asyncio.Event()
     asyncio.get_running_loop().call_soon(had_turn.set)
@@ -40,7 +40,7 @@ async def test_who_took_much_goes_on_and_who_comes_next_waits() -> None:
     assert had_turn.is_set()
 
 
-async def test_who_leaves_while_others_get_their_time_holds_up_nobody() -> None:
+async def test_a_job_cancelled_while_yielding_blocks_nobody() -> None:
     one_at_a_time = OneAtATime()
     await _busy(one_at_a_time, 2 * SLICE_SECONDS)
     leaving = asyncio.create_task(_busy(one_at_a_time, 0))
@@ -57,7 +57,7 @@ async def _busy(one_at_a_time: OneAtATime, seconds: float) -> None:
             pass
 
 
-async def test_a_few_at_a_time_begin_in_the_order_in_which_they_came() -> None:
+async def test_jobs_begin_in_order_of_arrival() -> None:
     few, begun = FewAtATime(2, long_seconds=60), list[int]()
     may_end = [asyncio.Event() for _ in range(5)]
 
@@ -75,14 +75,14 @@ async def test_a_few_at_a_time_begin_in_the_order_in_which_they_came() -> None:
         await tasks[number]
 
 
-async def test_one_that_takes_long_holds_up_nobody() -> None:
+async def test_a_long_job_blocks_nobody() -> None:
     few = FewAtATime(1, long_seconds=0.001)
     async with few.one(), asyncio.timeout(10), few.one(), few.one():
         pass
     assert [await few.begin()]
 
 
-async def test_a_place_is_given_back_once() -> None:
+async def test_a_place_can_be_given_back_only_once() -> None:
     few = FewAtATime(1, long_seconds=60)
     place = await few.begin()
     place.give_back()
@@ -94,7 +94,7 @@ async def test_a_place_is_given_back_once() -> None:
     waiting.cancel()
 
 
-async def test_one_that_fails_or_leaves_gives_its_place_back() -> None:
+async def test_a_failed_or_cancelled_job_gives_its_place_back() -> None:
     few = FewAtATime(1, long_seconds=60)
     with pytest.raises(ZeroDivisionError):
         async with few.one():

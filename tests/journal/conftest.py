@@ -1,4 +1,4 @@
-"""A process's journal in a folder of the test's own, and a reply that it writes."""
+"""A process's journal in a folder of the test, and a reply that it writes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Writing:
         self.segment.append(events)
 
     def die(self) -> None:
-        """Lets go of what the operating system takes from a process that is killed."""
+        """Release what the operating system takes from a killed process."""
         self.segment.close()
         self.journal.close()
 
@@ -58,7 +58,7 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 
 @pytest.fixture
 def begin(db: None, data_dir: Path) -> Iterator[Callable[[], Writing]]:
-    """Begins to write a reply, each in a process of its own."""
+    """Return a function that starts a reply in a process of its own."""
     begun: list[Writing] = []
     user = User.objects.create_user("carol")
     gateway = Upstream.objects.create(name="Gateway", base_url="http://gw/v1")

@@ -1,4 +1,4 @@
-"""The lines of a reply's file: what goes in comes out, and nothing else is believed."""
+"""The records of a reply's file survive a round trip; anything else is rejected."""
 
 from uuid import uuid4
 
@@ -56,19 +56,19 @@ def events_in(data: bytes) -> list[Event]:
     return [event for record in arrived for event in events_of(record)]
 
 
-def test_what_is_written_is_read() -> None:
+def test_records_survive_a_round_trip() -> None:
     assert list(records(b"".join(map(line, FILE)))) == FILE
     assert events_in(line_of(EVENTS)) == EVENTS
 
 
-def test_a_read_is_one_line_and_one_that_says_nothing_is_none() -> None:
+def test_a_read_is_one_line_unless_it_holds_no_text() -> None:
     assert line_of(EVENTS).count(b"\n") == 1
     assert line_of([LogprobsDelta()]) == b""
     assert LogprobsDelta in LEFT_OUT
 
 
 @given(st.integers(0, 400))
-def test_a_file_torn_anywhere_is_read_up_to_there(size: int) -> None:
+def test_a_file_torn_anywhere_is_read_up_to_the_tear(size: int) -> None:
     whole = line_of([AnswerDelta("one")]) + line_of([AnswerDelta("two")]) + line_of([Finished("x")])
     read = events_in(whole[:size])
     assert read == events_in(whole)[: len(read)]
@@ -90,7 +90,7 @@ def test_a_file_torn_anywhere_is_read_up_to_there(size: int) -> None:
         b"\xff\xfe\n",
     ],
 )
-def test_nothing_after_a_strange_line_is_believed(strange: bytes) -> None:
+def test_nothing_after_an_invalid_line_is_read(strange: bytes) -> None:
     before = line_of([AnswerDelta("one")])
     assert events_in(before + strange + line_of([AnswerDelta("two")])) == [AnswerDelta("one")]
 
@@ -104,6 +104,6 @@ def test_nothing_after_a_strange_line_is_believed(strange: bytes) -> None:
         b'["events", [["LogprobsDelta", {}]]]\n',
     ],
 )
-def test_what_is_no_event_is_refused(strange: bytes) -> None:
+def test_anything_but_an_event_is_refused(strange: bytes) -> None:
     with pytest.raises(ValueError, match=r"event|AnswerDelta|expected|required|Expected|Object"):
         events_in(strange)

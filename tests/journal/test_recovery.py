@@ -1,4 +1,4 @@
-"""Replies of a process that died, completed: all of them and no more, from files of ours alone."""
+"""The replies of a dead process are completed from its own journal files, and nothing else is."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +35,7 @@ PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 CALL = ToolCallDelta(0, "call_0", "clock", "{}")
 
 
-def test_a_reply_is_completed_as_far_as_it_had_arrived(writing: Writing) -> None:
+def test_a_reply_is_completed_with_all_text_that_arrived(writing: Writing) -> None:
     writing.ask()
     writing.read(ReasoningDelta("Hm. "))
     Message.objects.checkpoint([growing(writing.message, reply_of("", "Hm. "))])
@@ -62,7 +62,7 @@ def test_a_living_process_is_left_alone(writing: Writing) -> None:
     assert writing.file.exists()
 
 
-def test_what_takes_too_long_is_gone_on_with_later(begin: Callable[[], Writing]) -> None:
+def test_recovery_that_takes_too_long_goes_on_later(begin: Callable[[], Writing]) -> None:
     lost = [begin(), begin()]
     for one in lost:
         one.ask()
@@ -73,7 +73,7 @@ def test_what_takes_too_long_is_gone_on_with_later(begin: Callable[[], Writing])
     assert len(complete_lost_replies()) == 2
 
 
-def test_what_had_ended_but_was_not_saved_is_whole(writing: Writing) -> None:
+def test_a_reply_that_ended_unsaved_is_complete(writing: Writing) -> None:
     reported = UsageReported(TokenUsage(3, 2, 5))
     writing.ask()
     writing.read(AnswerDelta("It is."), Finished("stop"), reported, StreamDone())
@@ -84,7 +84,7 @@ def test_what_had_ended_but_was_not_saved_is_whole(writing: Writing) -> None:
     assert (message.usage.provenance, message.usage.total_tokens) == ("reported", 5)
 
 
-def test_rounds_tools_and_tries_are_kept_and_counted(writing: Writing) -> None:
+def test_rounds_tool_calls_and_retries_are_kept_and_counted(writing: Writing) -> None:
     writing.ask()
     writing.read(Failed(UpstreamError(ErrorKind.SERVER_ERROR, status=503)))
     writing.ask()
@@ -116,14 +116,14 @@ def test_every_choice_is_kept_once_and_counted(writing: Writing) -> None:
     others = Message.objects.filter(choice__gt=0).order_by("choice")
     assert [other.ending for other in others] == ["complete", "interrupted"]
     assert present(writing.saved().usage.completion_tokens) >= 300
-    # The process was only taken for dead, and saves what it has.
+    # The process was only presumed dead, and saves what it has.
     message, reply = writing.message, reply_of("x" * 400)
     end(message, reply, others=(message.other_choice(reply_of("y"), Ending.COMPLETE),))
     assert Message.objects.filter(choice__gt=0).count() == 2
 
 
-def test_images_are_kept_as_the_text_is(writing: Writing) -> None:
-    picture = Image("image/png", PNG_HEAD + bytes(range(256)) * 4096)  # of a mebibyte
+def test_images_are_kept_like_text(writing: Writing) -> None:
+    picture = Image("image/png", PNG_HEAD + bytes(range(256)) * 4096)  # one mebibyte
     writing.ask()
     writing.read(AnswerDelta("Here it is: "), ImageCame(picture))
     writing.die()
@@ -134,7 +134,7 @@ def test_images_are_kept_as_the_text_is(writing: Writing) -> None:
     assert (kept.media_type, bytes(kept.data)) == (picture.media_type, picture.data)
 
 
-def test_an_answer_that_turned_out_to_be_reasoning_is(writing: Writing) -> None:
+def test_an_answer_that_turned_out_to_be_reasoning_is_kept_as_such(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("Let me see."), AnswerWasReasoning(), AnswerDelta("Yes."))
     writing.die()
@@ -143,10 +143,10 @@ def test_an_answer_that_turned_out_to_be_reasoning_is(writing: Writing) -> None:
     assert (message.reasoning, message.content) == ("Let me see.", "Yes.")
 
 
-# What others did meanwhile
+# Changes made meanwhile
 
 
-def test_a_reply_that_another_host_cut_short_is_made_longer(writing: Writing) -> None:
+def test_a_reply_interrupted_by_another_host_is_extended(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("It is"))
     Message.objects.filter(pk=writing.message.pk).interrupt()
@@ -158,7 +158,7 @@ def test_a_reply_that_another_host_cut_short_is_made_longer(writing: Writing) ->
     assert present(message.usage.completion_tokens) > 0
 
 
-def test_nothing_is_made_shorter(writing: Writing) -> None:
+def test_no_reply_is_made_shorter(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("It"))
     Message.objects.checkpoint([growing(writing.message, reply_of("It is so."))])
@@ -168,7 +168,7 @@ def test_nothing_is_made_shorter(writing: Writing) -> None:
     assert Message.objects.interrupt_orphans() == 1
 
 
-def test_a_reply_that_its_process_saved_is_left_alone(writing: Writing) -> None:
+def test_a_reply_saved_by_its_process_is_left_alone(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("It is, and more"))
     end(writing.message, reply_of("It is."))
@@ -178,7 +178,7 @@ def test_a_reply_that_its_process_saved_is_left_alone(writing: Writing) -> None:
     assert not writing.folder.exists()
 
 
-def test_a_reply_that_somebody_went_on_from_stays_as_it_was_read_and_is_booked(
+def test_a_reply_that_was_continued_from_keeps_its_text_and_is_charged(
     writing: Writing,
 ) -> None:
     writing.ask()
@@ -194,7 +194,7 @@ def test_a_reply_that_somebody_went_on_from_stays_as_it_was_read_and_is_booked(
     assert present(writing.saved().usage.completion_tokens) >= 100
 
 
-def test_what_was_deleted_is_erased_here_too(writing: Writing) -> None:
+def test_the_file_of_a_deleted_reply_is_removed(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("It is"))
     writing.message.conversation.delete()
@@ -203,10 +203,10 @@ def test_what_was_deleted_is_erased_here_too(writing: Writing) -> None:
     assert not writing.folder.exists()
 
 
-# Files that nobody vouches for
+# Untrusted files
 
 
-def test_a_torn_end_is_left_out(writing: Writing) -> None:
+def test_a_torn_last_line_is_ignored(writing: Writing) -> None:
     writing.ask()
     writing.read(AnswerDelta("It is"))
     with writing.file.open("ab") as file:
@@ -217,9 +217,7 @@ def test_a_torn_end_is_left_out(writing: Writing) -> None:
 
 
 @pytest.mark.parametrize("left", [b"", b"\0" * 4096, b'["reply", "torn'])
-def test_what_a_crash_of_the_machine_left_of_a_file_is_removed(
-    writing: Writing, left: bytes
-) -> None:
+def test_a_file_damaged_by_a_host_crash_is_removed(writing: Writing, left: bytes) -> None:
     (writing.folder / writing.message.pk.hex).write_bytes(left)
     writing.die()
     assert complete_lost_replies() == []
@@ -240,7 +238,7 @@ def test_a_file_of_another_installation_is_neither_used_nor_removed(
 
 
 @pytest.mark.parametrize("claims_to_be_theirs", [True, False])
-def test_a_file_that_is_not_where_it_says_completes_nothing(
+def test_a_file_in_the_wrong_place_completes_nothing(
     begin: Callable[[], Writing], claims_to_be_theirs: bool
 ) -> None:
     mine, theirs = begin(), begin()
@@ -272,7 +270,7 @@ def test_links_folders_and_strange_names_are_ignored(writing: Writing, tmp_path:
 
 
 @pytest.mark.parametrize("text", ["\0", "\0" * 100])
-def test_what_no_database_can_store_is_given_up(writing: Writing, text: str) -> None:
+def test_text_that_no_database_can_store_is_given_up(writing: Writing, text: str) -> None:
     writing.ask()
     writing.read(AnswerDelta(text))
     writing.die()

@@ -1,4 +1,4 @@
-"""The writing side: private, bounded, gone with what it belonged to, and never in the way."""
+"""The writing side: private, bounded, removed when no longer needed, and never in the way."""
 
 import logging
 import stat
@@ -18,7 +18,7 @@ def reads(writing: Writing) -> int:
     return sum(isinstance(one, Arrived) for one in records(writing.file.read_bytes()))
 
 
-def test_what_is_read_is_in_the_file_at_once_and_for_nobody_else_to_read(writing: Writing) -> None:
+def test_events_are_in_the_file_at_once_and_private(writing: Writing) -> None:
     writing.read(AnswerDelta("It "))
     assert reads(writing) == 1
     writing.read(AnswerDelta("is."))
@@ -28,7 +28,7 @@ def test_what_is_read_is_in_the_file_at_once_and_for_nobody_else_to_read(writing
     assert stat.S_IMODE(writing.folder.parent.stat().st_mode) == 0o700
 
 
-def test_a_saved_reply_leaves_no_text_and_an_ended_process_no_folder(writing: Writing) -> None:
+def test_a_saved_reply_leaves_no_file_and_a_stopped_process_no_folder(writing: Writing) -> None:
     writing.read(AnswerDelta("It is."))
     writing.segment.discard()
     assert list(writing.folder.iterdir()) == []
@@ -38,7 +38,7 @@ def test_a_saved_reply_leaves_no_text_and_an_ended_process_no_folder(writing: Wr
 
 
 @pytest.mark.parametrize("bound", ["MAX_BYTES", "MAX_PROCESS_BYTES"])
-def test_a_file_grows_to_its_bound_and_is_off_from_then_on(
+def test_a_file_that_reaches_its_limit_is_switched_off(
     writing: Writing,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -54,12 +54,12 @@ def test_a_file_grows_to_its_bound_and_is_off_from_then_on(
     assert writing.journal.size == 0
 
 
-def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
+def test_a_failing_write_logs_a_line_and_affects_no_reply(
     data_dir: Path, writing: Writing, caplog: pytest.LogCaptureFixture
 ) -> None:
     writing.folder.chmod(0o700)
     writing.read(AnswerDelta("kept"))
-    for _ in range(3):  # the file is there already, as if the disk refused another one
+    for _ in range(3):  # the file exists already, so creating it fails
         other = writing.journal.open(writing.message.pk)
         other.append([AnswerDelta("lost")])
         assert not other.is_on
@@ -70,7 +70,7 @@ def test_what_can_not_be_written_costs_a_line_in_the_log_and_no_reply(
     assert reads(writing) == 1
 
 
-def test_there_is_no_file_before_something_arrives(writing: Writing) -> None:
+def test_no_file_is_created_before_something_arrives(writing: Writing) -> None:
     writing.ask()
     assert list(writing.folder.iterdir()) == []
     assert writing.segment.is_on
@@ -81,7 +81,7 @@ def test_there_is_no_file_before_something_arrives(writing: Writing) -> None:
     assert isinstance(arrived, Arrived)
 
 
-def test_a_folder_that_can_not_be_made_means_no_journal(
+def test_without_a_folder_there_is_no_journal(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (data_dir / "journal").touch()

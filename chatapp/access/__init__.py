@@ -1,1 +1,1 @@
-"""Who may come in: whose session holds, and for how long; from which pages."""
+"""Access control: which sessions are valid and for how long, and which origins are allowed."""

@@ -1,8 +1,8 @@
-"""Which browser uses a session is remembered with a page, a few times an hour at most; whose the
-session is, the session store has stored by then.
+"""Records which browser uses a session, a few times an hour at most.
 
-The browser gets a cookie by which it is known after the session has ended: wrong passwords that are
-tried elsewhere do not keep it from signing in (https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies).
+The session's owner is recorded by the session store. The browser also gets a device cookie that
+outlives the session, so that wrong passwords tried elsewhere do not keep it from signing in
+(https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies).
 """
 
 import secrets
@@ -22,16 +22,19 @@ from chatapp.models import Device, User
 from chatapp.models.connections import impatient
 from chatapp.models.devices import LONGEST_AGENT
 
-SEEN_SECONDS = 15 * 60  # between two times that it is stored
+SEEN_SECONDS = 15 * 60  # between two writes
 MOST_KNOWN = 10_000
 COOKIE_SALT = "chatapp.device"
-COOKIE_SECONDS = 400 * 86400  # the longest that browsers keep one
+COOKIE_SECONDS = 400 * 86400  # the longest lifetime that browsers allow
 
-_seen: dict[str, float] = {}  # by session keys: when this process stored it last
+_seen: dict[str, float] = {}  # session key -> when this process last stored it
 
 
 def remember(request: HttpRequest, response: HttpResponse) -> None:
-    """Note that the browser uses its session now, unless the database is locked, and mark it."""
+    """Record that the browser is using its session, and give it a device cookie.
+
+    Skips the write while the database is locked.
+    """
     key = request.session.session_key
     user = request.session.get(SESSION_KEY)
     now = time.monotonic()
@@ -61,14 +64,14 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def mark_of(request: HttpRequest, user: int) -> str:
-    """What the browser is known by if this person was signed in in it before; "" if not."""
+    """Return the device cookie's value if this person has signed in with the browser, else ""."""
     name = settings.DEVICE_COOKIE_NAME
     mark = request.get_signed_cookie(name, "", salt=COOKIE_SALT, max_age=COOKIE_SECONDS)
     return mark if mark and mark.startswith(f"{user}:") else ""
 
 
 def _address(request: HttpRequest) -> str | None:
-    """Where the request is from; None where that is no address, as of a socket file."""
+    """Return the client's IP address, or None if there is none, as behind a Unix socket."""
     address: str = get_adapter().get_client_ip(request)
     try:
         validate_ipv46_address(address)

@@ -1,9 +1,8 @@
-"""Sessions end when nobody has used them for CHATAPP_IDLE_TIMEOUT, and live on while somebody does.
+"""Ends sessions that have been unused for CHATAPP_IDLE_TIMEOUT and extends those in use.
 
-What counts is `expire_date` in the database. It is moved once a tenth of the time has passed, so
-that a request seldom writes; a session therefore ends nine to ten tenths of the time after its last
-use. No page waits for that: while another program has locked the database, it is left to a later
-request.
+`expire_date` in the database decides. It is moved only when a tenth of the timeout has passed, so
+that few requests write; a session therefore ends 90 to 100 % of the timeout after its last use. No
+page waits for that write: while another program has locked the database, a later request does it.
 """
 
 import time
@@ -25,17 +24,19 @@ from chatapp.models import User
 from chatapp.models.connections import impatient
 
 USED_AT = "used_at"  # in the session: seconds since the epoch
-SIGN_IN_SECONDS = 15 * 60  # in which a sign-in that began, as by a passkey, must be completed
+SIGN_IN_SECONDS = 15 * 60  # to complete a sign-in that has several steps
 
 
 class SessionMiddleware(middleware.SessionMiddleware):
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        answer = self._saved(request, response)
-        if answer.status_code < 500 and request.session.accessed:
-            devices.remember(request, answer)
-        return answer
+    """Django's session middleware, which also extends sessions in use and records devices."""
 
-    def _saved(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response = self._save(request, response)
+        if response.status_code < 500 and request.session.accessed:
+            devices.remember(request, response)
+        return response
+
+    def _save(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         session = getattr(request, "session", None)
         if session is not None and session.accessed and response.status_code < 500:
             is_to_be_saved = session.modified
@@ -45,28 +46,31 @@ class SessionMiddleware(middleware.SessionMiddleware):
                 try:
                     with impatient(connection):
                         return super().process_response(request, response)
-                except SessionInterrupted:  # which is also what Django makes of a lock
+                except SessionInterrupted:  # Django also raises this for a lock
                     session.modified = False
         return super().process_response(request, response)
 
 
 def use(session: SessionBase) -> bool:
-    """Somebody uses the session now; returns whether it is to be saved for that."""
+    """Extend a session that is being used; return whether it has to be saved."""
     if SESSION_KEY not in session or _was_just_used(session.get(USED_AT, 0)):
         return False
     session[USED_AT] = int(time.time())
     if not session.get_expire_at_browser_close():
-        session.set_expiry(settings.SESSION_COOKIE_AGE)  # it may have been another at the sign-in
+        session.set_expiry(settings.SESSION_COOKIE_AGE)  # may differ from sign-in
     return True
 
 
 def leave_unused(request: HttpRequest) -> None:
-    """A page asks this by itself, however often; its session ends as if it had not."""
+    """Do not count this request, which a page sends by itself, as use of its session."""
     request.session.accessed = False
 
 
 def used_by(session_key: str) -> User:
-    """Who uses it now over a socket, which asks for no page; raises `NotSignedIn`."""
+    """Return the person using a session over a socket, and extend the session.
+
+    Raises `NotSignedIn`.
+    """
     signed_in = sessions.signed_in(session_key)
     if not _was_just_used(signed_in.data.get(USED_AT, 0)):
         session = SessionStore(session_key)
@@ -80,6 +84,6 @@ def _was_just_used(used_at: int) -> bool:
 
 
 def shorten() -> None:
-    """Lets no session of before last longer than the setting says today."""
+    """Shorten existing sessions to what the setting allows now."""
     latest = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
     Session.objects.filter(expire_date__gt=latest).update(expire_date=latest)

@@ -1,4 +1,4 @@
-"""Whose page opens a socket: browsers say where it is from, and under which name they came."""
+"""Checks a socket's Origin and Host headers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from django.http.request import split_domain_port, validate_host
 
 
 def is_own_origin(scope: Mapping[str, Any]) -> bool:
-    """Whether the page that opens the socket is ours: browsers always send its Origin."""
+    """Whether a page of this app opens the socket. Browsers always send Origin."""
     headers = dict(scope["headers"])
     origin = headers.get(b"origin", b"").decode("latin-1")
     host = headers.get(b"host", b"").decode("latin-1")
@@ -17,7 +17,7 @@ def is_own_origin(scope: Mapping[str, Any]) -> bool:
 
 
 def is_own_host(scope: Mapping[str, Any]) -> bool:
-    """Whether the app answers under this name, as it does for pages."""
+    """Whether the Host is allowed, as Django checks it for pages."""
     host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)

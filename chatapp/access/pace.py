@@ -1,14 +1,14 @@
-"""How much each person may do in this process, over pages and sockets together."""
+"""The rate limit of each person in this process, over pages and sockets together."""
 
 from django.conf import settings
 
 from chatapp.fairness.allowance import Allowance, Allowances
 
-TABS_AT_WORK = 4  # that one person may use with all haste at once
+TABS_AT_WORK = 4  # tabs one person may use at full speed at once
 
 
 def _new() -> Allowance:
-    """After a restart all tabs of a person come back at once, hence the size of the burst."""
+    """Create an allowance with a burst for all tabs of a person reconnecting after a restart."""
     return Allowance(
         TABS_AT_WORK * settings.CHATAPP_ACTIONS_PER_SECOND, 2 * settings.CHATAPP_TABS_PER_PERSON
     )

@@ -1,9 +1,9 @@
-"""What all processes remember of attempts, in Redis; in the database's cache while Redis is away.
+"""A cache of sign-in attempts shared by all processes: Redis, or the database if Redis is down.
 
-Signing in works and is limited either way. What is lost at each of the two changes: counts begin
-anew, and a code of an app that was used half a minute before is taken once more. Who can't make
-Redis fail gains nothing by that; who can gains one more allowance at each change. Processes of
-which only some reach Redis count apart meanwhile, which makes two allowances of one.
+Signing in works and is limited either way. At each switch between the two, counts start from zero
+and a one-time code used within the last half minute is accepted again. That only helps somebody who
+can make Redis fail, by one more allowance per switch. While only some processes reach Redis, the
+two groups count separately, which doubles an allowance.
 """
 
 import logging
@@ -23,58 +23,58 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 DATABASE = "database"  # the name of the other cache in `CACHES`
-AWAY_SECONDS = 5.0  # a Redis that failed is left alone, or each call would wait for it
+AWAY_SECONDS = 5.0  # pause after a failure, or each call would wait for Redis
 
 
 class RedisOrDatabase(BaseCache):
-    """`LOCATION` is the URL of a Redis, `OPTIONS` what Django's cache there takes."""
+    """`LOCATION` is a Redis URL; `OPTIONS` are those of Django's Redis cache."""
 
     def __init__(self, url: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         self._server = _server(url)
-        self._redis = _Redis([url], params)  # a list, since Django parts a string at its commas
+        self._redis = _Redis([url], params)  # a list: Django splits strings at commas
 
     def add(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
     ) -> bool:
-        return bool(self._ask(lambda where: where.add(key, value, timeout, version)))
+        return bool(self._ask(lambda store: store.add(key, value, timeout, version)))
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        found = self._ask(lambda where: where.get(key, None, version))
+        found = self._ask(lambda store: store.get(key, None, version))
         return default if found is None else found
 
     def set(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None
     ) -> None:
-        self._ask(lambda where: where.set(key, value, timeout, version))
+        self._ask(lambda store: store.set(key, value, timeout, version))
 
     def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        return bool(self._ask(lambda where: where.touch(key, timeout, version)))
+        return bool(self._ask(lambda store: store.touch(key, timeout, version)))
 
     def delete(self, key: Any, version: int | None = None) -> bool:
-        return bool(self._ask(lambda where: where.delete(key, version)))
+        return bool(self._ask(lambda store: store.delete(key, version)))
 
     def clear(self) -> None:
-        """Where attempts are counted now; the other place forgets by itself, as they expire."""
-        self._ask(lambda where: where.clear())
+        """Clear the store in use; entries of the other expire by themselves."""
+        self._ask(lambda store: store.clear())
 
-    def _ask(self, question: Callable[[BaseCache], Any]) -> Any:
-        if self._server.is_asked():
+    def _ask(self, operation: Callable[[BaseCache], Any]) -> Any:
+        if self._server.is_tried():
             try:
-                answer = question(self._redis)
+                result = operation(self._redis)
             except (RedisError, OSError) as error:
                 self._server.failed(error)
             else:
                 self._server.answered()
-                return answer
-        return question(caches[DATABASE])
+                return result
+        return operation(caches[DATABASE])
 
 
 class Json:
-    """For Redis, instead of Django's pickle: whoever can write to Redis could run code here.
+    """A serializer that replaces pickle, with which write access to Redis would mean running code.
 
-    Values are what attempts are counted in: times, and flags. All else was not written by the app
-    and counts as nothing.
+    Values are those used to count attempts: times and flags. Anything else was not written by the
+    app and is read as missing.
     """
 
     def dumps(self, value: Any) -> bytes:
@@ -88,24 +88,24 @@ class Json:
 
 
 class _Server:
-    """A Redis as this process finds it; asked from many threads."""
+    """The state of a Redis server as seen by this process. Thread-safe."""
 
     def __init__(self) -> None:
         self.pools: dict[int, ConnectionPool] = {}
         self._lock = threading.Lock()
         self._is_away = False
-        self._is_asked_at = 0.0
+        self._retry_at = 0.0
 
-    def is_asked(self) -> bool:
-        return time.monotonic() >= self._is_asked_at
+    def is_tried(self) -> bool:
+        return time.monotonic() >= self._retry_at
 
     def failed(self, error: Exception) -> None:
         with self._lock:
             was_away, self._is_away = self._is_away, True
-            self._is_asked_at = time.monotonic() + AWAY_SECONDS
+            self._retry_at = time.monotonic() + AWAY_SECONDS
         if not was_away:
             logger.warning(
-                "Redis can't be used (%s): attempts to sign in are counted in the database",
+                "Redis can't be used (%s): sign-in attempts are counted in the database",
                 type(error).__name__,
             )
 
@@ -115,7 +115,7 @@ class _Server:
         with self._lock:
             was_away, self._is_away = self._is_away, False
         if was_away:
-            logger.warning("Redis is back: attempts to sign in are counted there again")
+            logger.warning("Redis can be used again: sign-in attempts are counted there")
 
 
 @cache
@@ -124,8 +124,10 @@ def _server(url: str) -> _Server:
 
 
 class _Client(RedisCacheClient):
-    """Its connections are the process's: Django makes a cache for each request, which would
-    connect anew."""
+    """A client that shares the process's connections.
+
+    Django creates a cache per request, which would otherwise connect each time.
+    """
 
     def __init__(self, servers: list[str], **options: Any) -> None:
         super().__init__(servers, **options)
@@ -138,7 +140,7 @@ class _Redis(RedisCache):
         self._class = _Client
 
     def clear(self) -> None:
-        """This installation's keys, where Django's empties the whole database of Redis."""
+        """Delete this installation's keys only; Django's `clear` empties the whole database."""
         client = self._cache.get_client(write=True)
         for key in client.scan_iter(match=f"{self.key_prefix}:*", count=1000):
             client.delete(key)

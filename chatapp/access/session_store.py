@@ -1,5 +1,4 @@
-"""Sessions as Django keeps them in the database, read by a statement that is made once, and stored
-along with whose they are."""
+"""Django's database session store, which reads by a prepared query and records sessions' owners."""
 
 from typing import Any
 
@@ -15,7 +14,7 @@ from chatapp.models import Device, User
 
 
 class SessionStore(db.SessionStore):
-    """By its name Django finds it, since the settings name this module."""
+    """The store that Django uses: it looks up this class name in `SESSION_ENGINE`."""
 
     def load(self) -> dict[str, Any]:
         session = sessions.living(self.session_key) if self.session_key else None
@@ -31,17 +30,19 @@ class SessionStore(db.SessionStore):
         try:
             with transaction.atomic():
                 super().save(must_create)
-                self._store_whose_it_is(self.session_key)
-        except DatabaseError as error:  # as Django's own store says it, of a lock too
+                self._store_owner(self.session_key)
+        except DatabaseError as error:  # like Django's own store, for a lock too
             if must_create:
                 raise
             raise UpdateError from error
 
-    def _store_whose_it_is(self, key: str) -> None:
-        """Nothing for an account that was deleted meanwhile. Who is asked for their second factor
-        is signed in nowhere yet, and the session has their name all the same."""
-        signed_in, begun = self.get(SESSION_KEY), self.get(LOGIN_SESSION_KEY) or {}
-        claimed = signed_in or (begun.get("user_pk") and url_str_to_user_pk(begun["user_pk"]))
+    def _store_owner(self, key: str) -> None:
+        """Record the session's owner, unless the account was deleted meanwhile.
+
+        A session that awaits the second factor is not signed in yet, but has an owner already.
+        """
+        signed_in, pending = self.get(SESSION_KEY), self.get(LOGIN_SESSION_KEY) or {}
+        claimed = signed_in or (pending.get("user_pk") and url_str_to_user_pk(pending["user_pk"]))
         people = User.objects.filter(pk=claimed).values_list("pk", flat=True) if claimed else ()
         Device.objects.bulk_create(
             [Device(session_key=key, user_id=pk, is_signed_in=bool(signed_in)) for pk in people],

@@ -1,7 +1,7 @@
-"""Whether the session with which a tab's socket was opened still holds.
+"""Checks whether the session that opened a tab's socket is still valid.
 
-The database is asked, and never written to: Django's own `get_user` may cycle or flush the session
-that it looks at, which is a request's right and no socket's.
+It only reads the database. Django's own `get_user` may cycle or flush the session, which a request
+may do but a socket must not.
 """
 
 from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ _LIVING = Query(
 
 
 class NotSignedIn(Exception):
-    """Why nobody acts on a session: a sentence for the person, and the code of their socket."""
+    """The session is not signed in; holds a sentence for the person and a close code."""
 
     def __init__(self, code: CloseCode) -> None:
         super().__init__(SENTENCES[code])
@@ -38,42 +38,44 @@ class NotSignedIn(Exception):
 
 
 SENTENCES = {
-    CloseCode.SIGNED_OUT: ("You are signed out. Sign in again in another tab; your text is kept."),
+    CloseCode.SIGNED_OUT: (
+        "You have been signed out. Sign in again in another tab. Your text has been kept."
+    ),
     CloseCode.DEACTIVATED: (
-        "This account is not active any more. Ask an administrator; your text is kept."
+        "This account has been deactivated. Ask an administrator. Your text has been kept."
     ),
 }
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the database says of some people and sessions."""
+    """The result of a check of people and sessions."""
 
-    gone: frozenset[int]  # people who are deactivated or deleted
-    ended: frozenset[str]  # keys of sessions on which nobody is signed in
+    gone: frozenset[int]  # people whose account is deactivated or deleted
+    ended: frozenset[str]  # keys of sessions that are not signed in
 
     def code(self, user: int, session_key: str) -> CloseCode | None:
-        """Why a socket of this person's, opened with this session, is to be closed."""
+        """Return the code to close this person's socket with, or None if it may stay open."""
         if user in self.gone:
             return CloseCode.DEACTIVATED
         return CloseCode.SIGNED_OUT if session_key in self.ended else None
 
 
 def living(session_key: str) -> Session | None:
-    """The session of this key that has not ended, whoever is signed in on it."""
+    """Return the unexpired session with this key, signed in or not, or None."""
     return _LIVING.first(session_key, timezone.now())
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Somebody, and what is in the session on which they are signed in."""
+    """A signed-in person and the data of their session."""
 
     person: User
     data: Data
 
 
 def signed_in(session_key: str) -> SignedIn:
-    """Who is signed in on the session; raises `NotSignedIn`."""
+    """Return who is signed in on the session. Raises `NotSignedIn`."""
     session = living(session_key) if session_key else None
     data = _decoded(session.session_data) if session else {}
     claimed = str(data.get(SESSION_KEY, ""))
@@ -85,24 +87,24 @@ def signed_in(session_key: str) -> SignedIn:
     return SignedIn(user, data)
 
 
-@lru_cache  # the database is asked for it each time, and seldom has another
+@lru_cache  # read from the database each time, but it seldom changes
 def _decoded(session_data: str) -> Data:
     return MappingProxyType(Session(session_data=session_data).get_decoded())
 
 
 def person_of(session_key: str) -> User:
-    """The same, of whom nothing else is asked."""
+    """Return the person who is signed in on the session. Raises `NotSignedIn`."""
     return signed_in(session_key).person
 
 
 def is_switched_off(claimed: object) -> bool:
-    """Whether the account that a session names is there and was deactivated."""
+    """Whether the account that a session names exists and is deactivated."""
     key = str(claimed)
     return key.isdecimal() and User.objects.filter(pk=key, is_active=False).exists()
 
 
 def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
-    """Looks at these people, and at sessions by their keys, each with whose it should be."""
+    """Check these people, and these sessions: a mapping from session keys to user ids."""
     active = User.objects.filter(is_active=True).in_bulk(list({*people, *sessions.values()}))
     found = Session.objects.filter(expire_date__gt=timezone.now()).in_bulk(
         list(filter(None, sessions))
@@ -117,7 +119,7 @@ def look(people: Collection[int], sessions: Mapping[str, int]) -> Look:
 
 
 def _is_signed_in(user: User, data: Data) -> bool:
-    """As Django's `get_user` sees it: the hash in a session is of the password that was used."""
+    """Check a session like Django's `get_user`, including the hash of the password."""
     if str(data.get(SESSION_KEY)) != str(user.pk):
         return False
     if data.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:

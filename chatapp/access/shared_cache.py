@@ -1,6 +1,6 @@
-"""What all processes remember of failed attempts, in the database that signing in needs anyway.
+"""A cache of failed attempts shared by all processes, in the database that signing in needs anyway.
 
-So it outlives restarts, nothing else has to be there, and where it is away nobody signs in at all.
+It survives restarts and needs no other service; while the database is down, nobody can sign in.
 """
 
 from datetime import datetime
@@ -12,8 +12,10 @@ from chatapp.models import CacheEntry
 
 
 class SharedCache(DatabaseCache):
-    """Forgets what has expired and nothing else: no number of entries pushes one out, or whoever
-    makes many would unlock what is locked."""
+    """Removes expired entries only.
+
+    If a large number of entries evicted others, making many would lift a lockout.
+    """
 
     def _cull(self, db: str, cursor: Any, now: datetime, num: int) -> None:
         CacheEntry.objects.using(db).filter(expires__lt=now).delete()

@@ -141,8 +141,8 @@ def test_the_database_counts_while_redis_is_away(
         assert counts.get(key) is None
     said = [record.getMessage() for record in caplog.records]
     assert said == [
-        "Redis can't be used (ConnectionError): attempts to sign in are counted in the database",
-        "Redis is back: attempts to sign in are counted there again",
+        "Redis can't be used (ConnectionError): sign-in attempts are counted in the database",
+        "Redis can be used again: sign-in attempts are counted there",
     ]
 
 

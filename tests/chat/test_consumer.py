@@ -34,7 +34,7 @@ async def test_signing_out_closes_the_tabs_of_the_session(tab: Tab, alices: Clie
 async def test_a_deactivated_person_cannot_send_prompts(tab: Tab, alice: User) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)  # sends no signal
     await tab.send(action="prompt", message="Hello")
-    await tab.until("not active any more")
+    await tab.until("has been deactivated")
 
 
 async def test_a_deactivated_person_gets_a_close_code_and_a_signed_out_one_is_rejected(

@@ -1,8 +1,8 @@
-"""What texts are found by: pure functions that make the words of an index and of a search.
+"""Turns texts into the words of the search index, and queries into terms. Pure functions.
 
-One mechanism for every database: the words are made here, and the database's own text search only
-keeps them and matches them, as they are. Text of anybody's goes in, in any language or none; what
-comes out is bounded, and holds letters, digits and the marks of some scripts, nothing else.
+It works the same for every database: words are made here, and the database's text search only
+stores and matches them. Input is any text in any language. Output is bounded and contains only
+letters, digits and the marks of some scripts.
 """
 
 from chatapp.indexing.folding import fold

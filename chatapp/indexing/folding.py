@@ -1,28 +1,30 @@
-"""Characters as they are compared: without case, accents, and ways to write the same.
+"""Folds text for comparison: removes case, accents and differences in spelling of characters.
 
-Each character is folded on its own, so `fold(a + b) == fold(a) + fold(b)`: who looks for a place in
-a text may fold a part of it. What separates words stays as it is.
+Each character is folded on its own, so `fold(a + b) == fold(a) + fold(b)`, and a part of a text can
+be folded to find a position in it. Word separators are left unchanged.
 """
 
 import unicodedata
 
-# Marks that a word is also written without: accents of Latin, Greek and Cyrillic, the vowels of
-# Hebrew and Arabic. Those of Indic scripts, of Thai and of kana make another letter.
+# Optional marks: accents of Latin, Greek and Cyrillic, vowels of Hebrew and Arabic. Marks of Indic
+# scripts, Thai and kana are not optional: they make another letter.
 POINTS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 POINTS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-UNSEEN = "\u00ad\u200c\u200d"  # a soft hyphen, and what joins letters or does not
-STRETCHES = "\u0640"  # of Arabic lines
+UNSEEN = "\u00ad\u200c\u200d"  # the soft hyphen, and the zero-width (non-)joiners
+STRETCHES = "\u0640"  # the Arabic tatweel
 
-# Letters that Unicode does not take apart, as they are typed where a keyboard has none of them.
+# Letters that Unicode does not decompose, and how they are typed on keyboards without them.
 LIKE = str.maketrans(
     {
         "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe",
         "þ": "th",
-        # Arabic's, some as Persian has them.
+        # Arabic letters, some in their Persian form.
         "\u0649": "\u064a", "\u06cc": "\u064a", "\u06a9": "\u0643", "\u0629": "\u0647",
     }
 )  # fmt: skip
-REMEMBERED = 0x20000  # code points below it; above are rare letters that have no other form
+REMEMBERED = (
+    0x20000  # code points below it are cached; above are only rare letters without other forms
+)
 
 
 def _members(ranges: str) -> frozenset[str]:
@@ -41,7 +43,7 @@ _DROPPED = _members(POINTS) | set(UNSEEN + STRETCHES)
 
 
 class _Folds(dict[int, str]):
-    """By code point, filled as they come."""
+    """A translation table by code point, filled on demand."""
 
     def __missing__(self, code: int) -> str:
         folded = _folded(chr(code))
@@ -61,7 +63,7 @@ def _folded(character: str) -> str:
 
 
 def _plain(character: str) -> str:
-    """A digit of any script as ours; nothing of what is no part of a word."""
+    """Return a digit of any script as ASCII, and "" for a character that is not part of a word."""
     digit = unicodedata.digit(character, None)
     if digit is not None:
         return str(digit)
@@ -73,5 +75,5 @@ _FOLDS = _Folds()
 
 
 def fold(text: str) -> str:
-    """`text`, which is in NFC, as it is compared."""
+    """Fold `text`, which must be in NFC."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)

@@ -1,7 +1,7 @@
-"""What somebody looks for, as words of the index: each term has to be found, by one of its options.
+"""Turns a query into terms of index words; every term must match, by any one of its options.
 
-A word is looked for by its beginning, since it may be half typed; only a single letter, which half
-of all words begin with, has to be a word of its own.
+Words match by prefix, since they may be half typed. Only a single letter must be a whole word,
+since it is a prefix of too many words.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,17 @@ from chatapp.indexing.words import (
     variants_of,
 )
 
-# What Korean ends a noun with, and what else begins or ends few words. 이 and 가 are left out: too
-# many words end with them.
+# Korean particles that few words end with otherwise, as too many do with 이 and 가, left out here.
 PARTICLES = (
     *("에서는", "에서", "에게", "한테", "으로", "까지", "부터", "처럼", "보다"),
     *("을", "를", "은", "는", "의", "에", "로", "와", "과"),
 )
-LEAST_STEM = 2  # syllables that are left without one
+LEAST_STEM = 2  # syllables that must remain without the particle
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words that follow each other; of the last one the beginning is enough where it says so."""
+    """Consecutive words; if `is_prefix`, the last one may match by prefix."""
 
     words: tuple[str, ...]
     is_prefix: bool = False
@@ -38,14 +37,14 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Term:
-    """Found where one of the options is; `looks` is what that may look like in a folded text."""
+    """Matches if one of the options does; `looks` are its possible spellings in folded text."""
 
     options: tuple[Phrase, ...]
     looks: tuple[str, ...] = ()
 
 
 def terms(text: str) -> list[Term]:
-    """Those of a text without quotes, each as soon as it is typed."""
+    """Return the terms of a query without quotes, which may still be being typed."""
     found = []
     for number, piece in enumerate(RUNS.split(normalize("NFC", text))):
         if number % 2:
@@ -56,7 +55,7 @@ def terms(text: str) -> list[Term]:
 
 
 def quoted(text: str, *, is_open: bool = False) -> Term | None:
-    """The words of a text one after another; the last one is half typed where the quote is open."""
+    """Return the term of a quoted phrase; if `is_open`, its last word may be half typed."""
     found = [word for piece in pieces(text) for word in piece.words]
     if not found:
         return None
@@ -66,12 +65,12 @@ def quoted(text: str, *, is_open: bool = False) -> Term | None:
 
 
 def mark(name: str) -> str:
-    """What an entry is marked with beside its words, none of which begins so."""
+    """Return the index word of a mark; no ordinary word begins with an underscore."""
     return f"_{name}"
 
 
 def name_marks(kind: str, name: str) -> list[str]:
-    """Those by which a name of this kind is found from each of its parts on."""
+    """Return the marks of a name of this kind, so that it is found by each of its parts."""
     parts = [part for one in NAMES.findall(normalize("NFC", name)) for part in parts_of(one)]
     return [mark(f"{kind}_{''.join(parts[at:])}")[:LONGEST] for at in range(len(parts[:PARTS]))]
 

@@ -1,4 +1,4 @@
-"""Whether a text has a word, or several that follow each other, and not only a part of one."""
+"""Tests whether a text contains a word or several consecutive words, not just parts of words."""
 
 import re
 from unicodedata import normalize
@@ -11,19 +11,22 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 class Words:
-    """Those of a text. `words in Words(text)` is without case and accents, and whatever signs stand
-    between them; where a script sets no spaces the words may stand anywhere."""
+    """The words of a text.
+
+    `words in Words(text)` ignores case, accents and punctuation between words. In scripts without
+    spaces, the words may be anywhere in a run.
+    """
 
     def __init__(self, text: str) -> None:
-        self._text = _apart(text)
+        self._text = _spaced(text)
 
     def __contains__(self, words: str) -> bool:
-        wanted = _apart(words)
+        wanted = _spaced(words)
         if not wanted.strip():
             return False
         return (wanted.strip() if _UNSPACED.search(wanted) else wanted) in self._text
 
 
-def _apart(text: str) -> str:
-    """Each with a space before and behind it."""
+def _spaced(text: str) -> str:
+    """Return the folded words with a space before and after each."""
     return f" {' '.join(_LETTERS.findall(fold(normalize('NFC', text))))} "

@@ -1,17 +1,17 @@
-"""A text as the words that it is found by.
+"""Splits a text into the words that it is found by.
 
-Where words stand apart each is one, and what is joined is kept whole beside its parts: the words
-of `getUserName`, `get_user_name` and `get-user.name` are get, user and name, and others beside them
-getusername and username. A search for the beginning of any of them finds it.
+In scripts with spaces, each word is indexed, and joined names both by their parts and as a whole:
+`getUserName`, `get_user_name` and `get-user.name` have the words get, user and name, and the extra
+words getusername and username. A search for a prefix of any of them matches.
 
-Where they do not (Chinese, Japanese, Thai) every two characters that follow each other are a word:
-"東京都" is 東京 and 京都, with 都 beside them, and whatever is looked for is found in the middle of
-a run too. So is Korean, though it has spaces: what stands between them is a stem, often several,
-with its particles (서버에서는), and who looks for 서버 means all of these. The beginning of a word
-would miss the second stem of a compound, and to know the stems would take a dictionary.
+In scripts without spaces (Chinese, Japanese, Thai), each pair of adjacent characters is a word:
+東京都 gives 東京 and 京都, and the extra word 都, so that a search also matches in the middle of a
+run. Korean is treated the same although it has spaces: between them is a stem, often several, with
+its particles (서버에서는), and a search for 서버 should match. A prefix search would miss the
+second stem of a compound, and splitting stems would take a dictionary.
 
-What follows each other in a text does so among its words; the others stand behind these, so that
-they part no phrase.
+Adjacent words of a text are adjacent in its entry. The extra words come after all of them, so that
+they don't interrupt phrases.
 """
 
 import re
@@ -22,11 +22,11 @@ from unicodedata import normalize
 
 from chatapp.indexing.folding import POINTS, UNSEEN, fold
 
-LONGEST = 40  # characters of a word; of a longer one the beginning is kept
-PARTS = 8  # of a joined name that are taken together
-PAIRS = 1000  # of a run that are taken together
-WORDS_OF_A_PART = 4000  # so that no entry is too large for a database, nor a word's place in it
-MOST_PARTS = 100  # of a text
+LONGEST = 40  # characters of a word; longer ones are cut
+PARTS = 8  # parts of a joined name in one piece
+PAIRS = 1000  # pairs of a run in one piece
+WORDS_OF_A_PART = 4000  # so that neither an entry nor a word's position exceeds a database's limits
+MOST_PARTS = 100  # parts of a text
 NAMES_REMEMBERED, LONGEST_REMEMBERED = 20_000, 64
 
 # Thai, Lao, Burmese, Khmer, Hangul, Han, kana, Bopomofo.
@@ -36,26 +36,31 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7fb\uf900-\ufaff\uff66-\uffdc"
     "\U00020000-\U0003ffff"
 )
-INDIC = "\u0900-\u0963\u0966-\u0df3"  # letters, vowels and digits alike
+INDIC = "\u0900-\u0963\u0966-\u0df3"  # letters, vowel signs and digits
 RUNS = re.compile(f"([{UNSPACED}]+)")
 _LETTER = rf"[\w{POINTS}{INDIC}{UNSEEN}]"
 NAMES = re.compile(rf"{_LETTER}+(?:[.'\u2019-]{_LETTER}+)*")
 _JOINS = re.compile(r"[_.'\u2019-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-# A letter with two dots is also typed as two.
+# German umlauts are also typed as two letters.
 _DOTTED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "ae", "Ö": "oe", "Ü": "ue"})
-# What Arabic writes as one with the word that follows: the article, and with it "and", "in", "as".
+# Arabic prefixes joined to the next word: the article, also with "and", "in", "as".
 _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
-LEAST_STEM = 3  # letters that are left of a word without it
+LEAST_STEM = 3  # letters that must remain without the article
 
 
 class Piece(NamedTuple):
+    """Consecutive words, and extra words by which they are found as well."""
+
     words: tuple[str, ...]
     others: tuple[str, ...] = ()
 
 
 def entries(text: str) -> Iterator[list[str]]:
-    """A text in parts, each as its words and then the others; at least one, which may be empty."""
+    """Yield a text in parts, each as its words followed by the extra words.
+
+    Yields at least one part, which may be empty.
+    """
     rest = pieces(text)
     for number in range(MOST_PARTS):
         found: list[str] = []
@@ -71,7 +76,7 @@ def entries(text: str) -> Iterator[list[str]]:
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """What stands between spaces and signs, in its order; what is very long in several."""
+    """Yield the pieces of a text in order; very long names and runs give several."""
     for number, part in enumerate(RUNS.split(normalize("NFC", text))):
         if number % 2:
             yield from pieces_of_run(fold(part))
@@ -82,7 +87,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def pieces_of_run(run: str) -> Iterator[Piece]:
-    """Its pairs; and its last character, which else would begin none."""
+    """Yield a run's pairs, and as an extra word its last character, which begins no pair."""
     if len(run) == 1:
         yield Piece((run,))
     for start in range(0, len(run) - 1, PAIRS):
@@ -92,7 +97,7 @@ def pieces_of_run(run: str) -> Iterator[Piece]:
 
 
 def pieces_of_name(name: str) -> tuple[Piece, ...]:
-    """Its parts; and what it is from each of them on, or how else it is written."""
+    """Return a name's parts, with its joined endings or other spellings as extra words."""
     parts = [part[:LONGEST] for part in parts_of(name)]
     if len(parts) == 1:
         return (Piece((parts[0],), tuple(variants_of(_JOINS.sub("", name)))),)
@@ -110,7 +115,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def variants_of(name: str) -> list[str]:
-    """How else a word is written that is no joined name."""
+    """Return other spellings of a simple word."""
     found = []
     if (spelled := name.translate(_DOTTED)) != name:
         found.append(fold(spelled)[:LONGEST])

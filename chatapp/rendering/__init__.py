@@ -1,13 +1,13 @@
-"""Texts to HTML without holding up anybody: in processes that may be killed, and once.
+"""Renders texts to HTML in worker processes that can be killed, and caches the results.
 
-`rendered` and `arendered` take texts and give a function from each of them to its HTML: a string is
-Markdown, `Typed` is what a person typed. `drawn` does the jobs of a `LiveMarkdown`.
+`rendered` and `arendered` take texts and return a function from each text to its HTML. A string is
+Markdown; `Typed` is text that a person typed. `drawn` does the jobs of a `LiveMarkdown`.
 
-What is sure to be cheap is done in place. All else goes to a few worker processes with a time
-limit, since no lexer is trusted, and Python's `re` holds the interpreter's lock in whatever thread
-it runs. What has been made is kept for a while, for reloads and other tabs.
+Text that is sure to be cheap is rendered in place. Everything else goes to a few worker processes
+with a time limit, since no lexer is trusted and Python's `re` holds the GIL in any thread. Results
+are kept for a while, for reloads and other tabs.
 
-A text that takes too long, or whose worker dies, is shown as it was written: nothing here raises.
+If rendering takes too long or a worker dies, the text is shown unformatted: nothing here raises.
 """
 
 from chatapp.rendering.jobs import Typed

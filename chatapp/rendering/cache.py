@@ -1,4 +1,4 @@
-"""Rendered texts, the ones used last, up to a number of bytes."""
+"""An LRU cache of rendered texts, limited by size in bytes."""
 
 import sys
 import threading
@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 
 class Cache:
-    """May be used from any thread."""
+    """Maps keys to HTML. Thread-safe."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -33,6 +33,6 @@ class Cache:
 
 
 def key_of(text: str, kind: bytes = b"") -> bytes:
-    """Names what a text is rendered to, which is another thing for each kind."""
+    """Return the cache key of a text; each kind of rendering has keys of its own."""
     encoded = text.encode("utf-8", "surrogatepass")
     return blake2b(encoded, digest_size=16, person=kind).digest()

@@ -1,4 +1,4 @@
-"""What a worker is asked, and what it answers, as they cross between the processes."""
+"""Requests to a rendering worker and its answers, and how they are sent over a socket."""
 
 import struct
 from socket import socket
@@ -11,19 +11,19 @@ _LENGTH = struct.Struct("!I")
 
 
 class WholeText(msgspec.Struct, tag=True, frozen=True):
-    """A text to `render`."""
+    """A Markdown text to render with `render`."""
 
     text: str
 
 
 class Typed(msgspec.Struct, tag=True, frozen=True):
-    """A text to show `as_typed`."""
+    """A text to render with `as_typed`."""
 
     text: str
 
 
 class SomeBlocks(msgspec.Struct, tag=True, frozen=True):
-    """Finished blocks to draw, each with the definitions that it uses."""
+    """Finished blocks to render, each with the link definitions that it uses."""
 
     blocks: list[tuple[Block, str]]
 
@@ -32,16 +32,16 @@ Request = WholeText | Typed | SomeBlocks
 
 encoded = msgspec.msgpack.encode
 decoded_request = msgspec.msgpack.Decoder(Request).decode
-decoded_answer = msgspec.msgpack.Decoder(list[str]).decode  # of a text one, of blocks one each
+decoded_answer = msgspec.msgpack.Decoder(list[str]).decode  # one for a text, one per block
 
 
 def send(connection: socket, content: bytes) -> None:
-    """Raises `OSError` where the other side is gone or takes nothing in time."""
+    """Send one message. Raises `OSError` if the peer is gone or does not read in time."""
     connection.sendall(_LENGTH.pack(len(content)) + content)
 
 
 def receive(connection: socket) -> bytes:
-    """Raises `OSError` where nothing comes in time, `EOFError` where nothing will."""
+    """Receive one message. Raises `OSError` on a timeout and `EOFError` if the peer is gone."""
     return _exactly(connection, *_LENGTH.unpack(_exactly(connection, _LENGTH.size)))
 
 

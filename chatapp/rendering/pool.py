@@ -1,7 +1,7 @@
-"""The worker processes, each with a thread here that waits for it.
+"""The pool of worker processes, each with a thread here that waits for it.
 
-A request is bytes, and so is its answer; its future raises `Undone` where there is none. Processes
-start when they are needed. They are fresh ones, not forks: nothing of this process gets into them.
+Requests and answers are bytes; a request's future raises `Undone` if there is no answer. Processes
+start when needed, as new processes and not as forks, so that they inherit nothing from this one.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 START = "from chatapp.rendering.worker import main; main()"
-GRACE_SECONDS = 2.0  # after which a worker that did not end by itself is killed
+GRACE_SECONDS = 2.0  # on top of the time limit, before a worker is killed
 
 
 class Undone(Exception):
@@ -29,11 +29,11 @@ class Undone(Exception):
 
 
 class TooBusy(Undone):
-    """The request was not begun in time: another time it may be."""
+    """The request was not started in time; it may work later."""
 
 
 class Pool:
-    """At most `size` processes."""
+    """A pool of at most `size` worker processes."""
 
     def __init__(self, size: int) -> None:
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="rendering")
@@ -42,10 +42,10 @@ class Pool:
         self._is_closed = False
 
     def submit(self, request: bytes, patience: float) -> Future[bytes]:
-        """`patience` is for how many seconds it may wait for its turn."""
+        """Queue a request, which may wait `patience` seconds for its turn."""
         try:
             return self._threads.submit(self._answer, request, time.monotonic() + patience)
-        except RuntimeError:  # it is closed: whoever asks just now waits for nothing
+        except RuntimeError:  # the pool is closed
             refused: Future[bytes] = Future()
             refused.set_exception(TooBusy())
             return refused
@@ -55,7 +55,7 @@ class Pool:
         return [worker.pid for worker in list(self._workers)]
 
     def close(self) -> None:
-        """Nothing is begun any more; what is being done is given up."""
+        """Start nothing more, and abort running requests."""
         self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(self._workers):
@@ -71,11 +71,11 @@ class Pool:
             self._drop(worker)
             if self._is_closed:
                 raise TooBusy from error
-            logger.warning("A text could not be rendered: %r, %s", error, worker.fate)
+            logger.warning("Could not render a text: %r, %s", error, worker.fate)
             raise Undone from error
 
     def _living_worker(self) -> "_Worker":
-        """This thread's; raises `TooBusy` where none can be started now."""
+        """Return this thread's worker, started if needed. Raises `TooBusy` if that fails."""
         worker: _Worker | None = getattr(self._mine, "worker", None)
         if worker and not worker.has_ended:
             return worker
@@ -83,8 +83,8 @@ class Pool:
             self._drop(worker)
         try:
             worker = self._mine.worker = _Worker()
-        except OSError as error:  # as where a machine has no more processes to give
-            logger.warning("A text could not be rendered, since no process starts: %s", error)
+        except OSError as error:  # such as at the limit of processes
+            logger.warning("Could not start a process to render a text: %s", error)
             raise TooBusy from error
         self._workers.add(worker)
         return worker
@@ -96,7 +96,7 @@ class Pool:
 
 
 class _Worker:
-    """One process, seen from here."""
+    """This process's handle of a worker process."""
 
     def __init__(self) -> None:
         self._connection, theirs = socketpair()
@@ -111,7 +111,7 @@ class _Worker:
 
     @property
     def has_ended(self) -> bool:
-        """By itself, since it was not needed for long, or because somebody killed it."""
+        """Whether the process is gone: it was idle for long, or was killed."""
         return self._process.poll() is not None
 
     @property
@@ -133,9 +133,9 @@ def _started(connection: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own module
         [sys.executable, "-B", "-c", START],
         cwd=ROOT,
-        env={},  # which holds secrets
+        env={},  # ours holds secrets
         stdin=connection,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server alone
+        start_new_session=True,  # Ctrl-C is for the server only
     )

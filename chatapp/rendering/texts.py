@@ -1,4 +1,4 @@
-"""Which text is rendered where: in place, by a worker, or not again."""
+"""Decides where a text is rendered: in place, by a worker, or not at all if it is cached."""
 
 import asyncio
 import atexit
@@ -32,9 +32,9 @@ HtmlOf = Callable[[Text], SafeString]
 
 WORKERS = 2
 MOST_CACHED_BYTES = 16 * 1024 * 1024
-PATIENCE_SECONDS = 5.0  # that a text waits for its turn
-UNDONE = "This text could not be formatted in time. It is shown as it was written."
-# Those that people show each other most, for which nobody shall wait for Pygments to get ready.
+PATIENCE_SECONDS = 5.0  # how long a text waits for its turn
+UNDONE = "This text could not be formatted in time and is shown as plain text."
+# Rendered at start, so that Pygments has loaded its lexers for the most frequent languages.
 WARM = "\n".join(
     f"```{language}\nx\n```"
     for language in ("python", "bash", "javascript", "json", "html", "css", "sql", "yaml", "c")
@@ -42,7 +42,7 @@ WARM = "\n".join(
 
 
 class Renderer:
-    """The workers of this process, and what they made."""
+    """The workers of this process and the cache of their results."""
 
     def __init__(self, workers: int = WORKERS) -> None:
         self.pool = Pool(workers)
@@ -50,7 +50,7 @@ class Renderer:
         self._running: dict[bytes, Future[bytes]] = {}
 
     def rendered(self, texts: Iterable[Text]) -> HtmlOf:
-        """The HTML of each of these texts. Blocks this thread until all are there."""
+        """Render the texts and return a function to their HTML. Blocks until all are done."""
         begun = {text: self._begin(text) for text in set(texts)}
         give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
         made: dict[Text, SafeString] = {}
@@ -66,7 +66,7 @@ class Renderer:
         return made.__getitem__
 
     async def arendered(self, texts: Iterable[Text], patience: float) -> HtmlOf:
-        """The same on the event loop, which it does not hold."""
+        """Like `rendered`, without blocking the event loop."""
         begun: dict[Text, SafeString | Future[bytes]] = {}
         share = Share()
         for text in set(texts):
@@ -81,7 +81,7 @@ class Renderer:
         return made.__getitem__
 
     async def drawn(self, jobs: Sequence[Job]) -> list[str]:
-        """What comes of these jobs, in their order; nothing at all where that failed."""
+        """Return the HTML of the jobs in order, or an empty list if rendering failed."""
         request = SomeBlocks([(job.block, job.definitions) for job in jobs])
         try:
             answer: bytes = await asyncio.wrap_future(
@@ -111,21 +111,21 @@ class Renderer:
     async def _awaited(self, text: Text, future: Future[bytes], patience: float) -> SafeString:
         try:
             async with asyncio.timeout(patience):
-                # Others may wait for it too, so that nobody who leaves may cancel it.
+                # Others may be waiting for it too, so cancelling one waiter must not cancel it.
                 answer = await asyncio.shield(asyncio.wrap_future(future))
         except (Undone, TimeoutError) as error:
             return self._given_up(text, error)
         return self._finished(text, answer)
 
     def _finished(self, text: Text, answer: bytes) -> SafeString:
-        html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - of `markdown.render`
+        html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - output of `markdown.render`
         self._cache.put(_key_of(text), html)
         return html
 
     def _given_up(self, text: Text, error: BaseException) -> SafeString:
         html = _plain(text)
         if isinstance(error, Undone) and not isinstance(error, TooBusy):
-            self._cache.put(_key_of(text), html)  # it would only take as long again
+            self._cache.put(_key_of(text), html)  # it would take too long again
         return html
 
 
@@ -142,7 +142,7 @@ def _at_once(text: Text) -> SafeString | None:
 
 
 def _request(text: Text) -> WholeText | Typed:
-    """With no more of the text than is shown, and one character by which the rest is known."""
+    """Build a request with the text cut to what is shown, plus one character to detect the cut."""
     kind, whole = (Typed, text.text) if isinstance(text, Typed) else (WholeText, text)
     return kind(encodable(whole[: budgets.LONGEST_TEXT + 1]))
 
@@ -150,8 +150,8 @@ def _request(text: Text) -> WholeText | Typed:
 _renderer: Renderer | None = None
 
 
-def _here() -> Renderer:
-    """The one of this process, made when it is first needed."""
+def _shared_renderer() -> Renderer:
+    """Return this process's renderer, created on first use."""
     global _renderer
     if _renderer is None:
         _renderer = Renderer()
@@ -160,30 +160,30 @@ def _here() -> Renderer:
 
 
 def rendered(texts: Iterable[Text]) -> HtmlOf:
-    return _here().rendered(texts)
+    return _shared_renderer().rendered(texts)
 
 
 async def arendered(texts: Iterable[Text], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
-    return await _here().arendered(texts, patience)
+    return await _shared_renderer().arendered(texts, patience)
 
 
 async def drawn(jobs: Sequence[Job]) -> list[str]:
-    return await _here().drawn(jobs)
+    return await _shared_renderer().drawn(jobs)
 
 
 def forget() -> None:
-    """Keeps nothing of what was rendered, since whose it was is gone."""
+    """Empty the cache, after the owner of some texts was removed."""
     if _renderer is not None:
         _renderer.forget()
 
 
 def warm_up() -> None:
-    """Starts a worker, so that the first who needs one does not wait for it."""
-    _here().pool.submit(encoded(WholeText(WARM)), PATIENCE_SECONDS)
+    """Start a worker, so that the first request need not wait for it."""
+    _shared_renderer().pool.submit(encoded(WholeText(WARM)), PATIENCE_SECONDS)
 
 
 def shut_down() -> None:
-    """Ends the workers; another one is started where there is need of it after all."""
+    """Stop the workers. A later request starts new ones."""
     global _renderer
     if _renderer is not None:
         _renderer.pool.close()

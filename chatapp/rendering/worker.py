@@ -1,9 +1,8 @@
-"""A worker process: renders what comes over the socket that is its stdin.
+"""The worker process: renders the requests that arrive on the socket that is its stdin.
 
-It has no environment, no files and no connections of its parent's, may take a bounded amount of
-memory, and ends when its parent does, or when it was not needed for long. The kernel ends it where
-a request takes too long; before that, code and formulas that take long are left as they were
-written.
+It inherits no environment, files or connections, has a memory limit, and ends with its parent or
+after being idle for long. The kernel kills it if a request takes too long; before that, code and
+formulas that take long are left unformatted.
 """
 
 import os
@@ -28,21 +27,21 @@ from chatapp.rendering.jobs import (
 )
 
 SECONDS_A_REQUEST = 10.0
-NICENESS = 5  # where cores are few, the event loop goes first
+NICENESS = 5  # the event loop goes first if cores are few
 IDLE_SECONDS = 300.0
 MEMORY_BYTES = 1024**3
-# CPU time: of one piece of code or one formula, and of all in a request.
+# Limits of CPU time for one code block or formula, and for all of a request.
 SECONDS_A_PIECE = 1.0
 SECONDS_OF_PIECES = 3.0
 
 
 class TookTooLong(BaseException):
-    """Raised wherever the piece's code happens to be."""
+    """Raised by the timer's signal handler, wherever the code happens to be."""
 
 
 def main() -> None:
     _limit_resources()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever it is in
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # kills the process, whatever it is doing
     signal.signal(signal.SIGVTALRM, _raise)
     connection = socket(fileno=0)
     connection.settimeout(IDLE_SECONDS)
@@ -73,7 +72,7 @@ def answer_to(request: Request) -> list[str]:
 
 
 class _Pieces:
-    """The code and the formulas of one request, as far as there is time."""
+    """Renders the code blocks and formulas of a request while its time lasts."""
 
     def __init__(self) -> None:
         self._left = SECONDS_OF_PIECES

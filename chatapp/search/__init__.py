@@ -1,1 +1,1 @@
-"""Searching: what a person wrote and was answered, their conversations, and what the app can do."""
+"""Search over a person's own messages, replies and conversations, and over the app's commands."""

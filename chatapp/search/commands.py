@@ -1,6 +1,7 @@
-"""What the app can do, found by its words as conversations are.
+"""The app's commands, which the search dialog finds by their words.
 
-Each leads somewhere or presses what stands on the page already, so nothing is done in two ways.
+Each opens a page or activates a control that is already on the page, so nothing is implemented
+twice.
 """
 
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from chatapp.models import User
 class Command:
     label: str
     icon: str
-    goes_to: str = ""  # the name of an address
-    presses: str = ""  # a selector
-    also: str = ""  # words that it is found by, too
-    for_role: str = ""  # the property of a person that says whether it is theirs
+    goes_to: str = ""  # a URL name
+    presses: str = ""  # a CSS selector
+    also: str = ""  # further words to find it by
+    for_role: str = ""  # the property of `User` that allows it
 
     @property
     def url(self) -> str:
@@ -60,11 +61,11 @@ COMMANDS = (
     Command("Change password", "key", "account_change_password", also="settings account security"),
     Command("Sign out", "log-out", presses="[data-sign-out] button", also="log out leave account"),
 )
-FIRST = 4  # of all, for who has typed nothing yet
+FIRST = 4  # shown while nothing is typed
 
 
 def commands(user: User, terms: list[Term]) -> list[Command]:
-    """Those that have all of the terms, by the beginning of a word."""
+    """Return the user's commands in which each term begins some word."""
     own = [one for one in COMMANDS if not one.for_role or getattr(user, one.for_role)]
     if not terms:
         return own[:FIRST]

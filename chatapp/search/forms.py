@@ -1,7 +1,7 @@
-"""What a person types to search, read: words, "words that follow each other", and filters.
+"""Parses a search query: words, "quoted phrases" and filters.
 
-Nothing of it is any database's syntax. A filter that says what it can't mean gets a sentence; one
-whose value is still to be typed is none yet.
+None of it reaches a database as syntax. An invalid filter gives an error; a filter without a value
+is ignored, since it may still be being typed.
 """
 
 import re
@@ -24,13 +24,13 @@ DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 
 @dataclass
 class Wanted:
-    """What is looked for: all of the terms, in this time, in a project of this name."""
+    """A parsed query: all of the terms must match, within the times and the project."""
 
-    terms: list[Term] = field(default_factory=list)  # what can be seen in what is found
+    terms: list[Term] = field(default_factory=list)  # visible words in the results
     marks: list[Term] = field(default_factory=list)
     project: str = ""
-    after: datetime | None = None  # that moment, or later
-    before: datetime | None = None  # earlier than that
+    after: datetime | None = None  # inclusive
+    before: datetime | None = None  # exclusive
 
     @property
     def is_nothing(self) -> bool:
@@ -38,7 +38,7 @@ class Wanted:
 
     @property
     def expression(self) -> list[Term]:
-        """What each entry that is found has."""
+        """The terms that each index entry found must have."""
         return [*self.marks, *self.terms] or [any_of(PROMPT, REPLY, TITLE)]
 
 
@@ -50,7 +50,7 @@ class SearchForm(forms.Form):
     q = forms.CharField(
         required=False,
         max_length=LONGEST,
-        error_messages={"max_length": f"Search for {LONGEST} characters at most."},
+        error_messages={"max_length": f"A search can have at most {LONGEST} characters."},
     )
     until = forms.IntegerField(required=False, min_value=0, max_value=2**62)
     conversation = forms.UUIDField(required=False)
@@ -71,19 +71,19 @@ class SearchForm(forms.Form):
             elif term := quoted(piece["quoted"], is_open=not piece["end"]):
                 self.wanted.terms.append(term)
         if len(self.wanted.terms) > MOST_TERMS:
-            raise forms.ValidationError(f"Search for {MOST_TERMS} words at most.")
+            raise forms.ValidationError(f"A search can have at most {MOST_TERMS} words.")
         return text
 
     def _filter(self, name: str, value: str) -> None:
         match name:
             case "from":
-                whose = {"me": PROMPT, "model": REPLY}.get(value.lower())
-                if whose is None:
-                    raise forms.ValidationError("from: takes me or model.")
-                self.wanted.marks.append(any_of(whose))
+                author = {"me": PROMPT, "model": REPLY}.get(value.lower())
+                if author is None:
+                    raise forms.ValidationError("Use from:me or from:model.")
+                self.wanted.marks.append(any_of(author))
             case "has":
                 if value.lower() != "code":
-                    raise forms.ValidationError("has: takes code.")
+                    raise forms.ValidationError("Use has:code.")
                 self.wanted.marks.append(any_of(CODE))
             case "model":
                 found = name_marks(MODEL, value)[:1]
@@ -96,7 +96,7 @@ class SearchForm(forms.Form):
                 self.wanted.after = self._day(name, value)
 
     def _day(self, name: str, value: str) -> datetime:
-        """Its first moment, where the person is."""
+        """Return the start of the day in the person's time zone."""
         if match := DAY.fullmatch(value):
             year, month, day = (int(one or 1) for one in match.groups())
             try:
@@ -104,9 +104,9 @@ class SearchForm(forms.Form):
             except (ValueError, OverflowError):
                 pass
         example = datetime.now(self._zone) - timedelta(days=30)
-        raise forms.ValidationError(f"{name}: takes a day, for example {example:%Y-%m-%d}.")
+        raise forms.ValidationError(f"Use a date, for example {name}:{example:%Y-%m-%d}.")
 
     @property
     def problem(self) -> str:
-        """The first, as a sentence; empty where there is none."""
-        return next((str(told) for errors in self.errors.values() for told in errors), "")
+        """The first error as a sentence, or ""."""
+        return next((str(error) for errors in self.errors.values() for error in errors), "")

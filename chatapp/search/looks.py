@@ -1,6 +1,6 @@
-"""Where in a text the words of a search stand, and a passage around them. Pure.
+"""Finds the words of a search in a text, and the passage around them. Pure.
 
-The index says that they are there; a text is folded as it was for that, and looked through.
+The index only says that a text matches; here the text is folded the same way and searched.
 """
 
 import re
@@ -13,12 +13,12 @@ from unicodedata import normalize
 from chatapp.indexing import Term, fold
 from chatapp.indexing.words import RUNS
 
-BEFORE, AFTER = 70, 190  # characters around what is shown first
-NEAR = 160  # characters in which words stand together
-LOOKED_THROUGH = 200_000  # characters of a text
-MOST_PLACES = 200  # that are looked at, to find where words stand together
+BEFORE, AFTER = 70, 190  # characters around the best match
+NEAR = 160  # words within this many characters count as together
+LOOKED_THROUGH = 200_000  # characters of a text that are searched
+MOST_PLACES = 200  # matches considered for the best passage
 BLOCK = 256
-JOINS = "[_.'\u2019-]?"  # what may stand in a joined name
+JOINS = "[_.'\u2019-]?"  # separators within a joined name
 
 
 class Segment(NamedTuple):
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Looks:
-    """What some terms look like."""
+    """Patterns that match the possible spellings of some terms."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         looks = [term.looks for term in terms if any(term.looks)]
@@ -41,12 +41,12 @@ class Looks:
         self._joined = _pattern(looks, JOINS)
 
     def passage(self, text: str) -> tuple[list[Segment], bool]:
-        """The part of a text in which the most of it stands, and whether any does."""
+        """Return the passage with the most terms, its matches marked, and whether there are any."""
         text = normalize("NFC", text[:LOOKED_THROUGH])
         best = self._best(fold(text))
         at = _original(text, best.start) if best else 0
         start = max(0, at - BEFORE)
-        if start:  # not within a word, where there is an end of one
+        if start:  # begin at a word, if there is a space
             start = max(start, text.rfind(" ", start - BEFORE, start) + 1)
         cut = text[start : at + AFTER]
         if at + AFTER < len(text):
@@ -54,7 +54,7 @@ class Looks:
         return self.marked(("… " if start else "") + " ".join(cut.split())), best is not None
 
     def marked(self, text: str) -> list[Segment]:
-        """All of a short text."""
+        """Return all of a short text with matches marked."""
         text = normalize("NFC", text)
         ends = _ends(text)
         segments, done = [], 0
@@ -78,7 +78,7 @@ class Looks:
         return places[max(range(len(places)), key=terms_near)] if places else None
 
     def _places(self, folded: str) -> Iterator[Place]:
-        """Of each term those where a word begins with it; or else those within words."""
+        """Yield each term's matches at the beginning of words, or else those within words."""
         found: dict[str, list[Place]] = {}
         for pattern in (self._as_typed, self._joined):
             for match in islice(pattern.finditer(folded), MOST_PLACES):
@@ -102,9 +102,9 @@ def _pattern(looks: Sequence[Sequence[str]], join: str) -> "re.Pattern[str]":
 
 def _look(look: str, join: str) -> str:
     words = re.split(r"[\W_]+", look) if join else [re.escape(one) for one in look.split()]
-    said = r"[\W_]+".join(join.join(word) for word in words if word) or re.escape(look)
-    # A letter alone is a word of its own.
-    return rf"\b{said}\b" if len(look) == 1 and look.isascii() else said
+    pattern = r"[\W_]+".join(join.join(word) for word in words if word) or re.escape(look)
+    # A single letter must be a whole word.
+    return rf"\b{pattern}\b" if len(look) == 1 and look.isascii() else pattern
 
 
 def _begins_word(folded: str, at: int) -> bool:
@@ -112,14 +112,14 @@ def _begins_word(folded: str, at: int) -> bool:
 
 
 def _ends(text: str) -> Sequence[int]:
-    """Where each of its characters ends in the folded text."""
+    """Return the position in the folded text at which each character ends."""
     if text.isascii():
         return range(1, len(text) + 1)
     return list(accumulate(len(fold(one)) for one in text))
 
 
 def _original(text: str, folded_at: int) -> int:
-    """Where in the text stands what stands there in the folded one."""
+    """Convert a position in the folded text to one in the text."""
     if text.isascii():
         return folded_at
     start = 0

@@ -1,4 +1,4 @@
-"""The passage of a message that is shown for a search."""
+"""Chooses the passage of a message to show in search results."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,15 +17,15 @@ class Passage:
 
 
 def passage_of(message: Message, looks: Looks) -> Passage:
-    """Of what it says first; of its reasoning where that alone has what was looked for."""
+    """Return the passage with the match: from the message's text, or else from its reasoning."""
     whose = "You" if message.is_prompt else message.model or "Reply"
-    spoken = [text for one in message.rounds for text in (one.content, one.refusal) if text]
-    thought = [one.reasoning for one in message.rounds if one.reasoning]
+    texts = [text for one in message.rounds for text in (one.content, one.refusal) if text]
+    reasoning = [one.reasoning for one in message.rounds if one.reasoning]
     segments: list[Segment] = []
-    for text in (*spoken, *thought):
-        tried, is_found = looks.passage(text)
+    for text in (*texts, *reasoning):
+        passage, is_found = looks.passage(text)
         if is_found:
-            told = f"{whose}, reasoning" if text in thought and text not in spoken else whose
-            return Passage(message.pk, tried, told, message.created_at)
-        segments = segments or tried
+            source = f"{whose}, reasoning" if text in reasoning and text not in texts else whose
+            return Passage(message.pk, passage, source, message.created_at)
+        segments = segments or passage
     return Passage(message.pk, segments, whose, message.created_at)

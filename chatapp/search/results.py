@@ -1,4 +1,4 @@
-"""What is found, as it is shown: conversations with their passages, those of such a title first."""
+"""Search results: conversations with their passages, those with matching titles first."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,31 +15,34 @@ from chatapp.search.passages import Passage, passage_of
 
 TITLES, HITS = 6, 60
 CONVERSATIONS = 16
-PASSAGES = 3  # of a conversation
+PASSAGES = 3  # per conversation
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class Found:
-    """A conversation in which something was found."""
+    """A conversation with matches."""
 
     conversation: Conversation
     title: list[Segment]
     passages: list[Passage] = field(default_factory=list)
-    more: int = 0  # passages that are not shown, of those that were found at once
+    more: int = 0  # matches on this page that are not shown
 
 
 @dataclass(frozen=True)
 class Results:
     found: Sequence[Found]
-    older: int | None = None  # from where on there may be more
+    older: int | None = None  # the `until` of the next page, if there may be one
 
 
 def results(
     user: User, wanted: Wanted, until: int | None = None, conversation: UUID | None = None
 ) -> Results:
-    """The newest of the person's; with `until`, those that come after it; with a conversation, all
-    passages of that one."""
+    """Return the person's newest results.
+
+    `until` continues a former page with older results. `conversation` limits the search to one
+    conversation, with all its passages.
+    """
     if wanted.is_nothing:
         return Results([])
     ids = _ids(wanted, until)
@@ -58,7 +61,7 @@ def results(
 
 
 def _chosen(hits: Sequence[Hit]) -> list[Hit]:
-    """The first ones, as far as they are of no more conversations than are shown."""
+    """Return the first hits, up to the number of conversations on a page."""
     conversations: set[UUID] = set()
     for number, hit in enumerate(hits):
         conversations.add(hit.conversation)
@@ -68,7 +71,7 @@ def _chosen(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def recent(user: User, most: int) -> Results:
-    """What was used last, for who has typed nothing yet."""
+    """Return the most recent conversations, shown while nothing is typed."""
     listed = user.conversations.filter(trashed_at=None, archived_at=None, is_temporary=False)
     return Results([Found(one, [Segment(one.title, False)]) for one in listed[:most]])
 
@@ -79,7 +82,7 @@ def _ids(wanted: Wanted, until: int | None) -> tuple[int, int]:
 
 
 def _projects(user: User, name: str) -> list[UUID]:
-    """Those whose name begins so, or has a word that does."""
+    """Return the projects with a word in their name that begins with `name`."""
     wanted = fold(name)
     return [
         pk for pk, one in user.projects.values_list("pk", "name") if f" {wanted}" in f" {fold(one)}"
@@ -90,7 +93,7 @@ def _grouped(user: User, hits: Iterable[Hit], looks: Looks, most: int) -> list[F
     in_order = list(dict.fromkeys(hits))
     conversations = user.conversations.in_bulk({hit.conversation for hit in in_order})
     shown = _shown(in_order, most)
-    # By their keys alone: asked whose they are, SQLite would look through all of the person's.
+    # By primary key only: with a filter by owner, SQLite would scan all messages of the person.
     messages = Message.objects.filter(deleted_at=None).only(*SAID).order_by().in_bulk(shown)
     groups: dict[UUID, Found] = {}
     for hit in in_order:
@@ -110,7 +113,7 @@ def _grouped(user: User, hits: Iterable[Hit], looks: Looks, most: int) -> list[F
 
 
 def _shown(hits: Iterable[Hit], most: int) -> set[UUID | None]:
-    """The messages of which passages are shown: the first few of each conversation."""
+    """Return the messages to show passages of: the first few of each conversation."""
     shown: dict[UUID, list[UUID]] = {}
     for hit in hits:
         some = shown.setdefault(hit.conversation, [])

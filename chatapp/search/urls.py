@@ -1,4 +1,4 @@
-"""Addresses of searching."""
+"""The URL of the search page."""
 
 from django.urls import path
 

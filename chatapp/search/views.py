@@ -1,4 +1,4 @@
-"""The page of a search, and the same results in the dialog over the chat, as one types."""
+"""The search page, and the same results in the chat's search dialog while the person types."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -19,8 +19,11 @@ RECENT = 6
 @never_cache
 @login_required
 def search(request: HttpRequest) -> HttpResponse:
-    """By `q`; `until` goes on from where the page before it ended, and `conversation` narrows it to
-    one, of which all passages are shown."""
+    """Search for `q`.
+
+    `until` continues where the former page ended. `conversation` limits the search to one
+    conversation, with all its passages.
+    """
     assert isinstance(request.user, User)
     zone = zone_of(request.COOKIES.get("utc-offset", ""))
     form = SearchForm(request.GET, zone)

@@ -189,7 +189,7 @@ def test_a_menu_writes_filters(palette: Palette) -> None:
     palette.until_shown("canar from:me ")
     expect(palette.options).to_have_text([re.compile("Birds"), re.compile("Where do canaries")])
     palette.type("before:soon")
-    expect(palette.dialog).to_contain_text("before: takes a day, for example")
+    expect(palette.dialog).to_contain_text("Use a date, for example before:")
     palette.type("zebra")
     expect(palette.dialog).to_contain_text("Nothing was found.")
 

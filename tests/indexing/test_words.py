@@ -1,4 +1,4 @@
-"""The words of texts in several languages, and what is looked for among them."""
+"""The index words of texts in several languages, and which queries match them."""
 
 import unicodedata
 from itertools import pairwise
@@ -66,7 +66,7 @@ def typed(query: str) -> list[Term]:
 
 
 @pytest.mark.parametrize(("query", "expected"), FOUND)
-def test_what_finds_what(query: str, expected: set[str]) -> None:
+def test_queries_find_the_expected_texts(query: str, expected: set[str]) -> None:
     wanted = typed(query)
     assert wanted
     found = {name: next(entries(text)) for name, text in TEXTS.items()}
@@ -75,7 +75,7 @@ def test_what_finds_what(query: str, expected: set[str]) -> None:
 
 @given(st.text(max_size=400))
 @example("_Ö")
-def test_any_text_has_words_in_bounds_and_nothing_that_a_database_would_read(text: str) -> None:
+def test_the_words_of_any_text_are_bounded_and_contain_no_syntax(text: str) -> None:
     [found] = entries(text)
     assert len(found) <= 2 * len(unicodedata.normalize("NFKD", text))
     for word in found:
@@ -85,7 +85,7 @@ def test_any_text_has_words_in_bounds_and_nothing_that_a_database_would_read(tex
 
 
 @given(st.text(max_size=60))
-def test_any_query_finds_itself(text: str) -> None:
+def test_any_text_is_found_by_itself(text: str) -> None:
     [entry] = entries(text)
     assert finds(terms(text), entry)
     whole = quoted(text)
@@ -99,8 +99,8 @@ def test_a_text_is_folded_character_by_character(one: str, other: str) -> None:
         assert fold(first + second) == fold(first) + fold(second)
 
 
-def test_very_long_texts_are_read_in_proportion() -> None:
-    """What joins its parts, and what has no end, takes no more than its length."""
+def test_very_long_texts_take_linear_time() -> None:
+    """Check joined names and runs without spaces of great length."""
     for text in ("a." * 50_000, "a_" * 50_000, "aB" * 50_000, "x" * 100_000, "東" * 100_000):
         found = list(entries(text))
         assert sum(len(word) for entry in found for word in entry) <= 6 * len(text)
@@ -112,7 +112,7 @@ def test_a_long_text_is_found_by_its_last_word() -> None:
     assert ["zebra" in entry for entry in entries(text)] == [False, False, False, True]
 
 
-def test_a_model_is_found_from_each_part_of_its_name_on() -> None:
+def test_a_model_is_found_by_each_part_of_its_name() -> None:
     assert name_marks("model", "openai/gpt-4o") == [
         "_model_openaigpt4o",
         "_model_gpt4o",

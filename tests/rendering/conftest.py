@@ -1,4 +1,4 @@
-"""One worker, and what goes to it."""
+"""A renderer with one worker."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a test sees of other processes, and texts that need one."""
+"""Observes other processes, and holds texts whose rendering needs one."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is kept of rendered texts."""
+"""The cache of rendered texts."""
 
 import sys
 
@@ -14,7 +14,7 @@ def kept(cache: Cache) -> list[int]:
     return [number for number, key in enumerate(KEYS) if cache.get(key) is not None]
 
 
-def test_no_more_than_so_many_bytes_are_kept_the_newest_ones() -> None:
+def test_the_newest_entries_within_the_size_limit_are_kept() -> None:
     cache = Cache(3000)
     for key in KEYS:
         cache.put(key, HTML)
@@ -22,7 +22,7 @@ def test_no_more_than_so_many_bytes_are_kept_the_newest_ones() -> None:
     assert 5 * sys.getsizeof(HTML) <= 3000 < 6 * sys.getsizeof(HTML)
 
 
-def test_what_is_used_stays() -> None:
+def test_recently_used_entries_stay() -> None:
     cache = Cache(3000)
     for key in KEYS:
         cache.put(key, HTML)
@@ -30,7 +30,7 @@ def test_what_is_used_stays() -> None:
     assert kept(cache) == [0, 16, 17, 18, 19]
 
 
-def test_what_is_kept_is_not_counted_twice() -> None:
+def test_storing_an_entry_again_is_not_counted_twice() -> None:
     cache = Cache(3000)
     for _ in range(20):
         cache.put(KEYS[0], HTML)
@@ -38,7 +38,7 @@ def test_what_is_kept_is_not_counted_twice() -> None:
     assert kept(cache) == [0, 1]
 
 
-def test_what_is_larger_than_all_is_not_kept() -> None:
+def test_an_entry_over_the_size_limit_is_not_kept() -> None:
     cache = Cache(3000)
     cache.put(KEYS[0], SafeString("a" * 4000))
     assert kept(cache) == []

@@ -1,4 +1,4 @@
-"""What crosses between the processes comes out as it went in, or not at all."""
+"""Messages between the processes survive a round trip or raise an error."""
 
 from socket import socketpair
 
@@ -24,16 +24,16 @@ REQUESTS = [WholeText("a é"), Typed("a é"), SomeBlocks(BLOCKS), SomeBlocks([])
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
-def test_a_request_is_read_as_it_was_written(request_: Request) -> None:
+def test_requests_survive_a_round_trip(request_: Request) -> None:
     assert decoded_request(encoded(request_)) == request_
 
 
-def test_an_answer_is_read_as_it_was_written() -> None:
+def test_answers_survive_a_round_trip() -> None:
     assert decoded_answer(encoded(["<p>a</p>", ""])) == ["<p>a</p>", ""]
 
 
 @pytest.mark.parametrize("content", [b"", b"a" * 100_000])
-def test_messages_keep_apart(content: bytes) -> None:
+def test_consecutive_messages_are_separate(content: bytes) -> None:
     mine, theirs = socketpair()
     with mine, theirs:
         send(mine, b"first")
@@ -41,7 +41,7 @@ def test_messages_keep_apart(content: bytes) -> None:
         assert (receive(theirs), receive(theirs)) == (b"first", content)
 
 
-def test_half_a_message_is_none() -> None:
+def test_a_partial_message_is_an_error() -> None:
     mine, theirs = socketpair()
     with theirs:
         with mine:
@@ -50,7 +50,7 @@ def test_half_a_message_is_none() -> None:
             receive(theirs)
 
 
-def test_nothing_in_time_is_an_error() -> None:
+def test_a_timeout_is_an_error() -> None:
     mine, theirs = socketpair()
     with mine, theirs:
         theirs.settimeout(0.01)

@@ -1,4 +1,4 @@
-"""The workers as a pool: killed where they take too long, and started again."""
+"""The worker pool kills workers that take too long and starts new ones."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from chatapp.rendering.texts import UNDONE
 from tests.rendering.processes import CODE, SLOW, WAIT_SECONDS, cpu_ticks, is_alive, until
 
 
-def test_a_worker_that_does_not_answer_is_killed_and_the_text_shown_as_written(
+def test_a_worker_that_does_not_answer_is_killed_and_the_text_shown_unformatted(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "SECONDS_A_REQUEST", 1.0)
@@ -29,7 +29,7 @@ def test_a_worker_that_does_not_answer_is_killed_and_the_text_shown_as_written(
     assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
 
 
-def test_a_killed_worker_costs_nothing_while_it_was_idle(renderer: Renderer) -> None:
+def test_an_idle_worker_that_was_killed_is_replaced(renderer: Renderer) -> None:
     renderer.rendered([CODE])
     [pid] = renderer.pool.pids
     os.kill(pid, signal.SIGKILL)
@@ -37,7 +37,7 @@ def test_a_killed_worker_costs_nothing_while_it_was_idle(renderer: Renderer) -> 
     assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
 
 
-async def test_a_worker_killed_at_work_costs_one_texts_dress(renderer: Renderer) -> None:
+async def test_a_worker_killed_at_work_leaves_one_text_unformatted(renderer: Renderer) -> None:
     renderer.rendered([CODE])
     [pid] = renderer.pool.pids
     live = LiveMarkdown()
@@ -47,14 +47,16 @@ async def test_a_worker_killed_at_work_costs_one_texts_dress(renderer: Renderer)
     jobs = live.jobs()
     used = cpu_ticks(pid)
     drawing = asyncio.create_task(renderer.drawn(jobs))
-    await asyncio.to_thread(until, lambda: cpu_ticks(pid) > used + 10)  # it is in the lexer
+    await asyncio.to_thread(
+        until, lambda: cpu_ticks(pid) > used + 10
+    )  # wait until it is in the lexer
     os.kill(pid, signal.SIGKILL)
     assert await drawing == []
     assert "a\t\na" in live.html()
     assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
 
 
-def test_where_no_process_can_be_started_texts_are_shown_as_written_until_one_can(
+def test_texts_are_shown_unformatted_while_no_process_can_be_started(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with monkeypatch.context() as patch:
@@ -64,12 +66,12 @@ def test_where_no_process_can_be_started_texts_are_shown_as_written_until_one_ca
     assert renderer.rendered(["so $y$"])("so $y$") == render("so $y$")
 
 
-def test_a_text_that_waits_too_long_for_its_turn_is_shown_as_written(renderer: Renderer) -> None:
+def test_a_request_that_waits_too_long_for_its_turn_is_given_up(renderer: Renderer) -> None:
     with pytest.raises(pool.TooBusy):
         renderer.pool.submit(b"", -1.0).result(WAIT_SECONDS)
 
 
-def test_a_closed_pool_refuses_and_the_text_is_shown_as_written(renderer: Renderer) -> None:
+def test_a_closed_pool_refuses_requests_and_texts_are_shown_unformatted(renderer: Renderer) -> None:
     renderer.pool.close()
     with pytest.raises(pool.TooBusy):
         renderer.pool.submit(b"", WAIT_SECONDS).result(WAIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Which text is rendered where: in place, by a worker, or not again."""
+"""Where a text is rendered: in place, by a worker, or not at all if it is cached."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from chatapp.rendering.texts import UNDONE
 from tests.rendering.processes import CODE, WAIT_SECONDS
 
 
-def test_what_was_rendered_is_not_rendered_again(renderer: Renderer) -> None:
+def test_a_rendered_text_is_cached(renderer: Renderer) -> None:
     renderer.rendered([CODE])
     renderer.pool.close()
     assert renderer.rendered([CODE])(CODE) == render(CODE)
@@ -19,7 +19,7 @@ def test_a_small_text_needs_no_worker(renderer: Renderer) -> None:
     assert renderer.pool.pids == []
 
 
-def test_what_was_typed_is_another_thing_than_the_same_text_as_markdown(
+def test_typed_text_and_markdown_are_cached_separately(
     renderer: Renderer,
 ) -> None:
     html_of = renderer.rendered([CODE, Typed(CODE), "*a*", Typed("*a*")])
@@ -29,22 +29,22 @@ def test_what_was_typed_is_another_thing_than_the_same_text_as_markdown(
     assert html_of(Typed("*a*")) != html_of("*a*")
 
 
-def test_what_was_typed_goes_without_colours_where_nobody_makes_them(renderer: Renderer) -> None:
+def test_typed_code_is_shown_without_colours_if_no_worker_answers(renderer: Renderer) -> None:
     renderer.pool.close()
     assert renderer.rendered([Typed(CODE)])(Typed(CODE)) == as_typed(CODE, PLAIN)
 
 
-async def test_an_endless_text_is_cut_by_a_worker_as_anywhere(renderer: Renderer) -> None:
+async def test_a_worker_cuts_an_overlong_text_like_the_server(renderer: Renderer) -> None:
     text = "word " * (budgets.LONGEST_TEXT // 5 + 1)
     html = (await renderer.arendered([text], WAIT_SECONDS))(text)
     assert html.endswith(f"{budgets.TOO_LONG}</p></div>")
 
 
-def test_what_was_not_used_for_long_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_evicted_text_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "MOST_CACHED_BYTES", 3000)
     small = Renderer(workers=1)
     small.rendered([CODE])
     for number in range(20):
         small.rendered([f"word {number} " + "a" * 500])
     small.pool.close()
-    assert UNDONE in small.rendered([CODE])(CODE)  # by nobody, since there is no worker any more
+    assert UNDONE in small.rendered([CODE])(CODE)  # no worker is left to render it

@@ -1,4 +1,4 @@
-"""A worker process: it draws as anybody would, with nothing of ours in it, and within limits."""
+"""A worker process renders like the server, inherits nothing from it, and has limits."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tests.rendering.processes import CODE, SLOW, is_alive, until
 from tests.support.live import ROOT
 
 
-def test_a_worker_renders_as_this_process_would(renderer: Renderer) -> None:
+def test_a_worker_renders_like_this_process(renderer: Renderer) -> None:
     texts = [CODE, "so $x^2$", "Some *words*.", "\ud800 $a$"]
     html_of = renderer.rendered(texts)
     assert [html_of(text) for text in texts] == [render(text) for text in texts]
@@ -32,12 +32,12 @@ def test_a_worker_has_neither_our_environment_nor_our_files(
 def test_code_whose_lexer_never_ends_is_shown_without_colours(renderer: Renderer) -> None:
     html = renderer.rendered([SLOW + CODE])(SLOW + CODE)
     assert '<code class="language-csharp">a\t\na' in html
-    assert '<span class="k">def</span>' in html  # of the other block
-    [pid] = renderer.pool.pids  # it did not have to be killed
+    assert '<span class="k">def</span>' in html  # the other block has colours
+    [pid] = renderer.pool.pids  # the worker was not killed
     assert is_alive(pid)
 
 
-def test_a_worker_takes_no_more_memory_than_it_may(renderer: Renderer) -> None:
+def test_a_workers_memory_is_limited(renderer: Renderer) -> None:
     renderer.rendered([CODE])
     [pid] = renderer.pool.pids
     limits = Path(f"/proc/{pid}/limits").read_text()
@@ -45,7 +45,7 @@ def test_a_worker_takes_no_more_memory_than_it_may(renderer: Renderer) -> None:
 
 
 @pytest.mark.server
-def test_no_worker_outlives_its_parent_even_where_that_is_killed() -> None:
+def test_a_worker_ends_with_its_parent_even_if_that_is_killed() -> None:
     script = f"""
 from chatapp.rendering import Renderer
 if True:

@@ -1,4 +1,4 @@
-"""Alice's texts, each the prompt of a conversation, and her search for them."""
+"""Conversations to be found, and a search for them."""
 
 from collections.abc import Callable
 from datetime import UTC
@@ -20,7 +20,7 @@ def index_all() -> None:
 
 
 def written(person: User, upstream: Upstream, title: str, prompt: str) -> Conversation:
-    """A conversation with one turn, found from now on."""
+    """Create and index a conversation with one turn."""
     conversation = started_by(person, title)
     answered(conversation, upstream, prompt)
     index_all()
@@ -29,7 +29,7 @@ def written(person: User, upstream: Upstream, title: str, prompt: str) -> Conver
 
 @pytest.fixture
 def search(alice: User) -> Search:
-    """What Alice finds by a query, or whoever is named."""
+    """Return a function that searches as Alice or as another person."""
 
     def search(
         query: str,

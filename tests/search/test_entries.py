@@ -1,4 +1,4 @@
-"""Entries come soon after what they are of, follow what becomes of it, and go along with it."""
+"""Index entries are made soon after their message, follow its changes, and are deleted with it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ pytestmark = pytest.mark.django_db
 
 
 def words_kept() -> int:
-    """How many entries the database's own index has."""
+    """Return the number of entries in the database's own index."""
     table = "chatapp_words" if connection.vendor == "sqlite" else "chatapp_searchentry"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(words) FROM {table}")  # noqa: S608 - our own
+        cursor.execute(f"SELECT count(words) FROM {table}")  # noqa: S608 - our own table
         return int(cursor.fetchone()[0])
 
 
-def test_a_reply_is_found_when_it_has_ended_and_no_checkpoint_touches_the_index(
+def test_a_reply_is_indexed_when_it_ends_and_not_at_checkpoints(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = started_by(alice)
@@ -59,7 +59,7 @@ def test_a_reply_is_found_when_it_has_ended_and_no_checkpoint_touches_the_index(
     assert set(messages(search("canary"))) == {prompt, reply}
 
 
-def test_what_was_cut_short_is_found_and_again_as_it_was_saved_in_the_end(
+def test_an_interrupted_reply_is_indexed_and_again_when_it_is_saved_whole(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     _, reply = asked(started_by(alice), connected, "A question")
@@ -75,7 +75,7 @@ def test_what_was_cut_short_is_found_and_again_as_it_was_saved_in_the_end(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_the_words_of_a_text_are_made_all_others_write(
+def test_making_the_words_of_a_text_does_not_lock_the_database(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if connection.vendor != "sqlite":
@@ -83,9 +83,9 @@ def test_while_the_words_of_a_text_are_made_all_others_write(
     other = sqlite3.connect(connection.settings_dict["NAME"], timeout=0, uri=True)
 
     def entries_of(text: str) -> Iterator[list[str]]:
-        if "canary" in text:  # and no title, which is short
+        if "canary" in text:  # not for the short title
             with closing(other.cursor()) as cursor:
-                cursor.execute("BEGIN IMMEDIATE")  # which fails where somebody writes
+                cursor.execute("BEGIN IMMEDIATE")  # fails if somebody is writing
                 cursor.execute("ROLLBACK")
         yield from entries(text)
 
@@ -95,7 +95,7 @@ def test_while_the_words_of_a_text_are_made_all_others_write(
         assert search_entries.index_some()
 
 
-def test_what_is_saved_while_its_words_are_made_is_found_as_it_was_saved(
+def test_a_message_saved_while_it_is_indexed_is_found_as_saved(
     search: Search, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompt, _ = asked(started_by(alice), connected, "Of the canary")
@@ -114,7 +114,7 @@ def test_what_is_saved_while_its_words_are_made_is_found_as_it_was_saved(
     assert messages(search("nightingale")) == [prompt]
 
 
-def test_a_fork_is_found_without_what_it_was_made_of(
+def test_a_fork_is_found_without_its_original(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = written(alice, connected, "Sky", "Of the canary")
@@ -124,19 +124,17 @@ def test_a_fork_is_found_without_what_it_was_made_of(
     assert [one.conversation for one in search("canary").found] == [fork]
 
 
-def test_a_new_title_is_found_and_the_old_one_is_not(
-    search: Search, alice: User, connected: Upstream
-) -> None:
+def test_only_the_new_title_is_found(search: Search, alice: User, connected: Upstream) -> None:
     conversation = written(alice, connected, "Canary", "A question")
     conversation.rename("Nightingale")
-    assert titles(search("canary")) == ["Nightingale"]  # for less than a second
+    assert titles(search("canary")) == ["Nightingale"]  # until the index is updated
     index_all()
     assert not search("canary").found
     assert titles(search("nightingale")) == ["Nightingale"]
     assert index_some() == 0
 
 
-def test_what_is_temporary_has_no_entry_unless_it_is_kept(
+def test_a_temporary_conversation_has_no_entries_unless_it_is_kept(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = started_by(alice, "Canary")
@@ -149,7 +147,7 @@ def test_what_is_temporary_has_no_entry_unless_it_is_kept(
     assert len(messages(search("canary"))) == 2
 
 
-def test_what_is_deleted_takes_its_entries_along(alice: User, connected: Upstream) -> None:
+def test_deleting_a_conversation_deletes_its_entries(alice: User, connected: Upstream) -> None:
     first = written(alice, connected, "One", "Of the canary")
     written(alice, connected, "Two", "Of the canary")
     assert words_kept() == SearchEntry.objects.count() == 6
@@ -163,12 +161,16 @@ def test_what_is_deleted_takes_its_entries_along(alice: User, connected: Upstrea
 
 @pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
-def test_who_is_erased_leaves_no_word_in_sqlites_file(alice: User, bob: User, olive: User) -> None:
-    """Its index keeps what was deleted until it is written anew, and its pages some of what lay in
-    them and moved to others, as it does where something comes between."""
+def test_erasing_a_person_leaves_none_of_their_words_in_the_sqlite_file(
+    alice: User, bob: User, olive: User
+) -> None:
+    """Without a vacuum, the full-text index keeps deleted words until it is rewritten.
+
+    Pages also keep remains of rows that were moved to other pages by an insertion in between.
+    """
     if connection.vendor != "sqlite":
-        pytest.skip("of SQLite's files")
-    canary = f"canary{uuid4().hex}"  # other tests' words stay in the file
+        pytest.skip("concerns SQLite's files")
+    canary = f"canary{uuid4().hex}"  # unique, because other tests' words stay in the file
     for number in range(150):
         for person, word in ((alice, canary), (bob, "sparrow")):
             conversation = person.conversations.create(title="Imported")
@@ -191,7 +193,7 @@ def test_who_is_erased_leaves_no_word_in_sqlites_file(alice: User, bob: User, ol
     assert words_kept() == 300
 
 
-def test_reindexing_makes_all_anew_and_tells_how_far_it_is(
+def test_reindexing_rebuilds_everything_and_reports_progress(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     for number in range(40):
@@ -199,17 +201,17 @@ def test_reindexing_makes_all_anew_and_tells_how_far_it_is(
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM chatapp_searchentry")
     assert not search("canary").found
-    told = list(reindex())
-    assert told[-1] == (120, 120)
-    assert len(told) > 2
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    progress = list(reindex())
+    assert progress[-1] == (120, 120)
+    assert len(progress) > 2
+    assert [done for done, _ in progress] == sorted(done for done, _ in progress)
     assert words_kept() == 120
     assert messages(search("29"))
     list(reindex())
     assert words_kept() == SearchEntry.objects.count() == 120
 
 
-def test_those_of_before_there_were_searches_are_indexed_the_newest_first(
+def test_older_messages_without_entries_are_indexed_newest_first(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     now = timezone.now()
@@ -225,7 +227,7 @@ def test_those_of_before_there_were_searches_are_indexed_the_newest_first(
     assert messages(search(oldest))
 
 
-def test_very_many_of_one_second_have_an_entry_each(
+def test_many_messages_of_the_same_second_have_an_entry_each(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = alice.conversations.create(title="Imported")
@@ -234,9 +236,9 @@ def test_very_many_of_one_second_have_an_entry_each(
         Message(conversation=conversation, role="user", content=f"canary {number}", created_at=at)
         for number in range(1500)
     )
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         index_all()
-    assert len(asked) < 1500
+    assert len(queries) < 1500
     entries = SearchEntry.objects.filter(message__isnull=False)
     assert entries.count() == 1500
     numbers = entries.order_by("pk").values_list("pk", flat=True)

@@ -1,4 +1,4 @@
-"""What a person types is words, phrases and filters; nothing of it is a database's syntax."""
+"""A query is words, phrases and filters; none of it is database syntax."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -29,22 +29,22 @@ HOSTILE = (
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        ("from:bob", "from: takes me or model."),
-        ("has:pictures", "has: takes code."),
-        ("x" * (LONGEST + 1), "Search for 500 characters at most."),
+        ("from:bob", "Use from:me or from:model."),
+        ("has:pictures", "Use has:code."),
+        ("x" * (LONGEST + 1), "A search can have at most 500 characters."),
         ("a\0b", "Null characters are not allowed."),
-        ("a b " * 17, "Search for 32 words at most."),
+        ("a b " * 17, "A search can have at most 32 words."),
     ],
 )
-def test_what_can_not_be_meant_gets_a_sentence(query: str, problem: str) -> None:
+def test_an_invalid_query_gives_an_error_message(query: str, problem: str) -> None:
     assert SearchForm({"q": query}, UTC).problem == problem
 
 
 @pytest.mark.parametrize("day", ["soon", "2026-13", "2026-02-30", "0000", "1.5.2026"])
 @pytest.mark.parametrize("name", ["before", "after"])
-def test_a_day_that_no_calendar_has_is_told_with_an_example(name: str, day: str) -> None:
+def test_an_invalid_date_gives_an_error_with_an_example(name: str, day: str) -> None:
     problem = SearchForm({"q": f"{name}:{day}"}, UTC).problem
-    assert problem.startswith(f"{name}: takes a day, for example 20")
+    assert problem.startswith(f"Use a date, for example {name}:20")
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_day_that_no_calendar_has_is_told_with_an_example(name: str, day: str)
         ("2026", datetime(2025, 12, 31, 23, tzinfo=UTC)),
     ],
 )
-def test_a_day_begins_where_the_person_is(value: str, moment: datetime) -> None:
+def test_a_day_begins_in_the_persons_time_zone(value: str, moment: datetime) -> None:
     form = SearchForm({"q": f"before:{value}"}, VIENNA)
     assert form.is_valid()
     assert form.wanted.before == moment
 
 
 @pytest.mark.parametrize("query", ["", " ", "from:", "before: ", 'project:""', '"', "…", "!!"])
-def test_what_is_still_to_be_typed_asks_for_nothing(query: str) -> None:
+def test_an_unfinished_filter_is_ignored(query: str) -> None:
     form = SearchForm({"q": query}, UTC)
     assert form.is_valid()
     assert form.wanted.is_nothing
@@ -70,13 +70,13 @@ def test_what_is_still_to_be_typed_asks_for_nothing(query: str) -> None:
 
 @given(st.text(max_size=LONGEST))
 @settings(max_examples=scaled(100, 600))
-def test_anything_is_read(query: str) -> None:
+def test_any_text_can_be_parsed(query: str) -> None:
     form = SearchForm({"q": query}, UTC)
     assert form.is_valid() or form.problem
 
 
 @pytest.mark.parametrize("query", HOSTILE)
-def test_no_syntax_of_a_database_reaches_it(
+def test_no_query_reaches_the_database_as_syntax(
     search: Search, alice: User, connected: Upstream, query: str
 ) -> None:
     written(alice, connected, "Birds", "Of the canary")
@@ -84,9 +84,7 @@ def test_no_syntax_of_a_database_reaches_it(
     assert titles(search("canary")) == ["Birds"]
 
 
-def test_a_query_finds_the_text_that_it_is(
-    search: Search, alice: User, connected: Upstream
-) -> None:
+def test_a_text_is_found_by_itself(search: Search, alice: User, connected: Upstream) -> None:
     for number, query in enumerate(HOSTILE[:5]):
         text = query.replace("words:", "")
         written(alice, connected, f"Chat {number}", text)

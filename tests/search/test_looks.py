@@ -1,4 +1,4 @@
-"""Where in a text the words of a search stand, and the passage that is shown of it."""
+"""The words of a search in a text, and the passage shown around them."""
 
 import pytest
 from hypothesis import given
@@ -46,11 +46,11 @@ def _with_brackets(segments: list[Segment]) -> str:
         ("…", "nothing to see", "nothing to see"),
     ],
 )
-def test_what_was_found_is_marked(query: str, text: str, expected: str) -> None:
+def test_matches_are_marked(query: str, text: str, expected: str) -> None:
     assert marked(query, text) == expected
 
 
-def test_a_passage_is_where_most_words_stand_together() -> None:
+def test_the_passage_is_where_most_words_are_together() -> None:
     text = "nginx " + "filler " * 100 + "the timeout of nginx is 60 s " + "more " * 100
     shown = passage("nginx timeout", text)
     assert "[timeout] of [nginx]" in shown
@@ -60,18 +60,18 @@ def test_a_passage_is_where_most_words_stand_together() -> None:
 
 
 @pytest.mark.parametrize("filler", ["filler ", "füller ", "İß ", "東京"])
-def test_a_passage_far_down_is_found_in_any_script(filler: str) -> None:
+def test_a_passage_far_into_a_text_is_found_in_any_script(filler: str) -> None:
     assert "[zebra]" in passage("zebra", filler * 400 + " zebra " + filler * 400)
 
 
-def test_a_text_without_it_is_shown_from_its_beginning() -> None:
+def test_a_text_without_matches_is_shown_from_its_beginning() -> None:
     segments, is_found = Looks(terms("zebra")).passage("One two " * 100)
     assert not is_found
     assert segments[0].text.startswith("One two")
 
 
 @given(st.text(max_size=300), st.text(max_size=40))
-def test_marks_change_no_text(text: str, query: str) -> None:
+def test_marking_does_not_change_the_text(text: str, query: str) -> None:
     looks = Looks(terms(query))
     assert "".join(one.text for one in looks.marked(text)) == "".join(
         one.text for one in Looks([]).marked(text)

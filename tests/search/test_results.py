@@ -1,4 +1,4 @@
-"""What a person finds, on the database at hand: their own, as it stands, newest first."""
+"""Search results on the configured database: only a person's own, up to date, newest first."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,20 +13,20 @@ from tests.support.stored import answered, end, reply_of, started_by
 
 @pytest.fixture(params=[(600, 9000), (4, 9000), (1, 0)], ids=["first", "more", "by index"])
 def newest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many of the newest entries PostgreSQL reads before it looks into its index."""
+    """Vary how many of the newest entries PostgreSQL scans before it uses its index."""
     monkeypatch.setattr(full_text, "NEWEST", request.param[0])
     monkeypatch.setattr(full_text, "MOST_NEWEST", request.param[1])
 
 
 @pytest.mark.usefixtures("newest")
-def test_what_finds_what(search: Search, alice: User, connected: Upstream) -> None:
-    """The table that the pure functions are proven by, in the database."""
+def test_queries_find_the_expected_texts(search: Search, alice: User, connected: Upstream) -> None:
+    """Check the table used for the pure functions against the database."""
     for name, text in TEXTS.items():
         conversation = started_by(alice, name)
         conversation.ask(conversation.pk, text, None, connected, "m", conversation.pk)
     index_all()
     for query, expected in FOUND:
-        others = expected - {query}  # its title is one, too
+        others = expected - {query}  # the title is a match, too
         found = {title for title in titles(search(query)) if title != query}
         assert found == others, query
 
@@ -48,7 +48,7 @@ def test_titles_prompts_answers_and_reasoning_are_found(
     assert [one.text for one in found.passages[0].segments if one.is_found] == ["owls"]
 
 
-def test_nobody_finds_anothers_words(
+def test_nobody_finds_another_persons_words(
     search: Search, alice: User, bob: User, connected: Upstream
 ) -> None:
     written(alice, connected, "Secret canary", "Of the canary")
@@ -58,17 +58,17 @@ def test_nobody_finds_anothers_words(
     assert titles(search("from:me", bob)) == ["Mine"]
 
 
-def test_whoever_has_the_number_of_another_before_theirs_finds_nothing_of_it(
+def test_a_user_id_that_is_a_prefix_of_another_finds_nothing_of_theirs(
     search: Search, alice: User, connected: Upstream
 ) -> None:
-    """An owner stands before each word, and no word begins like one."""
+    """Each index word is prefixed with its owner, and no word can imitate such a prefix."""
     written(alice, connected, "Sum", f"0{alice.pk}_canary {alice.pk}x 1_canary")
     other = User.objects.create_user("carol", pk=alice.pk * 10 + 1)
     assert not search("canary", other).found
     assert not search("1_canary", other).found
 
 
-def test_what_is_put_away_is_not_found_and_comes_back(
+def test_trashed_temporary_and_deleted_content_is_not_found(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = written(alice, connected, "Birds", "Of the canary")
@@ -112,7 +112,7 @@ def test_the_newest_come_first_and_older_ones_after(
     assert seen == [f"Chat {number}" for number in reversed(range(40))]
 
 
-def test_a_conversation_shows_three_passages_and_counts_the_others(
+def test_a_conversation_shows_three_passages_and_the_number_of_others(
     search: Search, alice: User, connected: Upstream
 ) -> None:
     conversation = started_by(alice)
@@ -127,7 +127,7 @@ def test_a_conversation_shows_three_passages_and_counts_the_others(
     assert (whole.conversation, len(whole.passages), whole.more) == (conversation, 8, 0)
 
 
-def test_all_passages_of_a_conversation_have_pages_and_are_its_owners_alone(
+def test_all_passages_of_a_conversation_are_paged_and_only_for_its_owner(
     search: Search, alice: User, bob: User, connected: Upstream
 ) -> None:
     conversation = started_by(alice)
@@ -183,7 +183,7 @@ def test_filters(
     assert {message.content for message in messages(search(query))} == expected
 
 
-def test_nobodys_project_is_another_persons(
+def test_the_project_filter_matches_only_own_projects(
     search: Search, alice: User, bob: User, connected: Upstream
 ) -> None:
     alice.projects.create(name="Nature")

@@ -1,4 +1,4 @@
-"""The page of a search and what the dialog gets: a person's own, and nobody else's."""
+"""The search page and the search dialog show only a person's own messages."""
 
 import pytest
 from django.core.management import call_command
@@ -19,7 +19,7 @@ def found(browser: Client, query: str, *, in_dialog: bool = False) -> str:
     return answer.content.decode()
 
 
-def test_nobody_gets_a_word_of_anothers(
+def test_nobody_sees_another_persons_words(
     alices: Client, bobs: Client, olives: Client, alice: User, connected: Upstream
 ) -> None:
     written(alice, connected, f"Of {CANARY}", f"the {CANARY} ```")
@@ -32,7 +32,7 @@ def test_nobody_gets_a_word_of_anothers(
 
 
 @pytest.mark.parametrize("in_dialog", [True, False])
-def test_who_was_deactivated_gets_nothing(
+def test_a_deactivated_person_gets_nothing(
     alice: User, connected: Upstream, in_dialog: bool
 ) -> None:
     written(alice, connected, "Birds", f"Of the {CANARY}")
@@ -44,19 +44,19 @@ def test_who_was_deactivated_gets_nothing(
     assert answer.headers["location"].startswith("/accounts/login/")
 
 
-def test_staff_alone_are_offered_the_administration(alices: Client, olives: Client) -> None:
+def test_only_staff_are_offered_administration_commands(alices: Client, olives: Client) -> None:
     assert 'href="/admin/"' not in found(alices, "admin", in_dialog=True)
     assert 'href="/admin/"' in found(olives, "admin", in_dialog=True)
 
 
-def test_a_very_long_query_gets_a_sentence_and_comes_back_short(alices: Client) -> None:
+def test_a_very_long_query_gives_an_error_and_is_returned_shortened(alices: Client) -> None:
     page = found(alices, "x" * 20_000)
-    assert "Search for 500 characters at most." in page
+    assert "A search can have at most 500 characters." in page
     assert len(page) < 10_000
 
 
 @pytest.mark.parametrize("until", ["soon", "-1", "9" * 30, "1"])
-def test_an_until_that_is_none_finds_nothing(
+def test_an_invalid_until_finds_nothing(
     alices: Client, alice: User, connected: Upstream, until: str
 ) -> None:
     written(alice, connected, "Birds", f"Of the {CANARY}")
@@ -65,7 +65,7 @@ def test_an_until_that_is_none_finds_nothing(
     assert "/c/" not in answer.content.decode()
 
 
-def test_what_is_in_the_trash_is_not_among_those_used_last(
+def test_trashed_conversations_are_not_among_the_recent_ones(
     alices: Client, alice: User, connected: Upstream
 ) -> None:
     conversation = written(alice, connected, "Birds", "A question")
@@ -77,7 +77,7 @@ def test_what_is_in_the_trash_is_not_among_those_used_last(
         setattr(conversation, put_away, None)
 
 
-def test_the_command_reindexes_and_says_so(
+def test_the_command_reindexes_and_reports_it(
     alices: Client, alice: User, connected: Upstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answered(started_by(alice, "Birds"), connected, f"Of the {CANARY}")

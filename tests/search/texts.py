@@ -1,4 +1,4 @@
-"""What finds what: texts in several languages and in code, and what people look for in them."""
+"""Texts in several languages and in code, and queries with the texts that they should find."""
 
 TEXTS = {
     "english": "The packets travelled from router to router; don't re-send them. Café naïveté.",
@@ -15,7 +15,7 @@ TEXTS = {
 }
 
 FOUND = [
-    # In English: any case, with or without accents, by the beginning, across an apostrophe.
+    # English: any case, with or without accents, by prefix, across an apostrophe.
     ("packets", {"english"}),
     ("PACK", {"english"}),
     ("router travelled", {"english"}),
@@ -27,7 +27,7 @@ FOUND = [
     ("re-send", {"english"}),
     ('"router to router"', {"english"}),
     ('"from router"', {"english"}),
-    # In German: with ss, with two letters for the dots or none, by either half of a double name.
+    # German: with ss, with umlauts as two letters or without dots, by either half of a double name.
     ("strasse", {"german"}),
     ("STRAẞE", {"german"}),
     ("koln", {"german"}),
@@ -35,11 +35,11 @@ FOUND = [
     ("koeln", {"german"}),
     ("uebermut", {"german"}),
     ("lüdenscheidt", {"german"}),
-    ("mueller", set()),  # a joined name is spelled as it is
+    ("mueller", set()),  # other spellings don't apply to joined names
     ("muller", {"german"}),
     ('"Frau Müller"', {"german"}),
     ('"nach Köln Übermut"', {"german"}),
-    # In Korean: a stem before any particle, within a compound, or with another particle.
+    # Korean: a stem before any particle, within a compound, or with another particle.
     ("서버", {"korean"}),
     ("서", {"korean"}),
     ("서버를", {"korean"}),
@@ -48,7 +48,7 @@ FOUND = [
     ("비밀번호", {"korean"}),
     ("사용자 비밀번호", {"korean"}),
     ("클라이언트", set()),
-    # In Japanese and Chinese: anywhere in a run, by one character too, in full width or half.
+    # Japanese and Chinese: anywhere in a run, also by one character, in full or half width.
     ("東京", {"japanese"}),
     ("京都", {"japanese"}),
     ("都", {"japanese"}),
@@ -61,7 +61,7 @@ FOUND = [
     ("大学", {"chinese"}),
     ("学", {"chinese"}),
     ("計算機", set()),
-    # In Arabic: without vowel signs, with or without the article, in either digits.
+    # Arabic: without vowel signs, with or without the article, with either kind of digits.
     ("قرأت", {"arabic"}),
     ("الكتاب", {"arabic"}),
     ("كتاب", {"arabic"}),
@@ -69,13 +69,13 @@ FOUND = [
     ("طلاب", {"arabic"}),
     ("المدرسه", {"arabic"}),
     ("2026", {"arabic"}),
-    # In other scripts.
+    # Other scripts.
     ("ภาษาไทย", {"thai"}),
     ("ช่องว่าง", {"thai"}),
     ("किताब", {"hindi"}),
     ("ежик", {"russian"}),
     ("ЗВЁЗДЫ", {"russian"}),
-    # In code: a name as it stands, in another spelling, by its parts and their beginnings.
+    # Code: a name as it is, in another spelling, by its parts and their prefixes.
     ("getUserName", {"code"}),
     ("getusername", {"code"}),
     ("get_user_name", {"code"}),
@@ -93,7 +93,7 @@ FOUND = [
     ('"user name"', {"code"}),
     ('"name get"', set()),
     ("v3.14", {"code"}),
-    # What no text has, and what is no word.
+    # Words in none of the texts, and queries without words.
     ("zebra", set()),
     ("packets zebra", set()),
     ('"packets router"', set()),

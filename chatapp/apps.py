@@ -1,11 +1,11 @@
-"""The app, as Django loads it."""
+"""The Django app configuration."""
 
 from django.apps import AppConfig
 from django.utils.functional import lazy
 
 
 def _name() -> str:
-    """As the administration's pages have it, whoever's the app is."""
+    """Return the branded name, for the admin's pages."""
     from chatapp.models import branding
 
     return branding.known().name
@@ -16,4 +16,4 @@ class ChatappConfig(AppConfig):
     verbose_name = lazy(_name, str)()
 
     def ready(self) -> None:
-        from chatapp.accounts import auditing, revocations  # noqa: F401 - they listen
+        from chatapp.accounts import auditing, revocations  # noqa: F401 - signal receivers

@@ -1,5 +1,7 @@
-"""The ASGI application: pages by Django, the tab's socket by Channels, around both what makes a
-request behind a proxy look like one that came straight, and the headers of every response."""
+"""The ASGI application: Django serves pages, Channels the tabs' sockets.
+
+Middleware around both applies proxy headers, adds response headers and logs requests.
+"""
 
 import os
 from typing import Any
@@ -15,7 +17,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 django.setup(set_prefix=False)
 
-# They import the models.
+# These import the models.
 from chatapp.chat.consumer import ChatConsumer  # noqa: E402
 from chatapp.doctor.probe import ProbeConsumer  # noqa: E402
 from chatapp.logs import RequestLog  # noqa: E402
@@ -24,7 +26,7 @@ from chatapp.server.response_headers import ResponseHeaders  # noqa: E402
 
 
 async def refuse(scope: Any, receive: Any, send: Any) -> None:
-    """A socket at an address where there is none."""
+    """Reject a socket at an unknown path."""
     await receive()
     await send({"type": "websocket.close"})
 
@@ -37,7 +39,7 @@ routes = ProtocolTypeRouter(
                 [
                     path("ws/", ChatConsumer.as_asgi()),
                     path("ws/probe/", ProbeConsumer.as_asgi()),
-                    re_path("", refuse),  # type: ignore[arg-type]  # the last, since it takes any
+                    re_path("", refuse),  # type: ignore[arg-type]  # last: it matches anything
                 ]
             )
         ),

@@ -1,4 +1,4 @@
-"""An accent that can be read: what the two themes make of a colour, in pure functions.
+"""Makes an accent colour readable in both themes. Pure functions.
 
 Colours are `#rrggbb`. Contrast is that of WCAG 2.2
 (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio), and lightness that of OKLab
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import count
 from math import cos, radians, sin
 
-LEAST_CONTRAST = 4.5  # of text: WCAG's level AA
-STEP = 0.005  # of lightness, whose whole is 1
+LEAST_CONTRAST = 4.5  # for text at WCAG level AA
+STEP = 0.005  # of lightness, from 0 to 1
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 Triple = tuple[float, float, float]
@@ -19,11 +19,11 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Theme:
-    """What stands around an accent, as lightness in per cent, chroma and hue."""
+    """The colours around an accent, each as lightness in per cent, chroma and hue."""
 
-    grounds: tuple[Triple, ...]  # on which it stands: --page, --raised, --sunken, --bubble
-    text: Triple  # which stands on it: --on-accent
-    way: int  # to more contrast: 1 is lighter
+    grounds: tuple[Triple, ...]  # its backgrounds: --page, --raised, --sunken, --bubble
+    text: Triple  # the text on it: --on-accent
+    way: int  # the direction of more contrast: 1 is lighter, -1 darker
 
 
 LIGHT = Theme(
@@ -35,23 +35,22 @@ DARK = Theme(
 
 
 def contrast(one: str, other: str) -> float:
-    """From 1 to 21."""
+    """Return the contrast ratio of two colours, from 1 to 21."""
     darker, lighter = sorted((_luminance(_linear(one)), _luminance(_linear(other))))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def is_readable(colour: str, theme: Theme) -> bool:
-    """Whether it can be read on each of the theme's grounds, and the theme's text on it."""
+    """Whether the colour is readable on the theme's backgrounds, and the theme's text on it."""
     around = (_colour_of(one) for one in (*theme.grounds, theme.text))
     return all(contrast(colour, other) >= LEAST_CONTRAST for other in around)
 
 
 def readable(colour: str, theme: Theme) -> str:
-    """The same colour, as much lighter or darker as the theme needs: not at all where it can be
-    read as it is."""
+    """Return the colour, made lighter or darker only as far as the theme needs."""
     lightness, a, b = _oklab(_linear(colour))
     moved = colour
-    for steps in count(1):  # at the end stands white or black, which each theme can have
+    for steps in count(1):  # ends at white or black at the latest, which are always readable
         if is_readable(moved, theme):
             break
         moved = _hex(_from_oklab((lightness + theme.way * STEP * steps, a, b)))
@@ -65,7 +64,7 @@ def _colour_of(oklch: Triple) -> str:
 
 
 def _linear(colour: str) -> Triple:
-    """Of sRGB, each from 0 to 1 in proportion to light."""
+    """Convert sRGB to linear light, each component from 0 to 1."""
     values = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (
         one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in values
@@ -74,7 +73,7 @@ def _linear(colour: str) -> Triple:
 
 
 def _hex(linear: Triple) -> str:
-    """What a screen can't show is cut to what it can."""
+    """Convert linear light to `#rrggbb`, clipped to what a screen can show."""
     within = (min(max(one, 0.0), 1.0) for one in linear)
     values = (
         12.92 * one if one <= 0.0031308 else 1.055 * one ** (1 / 2.4) - 0.055 for one in within

@@ -1,7 +1,7 @@
-"""Typed readers of the environment for `chatapp.settings`.
+"""Typed readers of environment variables for `chatapp.settings`.
 
-Each reads one variable and raises `ImproperlyConfigured` with the cure where the value is bad, so
-that a wrong setting stops the start and not the first reply.
+Each reads one variable and raises `ImproperlyConfigured` with the remedy if the value is invalid,
+so that a wrong setting fails at start, not at the first reply.
 """
 
 import os
@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from chatapp.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
-WRITTEN_SECONDS = 5.0  # in which another process has written its secret
+WRITTEN_SECONDS = 5.0  # to wait for another process that is writing the secret
 FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -29,7 +29,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def words(name: str) -> list[str]:
-    """A list, separated by commas."""
+    """Return the items of a comma-separated list."""
     return [word.strip() for word in text(name).split(",") if word.strip()]
 
 
@@ -37,13 +37,13 @@ def flag(name: str) -> bool:
     value = text(name).lower()
     if value not in TRUE | FALSE:
         raise ImproperlyConfigured(
-            f'{name}="{text(name)}" is neither true nor false, for example 1'
+            f'{name}="{text(name)}" is neither true nor false: set it to 1 or 0'
         )
     return value in TRUE
 
 
 def seconds(name: str, default: float, least: float = 0) -> float:
-    """A duration, `least` or more; `inf` means without end."""
+    """Return a duration of at least `least` seconds; `inf` means no limit."""
     value = text(name) or str(default)
     try:
         number = float(value)
@@ -52,16 +52,18 @@ def seconds(name: str, default: float, least: float = 0) -> float:
     if not number >= 0:
         raise ImproperlyConfigured(f'{name}="{value}" is not a number of seconds, for example 10')
     if number < least:
-        raise ImproperlyConfigured(f'{name}="{value}" is too short: give {least:g} seconds or more')
+        raise ImproperlyConfigured(
+            f'{name}="{value}" is too short: the minimum is {least:g} seconds'
+        )
     return number
 
 
 def number(name: str, default: int) -> int:
-    """How many, 1 or more."""
+    """Return a whole number, 1 or more."""
     value = text(name) or str(default)
     if not value.isdecimal() or not 0 < int(value) < 10**9:
         raise ImproperlyConfigured(
-            f'{name}="{value}" is not a number from 1 on, for example {default}'
+            f'{name}="{value}" is not a positive whole number, for example {default}'
         )
     return int(value)
 
@@ -74,7 +76,7 @@ def port(name: str, default: int) -> int:
 
 
 def size(name: str, default: int) -> int:
-    """A number of bytes, 1 or more."""
+    """Return a number of bytes, 1 or more."""
     value = text(name) or str(default)
     if not value.isdecimal() or not int(value):
         raise ImproperlyConfigured(
@@ -84,11 +86,11 @@ def size(name: str, default: int) -> int:
 
 
 def zone(name: str, default: str) -> str:
-    """The name of a time zone."""
+    """Return the name of an IANA time zone."""
     value = text(name) or default
     try:
         ZoneInfo(value)
-    except (KeyError, ValueError, OSError):  # no such zone, no name of one, a folder of them
+    except (KeyError, ValueError, OSError):  # no such zone, an invalid name, a folder of zones
         raise ImproperlyConfigured(
             f'{name}="{value}" is not a time zone, for example Europe/Berlin'
         ) from None
@@ -98,7 +100,7 @@ def zone(name: str, default: str) -> str:
 def url(name: str, schemes: tuple[str, ...]) -> str:
     value = text(name)
     if value and value.partition("://")[0] not in schemes:
-        # The value itself may hold a password, so the message leaves it out.
+        # The message leaves out the value, which may hold a password.
         raise ImproperlyConfigured(
             f"{name} must start with {' or '.join(s + '://' for s in schemes)}"
         )
@@ -106,7 +108,7 @@ def url(name: str, schemes: tuple[str, ...]) -> str:
 
 
 def origins(name: str) -> list[str]:
-    """Origins as browsers send them: a scheme and a host, no path."""
+    """Return origins as browsers send them: a scheme and a host, no path."""
     values = [value.rstrip("/") for value in words(name)]
     for value in values:
         scheme, _, host = value.partition("://")
@@ -118,21 +120,24 @@ def origins(name: str) -> list[str]:
 
 
 def first_origin(origins: list[str], needed_by: str) -> str:
-    """The first origin that names a host; "" if there is none and no setting needs it."""
+    """Return the first origin without a wildcard.
+
+    If there is none, return "", or raise if the setting `needed_by` depends on it.
+    """
     found = next((one for one in origins if "*" not in one), "")
     if needed_by and not found:
         raise ImproperlyConfigured(
-            f"{needed_by} needs to know where mailed links lead. Set CSRF_TRUSTED_ORIGINS to the "
-            "address that people use, for example https://chat.example.org"
+            f"{needed_by} needs an address for the links in emails. Set CSRF_TRUSTED_ORIGINS to "
+            "the address that people use, for example https://chat.example.org"
         )
     return found
 
 
 def networks(name: str, default: str) -> list[str]:
-    """Networks of addresses, as CIDR; an address alone is a network of one.
+    """Return networks in CIDR notation; a single address is a network of one.
 
-    Each IPv4 one also stands as the IPv6 that a socket which listens on `::` calls it (RFC 4291,
-    section 2.5.5.2).
+    For each IPv4 network, also return the IPv4-mapped IPv6 network (RFC 4291, section 2.5.5.2),
+    since a socket that listens on `::` reports those addresses.
     """
     found: list[str] = []
     for value in words(name) or default.split(","):
@@ -149,7 +154,7 @@ def networks(name: str, default: str) -> list[str]:
 
 
 def database(name: str, **defaults: Any) -> dict[str, Any]:
-    """Django's settings of the PostgreSQL database that the URL names, on top of `defaults`.
+    """Return Django's settings for the PostgreSQL database in the URL, on top of `defaults`.
 
     The query of the URL adds options, such as `sslmode`, to the default ones.
     """
@@ -164,7 +169,7 @@ def database(name: str, **defaults: Any) -> dict[str, Any]:
 
 
 def mail(name: str) -> dict[str, Any]:
-    """Django's settings of the mail server that the URL names."""
+    """Return Django's settings for the mail server in the URL."""
     try:
         config: dict[str, Any] = environ.Env.email_url_config(text(name))
     except (KeyError, ValueError):
@@ -177,7 +182,7 @@ def mail(name: str) -> dict[str, Any]:
 
 
 def generated_secret(path: Path) -> str:
-    """The secret in the file at `path`, made on first use and readable by its owner alone."""
+    """Return the secret stored at `path`, created on first use and readable only by its owner."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -191,11 +196,11 @@ def generated_secret(path: Path) -> str:
 
 
 def _whole_secret(path: Path) -> str:
-    """Of a process that begins at the same time and has not written it yet, once it has."""
+    """Read the secret, waiting if another process has created the file but not written it yet."""
     give_up_at = time.monotonic() + WRITTEN_SECONDS
     while not (secret := path.read_text().strip()):
         if time.monotonic() > give_up_at:
-            raise ImproperlyConfigured(f"{path} is empty: delete it, and another one is made.")
+            raise ImproperlyConfigured(f"{path} is empty: delete it, and a new one is created.")
         time.sleep(0.01)
     return secret
 
@@ -206,5 +211,5 @@ def _write_secret(path: Path) -> None:
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(50))
     except OSError:
-        path.unlink()  # or the next start would take what there is of it for the secret
+        path.unlink()  # or the next start would use an incomplete secret
         raise

@@ -1,10 +1,10 @@
-"""A finding: one thing that was looked at, what was found, and what to do about it.
+"""Results of checks: what was checked, what was found, and what to do about it.
 
-The doctor, which looks at this installation, and the check, which looks at an upstream, say all
-they have to say in findings; how one reads in a terminal or on a page is for whoever shows it.
-What somebody else said stands apart, in `said`, so that nobody has to take a sentence to pieces.
+The doctor, which checks this installation, and the check of an upstream report everything as
+findings; the caller formats them for a terminal or a page. Quoted text of others is kept apart, in
+`said`, so that no caller has to parse a sentence.
 
-Texts are not escaped. What comes from outside goes through `printable` before a terminal gets it.
+Texts are not escaped. Pass text from outside through `printable` before writing it to a terminal.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from enum import StrEnum
 class Verdict(StrEnum):
     OK = "ok"
     NOTE = "note"  # worth knowing; the app copes
-    WARNING = "warning"  # works, but not as well or as safely as it could
+    WARNING = "warning"  # works, but not as well or as safely as it should
     FAILED = "failed"
-    SKIPPED = "skipped"  # could not be looked at, or was not asked for
+    SKIPPED = "skipped"  # could not be checked, or was not requested
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`found` is a clause without its full stop, `cure` are sentences: what to set or run."""
+    """One result: `found` is a clause without full stop, `cure` is sentences on what to do."""
 
     what: str
     verdict: Verdict
     found: str
     cure: str = ""
-    said: str = ""  # by what was looked at, in its own words
+    said: str = ""  # the exact words of what was checked
 
 
 def ok(what: str, found: str, cure: str = "") -> Finding:
@@ -51,5 +51,5 @@ def skipped(what: str, found: str, cure: str = "") -> Finding:
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey."""
+    """Replace unprintable characters, such as a terminal's control sequences."""
     return "".join(one if one.isprintable() else "\ufffd" for one in text)

@@ -1,12 +1,12 @@
-"""How large an image says it is, read from its head: nothing is decoded, so that a small file that
-would unfold to gigabytes costs as much as any other.
+"""Reads the size of an image from its header.
 
-Bytes and what they are in, width and height in pixels out; None where they do not say.
+Takes bytes and a media type; returns width and height in pixels, or None if the header does not
+say. It decodes nothing, so a small file that would expand to gigabytes costs no more than others.
 """
 
 from collections.abc import Iterator
 
-# Where a JPEG's frame begins, and with it its size: all of C0 to CF but three tables.
+# The markers of a JPEG's frame header, which has its size: C0 to CF except three tables.
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 SCAN, END = 0xDA, 0xD9
 
@@ -14,24 +14,25 @@ Size = tuple[int, int]
 
 
 def size_of(media_type: str, data: bytes) -> Size | None:
+    """Return (width, height) of a PNG, JPEG or WebP image, or None."""
     readers = {"image/png": _of_png, "image/jpeg": _of_jpeg, "image/webp": _of_webp}
     size = readers[media_type](data) if media_type in readers else None
     return size if size and min(size) > 0 else None
 
 
 def _of_png(data: bytes) -> Size | None:
-    """Its first chunk, which is always the one (https://www.w3.org/TR/png-3/#11IHDR)."""
+    """Read the IHDR chunk, which is always the first (https://www.w3.org/TR/png-3/#11IHDR)."""
     if data[8:16] != b"\0\0\0\rIHDR" or len(data) < 33:
         return None
     return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
 
 
 def _of_jpeg(data: bytes) -> Size | None:
-    """Of the first frame, which stands before any scan (ITU-T T.81, annex B)."""
+    """Read the first frame header, which precedes any scan (ITU-T T.81, annex B)."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
-        if marker == 0xFF:  # one may be filled up with these
+        if marker == 0xFF:  # fill bytes before a marker
             at += 1
         elif marker in FRAMES:
             return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
@@ -43,7 +44,7 @@ def _of_jpeg(data: bytes) -> Size | None:
 
 
 def _of_webp(data: bytes) -> Size | None:
-    """The most that one of its chunks says: its canvas and its picture should say the same
+    """Return the largest size in any chunk: canvas and picture should agree, but need not
     (https://developers.google.com/speed/webp/docs/riff_container)."""
     sizes = [size for name, chunk in _chunks(data) if (size := _of_chunk(name, chunk))]
     if not sizes:

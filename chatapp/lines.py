@@ -1,4 +1,4 @@
-"""Text of several lines as a form takes it: its lines end as the box on the page has them."""
+"""A form field for multi-line text that normalizes its line endings."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from chatapp.seen import SeenField
 
 
 class LinesField(SeenField):
-    """Whatever is typed into a textarea, with LF alone between its lines.
+    """A textarea whose lines are separated by LF only.
 
-    A browser sends CRLF for what its box, and the box's maxlength, count as one character (HTML,
-    "constructing the entry list"), so a text would be refused within its own length.
+    A browser submits each line break as CRLF (HTML, "constructing the entry list") but counts it as
+    one character for maxlength, so without this a text within its maximum length could be refused.
     """
 
     widget = forms.Textarea

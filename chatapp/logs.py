@@ -1,11 +1,11 @@
-"""What the server writes to its log, and how: JSON lines, or columns for a person at a terminal.
+"""Configures the server's log: JSON lines, or columns for a person at a terminal.
 
-Code logs by the standard library's `logging`, so that our lines and the libraries' come out alike.
-Each carries what `structlog.contextvars` hold where it is written: `request_id`, of the request or
-the socket that it belongs to, and what a reply binds. No line holds the text of a message, a form's
-fields or a query string, and what looks like a key is struck out of every line.
+Code logs through the standard library's `logging`, so that our lines and those of libraries look
+alike. Each carries the context of `structlog.contextvars`: the `request_id` of its request or
+socket, and what a reply binds. No line holds the text of a message, form fields or a query string,
+and anything that looks like a key is redacted.
 
-Imports neither Django nor any other module of the app: the settings import it.
+Imports neither Django nor any other module of the app, because the settings import it.
 """
 
 import logging
@@ -20,13 +20,13 @@ import structlog
 
 logger = logging.getLogger(__name__)
 
-# What asks all the time; and the setup link, whose path is a secret.
+# Paths requested all the time, and the setup link, since its path is a secret.
 UNLOGGED_PATHS = ("/healthz", "/readyz", "/metrics", "/static/", "/setup/")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 EXTRAS = ("method", "path", "status", "seconds", "model", "ending", "error")
 STRUCK_OUT = "[struck out]"
-# A key's value is what RFC 6750 lets a token be, so that a line of JSON stays one.
+# A key's value has the characters of an RFC 6750 token, so a redacted line of JSON stays valid.
 KEY = re.compile(
     r"""(?xi)
     (   (?: authorization | api[ _-]?key | password | secret ) (?: [ ] \w+ )? [\\"']* \s* [:=,]
@@ -37,20 +37,20 @@ KEY = re.compile(
   | () \b sk- [\w-]{6,}
     """
 )
-# The setup link is a key until there is an account.
+# The setup link works like a password until the first account exists.
 SETUP_LINK = re.compile(r"(/setup/)[^/\s\"'\\]+")
-# PostgreSQL quotes the row that it refuses, which may be somebody's message.
+# PostgreSQL quotes a row that it rejects, which may hold somebody's message.
 ROW = re.compile(r"(Failing row contains \().*?(\)\.)", re.DOTALL)
 
 
 def configuration(*, for_people: bool) -> dict[str, Any]:
-    """The settings' LOGGING: columns on stderr for people, JSON lines for machines."""
+    """Return the value for LOGGING: columns on stderr if `for_people`, else JSON lines."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": _formatter(_renderer(for_people))},
         "filters": {
-            "told": {"()": lambda: _is_told_only_here},
+            "errors": {"()": lambda: _is_exception},
             "brief": {"()": lambda: _without_traceback},
         },
         "handlers": {
@@ -67,10 +67,10 @@ def configuration(*, for_people: bool) -> dict[str, Any]:
 
 _LOGGERS = {
     "chatapp": {"level": "INFO"},
-    # Without the handlers of Django's own configuration: one of them mails forms' fields.
+    # Without the handlers of Django's own configuration: one of them emails form fields.
     "django": {"handlers": [], "level": "NOTSET"},
-    "django.request": {"filters": ["told"]},
-    # A traceback a second while Redis is away, which `cluster.layer` tells in one line.
+    "django.request": {"filters": ["errors"]},
+    # It logs a traceback per second while Redis is down; `cluster.layer` logs one line.
     "channels_redis": {"level": "CRITICAL"},
     "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
 }
@@ -81,7 +81,7 @@ def _renderer(for_people: bool) -> Any:
         return structlog.processors.JSONRenderer()
     return structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(),
-        # Where there is rich, its default prints the values of variables.
+        # If rich is installed, the default prints the values of variables.
         exception_formatter=structlog.dev.plain_traceback,
     )
 
@@ -105,30 +105,30 @@ def _formatter(renderer: Any) -> dict[str, Any]:
     }
 
 
-def _is_told_only_here(record: logging.LogRecord) -> bool:
-    """Not of Django's lines about a mere status, which the request's own line has."""
+def _is_exception(record: logging.LogRecord) -> bool:
+    """Drop Django's lines about a status: `RequestLog` already logs it."""
     return bool(record.exc_info) and record.levelno >= logging.ERROR
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """A request that Django refused is a line, whose text says why: anybody can send one."""
+    """Drop the traceback of requests that Django refused: anybody can send those."""
     if record.name.startswith("django.security."):
         record.exc_info = None
     return True
 
 
 def strike_out(line: str) -> str:
-    """The line without what looks like a key, a password, the setup link or a database's row."""
+    """Redact anything in the line that looks like a key, password, setup link or database row."""
     line = KEY.sub(lambda found: f"{found[1] or found[2] or ''}{STRUCK_OUT}", line)
     line = SETUP_LINK.sub(rf"\1{STRUCK_OUT}", line)
     return ROW.sub(rf"\1{STRUCK_OUT}\2", line)
 
 
 class RequestLog:
-    """ASGI middleware: gives requests and sockets an id, and logs each request when it has ended.
+    """ASGI middleware that gives requests and sockets an id and logs each request when it ends.
 
-    The id is the peer's `X-Request-ID` where its address is trusted, it names one and that looks
-    like an id; a new one otherwise. A response names it in the same header.
+    The id is the `X-Request-ID` header if the peer is trusted and the value looks like an id, else
+    a new one. The response repeats it in the same header.
     """
 
     def __init__(self, application: Any, is_trusted: Callable[[str | None], bool]) -> None:
@@ -151,7 +151,7 @@ class RequestLog:
         return uuid4().hex
 
     async def _log(self, request_id: str, scope: Any, receive: Any, send: Any) -> None:
-        status: int | None = None  # stays so where the client leaves before it is answered
+        status: int | None = None  # stays None if the client leaves before the response
 
         async def send_with_id(message: Any) -> None:
             nonlocal status

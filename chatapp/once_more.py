@@ -1,4 +1,4 @@
-"""Forms whose answer is another by the time that what they say is stored."""
+"""Retries a form view once when another request changed the database between check and save."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,22 +6,22 @@ from typing import ParamSpec, TypeVar
 
 from django.db import IntegrityError
 
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 
-def once_more(view: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
-    """A view that checks a form and stores what it says in one transaction.
+def once_more(view: Callable[Params, Result]) -> Callable[Params, Result]:
+    """Retry a view once on `IntegrityError`; the view must check and save in one transaction.
 
-    Between the two another may give the same name, or delete what was chosen, of which the database
-    says nothing but that it can't be. Checked once more, the form says it at its field.
+    Between the two, another request may take the same name or delete a chosen row, for which the
+    database only raises `IntegrityError`. On the second run the form shows the error at its field.
     """
 
     @wraps(view)
-    def checked(*asked: Asked.args, **named: Asked.kwargs) -> Answer:
+    def retrying(*args: Params.args, **kwargs: Params.kwargs) -> Result:
         try:
-            return view(*asked, **named)
+            return view(*args, **kwargs)
         except IntegrityError:
-            return view(*asked, **named)
+            return view(*args, **kwargs)
 
-    return checked
+    return retrying

@@ -1,8 +1,11 @@
-"""Keys of rows, as pages send them back: text that anybody may have written."""
+"""Parses primary keys from requests, which may hold anything."""
 
-LONGEST = 18  # digits: all of these are within what a database counts with
+LONGEST = 18  # digits: any such number fits into a database's integers
 
 
 def key_of(sent: str) -> int:
-    """0, which no row has, where it can be none: Python itself fails at thousands of digits."""
+    """Return the key, or 0, which no row has, if the text can't be one.
+
+    The length is limited because `int` raises an error for thousands of digits.
+    """
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) <= LONGEST else 0

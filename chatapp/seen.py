@@ -1,4 +1,4 @@
-"""Text that can be seen, as names, titles and reasons must be."""
+"""Form fields that reject text made only of invisible characters, for names, titles and reasons."""
 
 import unicodedata
 from typing import Any
@@ -6,35 +6,35 @@ from typing import Any
 from django import forms
 
 _SPACES_AND_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
-# Letters, marks and a symbol that are drawn as nothing: Unicode's Default_Ignorable_Code_Point, as
-# far as it is of other categories, and the empty pattern of Braille.
-_UNSEEN = frozenset(
+# Letters, marks and a symbol that are invisible: those of Unicode's Default_Ignorable_Code_Point in
+# other categories, and the blank Braille pattern.
+_INVISIBLE = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 
 
-_FEW = 100  # characters, among which something is seen of nearly every text
+_FEW = 100  # characters; nearly every text shows something among them
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of it can be seen."""
-    return all(map(_is_unseen, text[:_FEW])) and all(map(_is_unseen, set(text)))
+    """Whether the text has no visible character."""
+    return all(map(_is_invisible, text[:_FEW])) and all(map(_is_invisible, set(text)))
 
 
 def from_first_seen(text: str) -> str:
-    """Without what stands before its first character that can be seen."""
-    if not text or not _is_unseen(text[0]):
+    """Remove invisible characters from the start of the text."""
+    if not text or not _is_invisible(text[0]):
         return text
-    return text.lstrip("".join(filter(_is_unseen, set(text))))
+    return text.lstrip("".join(filter(_is_invisible, set(text))))
 
 
-def _is_unseen(one: str) -> bool:
-    return one in _UNSEEN or unicodedata.category(one) in _SPACES_AND_CONTROLS
+def _is_invisible(one: str) -> bool:
+    return one in _INVISIBLE or unicodedata.category(one) in _SPACES_AND_CONTROLS
 
 
 class SeenField(forms.CharField):
-    """A text of which something is seen, or none."""
+    """A `CharField` that treats text without visible characters as empty."""
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)

@@ -13,18 +13,18 @@ DATA_DIR = Path(environment.text("DATA_DIR", str(BASE_DIR / "var"))).resolve()
 
 DEBUG = environment.flag("DEBUG")
 SECRET_KEY = environment.text("SECRET_KEY") or environment.generated_secret(DATA_DIR / "secret_key")
-# Keys of before: what they signed and encrypted is still taken.
+# Former keys: what they signed and encrypted is still accepted.
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
-# Salts the key that encrypts upstream keys at rest; the secret is SECRET_KEY.
+# The salt for encrypting upstream keys at rest; the secret is SECRET_KEY.
 SALT_KEY = "chatapp.upstream.api_key"
 
 HOST = environment.text("HOST", "127.0.0.1")
 PORT = environment.port("PORT", 8000)
-WORKERS = environment.number("WORKERS", 1)  # processes behind the port
+WORKERS = environment.number("WORKERS", 1)  # processes that share the port
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]", HOST]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 SERVED_OVER_TLS = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
-# Whose X-Forwarded-For, X-Forwarded-Proto and X-Request-ID are believed.
+# Peers whose X-Forwarded-For, X-Forwarded-Proto and X-Request-ID headers are trusted.
 CHATAPP_TRUSTED_PROXIES = environment.networks("CHATAPP_TRUSTED_PROXIES", "127.0.0.1,::1")
 
 OPENAI_BASE_URL = environment.url("OPENAI_BASE_URL", ("http", "https")).rstrip("/")
@@ -32,39 +32,39 @@ OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 DATABASE_URL = environment.text("DATABASE_URL")
 REDIS_URL = environment.url("REDIS_URL", ("redis", "rediss", "unix"))
 
-# The most that one request may carry; Django itself refuses no form below it.
+# The maximum size of a request body, also for Django's own form limit.
 CHATAPP_MAX_BODY_BYTES = environment.size("CHATAPP_MAX_BODY_BYTES", 2 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = CHATAPP_MAX_BODY_BYTES
 
-# Seconds that a reply outlives the close of its last tab, and the loss of its last connection.
+# Seconds for which a reply goes on after its last tab is closed or its last connection is lost.
 CHATAPP_CLOSE_GRACE = environment.seconds("CHATAPP_CLOSE_GRACE", 1)
 CHATAPP_DROP_GRACE = environment.seconds("CHATAPP_DROP_GRACE", 10)
-# Seconds that running replies get after SIGTERM.
+# Seconds that running replies have to end after SIGTERM.
 CHATAPP_DRAIN_SECONDS = environment.seconds("CHATAPP_DRAIN_SECONDS", 20)
-# Seconds that a reply whose text is whole waits for its upstream to say what it cost.
+# Seconds to wait for an upstream's usage report after the text of a reply is complete.
 CHATAPP_USAGE_SECONDS = environment.seconds("CHATAPP_USAGE_SECONDS", 30)
 
-# The most that one prompt may have; what a socket takes at once follows from it.
+# The maximum length of a prompt; the limit of a socket's messages follows from it.
 CHATAPP_MAX_PROMPT_CHARACTERS = environment.number("CHATAPP_MAX_PROMPT_CHARACTERS", 200_000)
 
-# What one person may have and do at once; in each process, but for the replies.
+# Limits per person: replies in total, everything else per process.
 CHATAPP_TABS_PER_PERSON = environment.number("CHATAPP_TABS_PER_PERSON", 250)
 CHATAPP_REPLIES_PER_PERSON = environment.number("CHATAPP_REPLIES_PER_PERSON", 250)
-# Of a person's forks, projects and notes, which no limit on replies bounds.
+# For a person's forks, projects and notes, which no limit on replies covers.
 CHATAPP_STORED_BYTES_PER_PERSON = environment.size(
     "CHATAPP_STORED_BYTES_PER_PERSON", 512 * 1024 * 1024
 )
 CHATAPP_TIME_ZONE = environment.zone("CHATAPP_TIME_ZONE", "UTC")
-# Of one tab, on average; for a moment it may be five times as many.
+# The average for one tab; five times as many are possible for a moment.
 CHATAPP_ACTIONS_PER_SECOND = environment.number("CHATAPP_ACTIONS_PER_SECOND", 10)
 
-# What Prometheus says to be let in; /metrics is not there without it.
+# The bearer token of Prometheus; without it there is no /metrics.
 CHATAPP_METRICS_TOKEN = environment.text("CHATAPP_METRICS_TOKEN")
 
-# Where mail goes out; without it the app sends none, and links are copied.
+# The mail server; without it the app sends no email, and links are copied by hand.
 EMAIL_URL = environment.url("EMAIL_URL", ("smtp", "smtps", "smtp+tls", "smtp+ssl"))
 MAIL = environment.mail("EMAIL_URL") if EMAIL_URL else {}
-# Where mailed links lead, since a request may claim any host and port.
+# The base of links in emails, since a request may claim any host and port.
 PUBLIC_ORIGIN = environment.first_origin(CSRF_TRUSTED_ORIGINS, needed_by=EMAIL_URL and "EMAIL_URL")
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 EMAIL_HOST, EMAIL_PORT = MAIL.get("EMAIL_HOST", ""), MAIL.get("EMAIL_PORT") or 25
@@ -74,7 +74,7 @@ EMAIL_USE_TLS = bool(MAIL.get("EMAIL_USE_TLS"))
 EMAIL_USE_SSL = bool(MAIL.get("EMAIL_USE_SSL"))
 EMAIL_TIMEOUT = 10  # seconds
 DEFAULT_FROM_EMAIL = environment.text("CHATAPP_MAIL_FROM") or "chatapp@localhost"
-PASSWORD_RESET_TIMEOUT = 3 * 86400  # seconds that a link of ours is good for
+PASSWORD_RESET_TIMEOUT = 3 * 86400  # seconds
 
 INSTALLED_APPS = [
     "chatapp",
@@ -109,7 +109,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "chatapp.urls"
 ASGI_APPLICATION = "chatapp.asgi.application"
-# Ours; then the admin's, which are written for Django's own engine.
+# The app's templates use Jinja2; the admin's are written for Django's own engine.
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
@@ -137,19 +137,19 @@ TEMPLATES = [
 SQLITE = {
     "ENGINE": "chatapp.sqlite",
     "NAME": DATA_DIR / "chatapp.sqlite3",
-    # Writers queue at BEGIN instead of failing when they upgrade; readers never wait.
+    # IMMEDIATE: writers queue at BEGIN instead of failing when they upgrade; readers never wait.
     "OPTIONS": {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        # What is deleted is mostly overwritten; `vacuuming` says where it is not.
+        # secure_delete overwrites most deleted content; `vacuuming` describes the exceptions.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
         "PRAGMA secure_delete=ON;",
     },
     "CONN_MAX_AGE": None,
-    # A file, since in memory one thread's writing locks every other thread out.
+    # A file: in memory, one writing thread locks out all others.
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
 }
-# Whoever waits for a database that is away is told so within seconds, and nothing hangs.
+# Short timeouts, so that a database outage is reported within seconds and nothing hangs.
 POSTGRESQL = {
     "ENGINE": "chatapp.postgresql",
     "CONN_HEALTH_CHECKS": True,
@@ -166,7 +166,7 @@ DATABASES = {
     "default": environment.database("DATABASE_URL", **POSTGRESQL) if DATABASE_URL else SQLITE
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Parts the installations that share a Redis, and a copy of one from its original.
+# Separates installations that share a Redis, including a copy from its original.
 INSTALLATION = hmac.new(
     SECRET_KEY.encode(), str(DATABASES["default"]["NAME"]).encode(), "sha256"
 ).hexdigest()[:16]
@@ -179,7 +179,7 @@ CHANNEL_LAYERS = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
-# What attempts are counted in; past so many entries of the database the expired ones are removed.
+# Counts sign-in attempts. Above MAX_ENTRIES in the database, expired entries are removed.
 DATABASE_CACHE = {
     "BACKEND": "chatapp.access.shared_cache.SharedCache",
     "LOCATION": "chatapp_cacheentry",
@@ -191,7 +191,7 @@ REDIS_CACHE = {
     "KEY_PREFIX": f"chatapp.{INSTALLATION}",
     "OPTIONS": {
         "serializer": "chatapp.access.redis_cache.Json",
-        # Seconds, since somebody waits to sign in.
+        # Seconds; short, because somebody is waiting to sign in.
         "socket_connect_timeout": 0.5,
         "socket_timeout": 0.5,
     },
@@ -222,15 +222,15 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_CHANGE_EMAIL = False
-# The key of a failure is the account and who tries it (see `AccountAdapter`), so that one address
-# keeps nobody else from signing in; the key of `login_failed_anywhere` is the account alone. An
-# office behind one address signs in many times a minute in the morning.
+# The key of `login_failed` is the account and the client (see `AccountAdapter`), so that one client
+# cannot lock out others; the key of `login_failed_anywhere` is the account alone. The limits per
+# address allow for an office behind one address, where everybody signs in in the morning.
 ACCOUNT_RATE_LIMITS = {
     "login": "120/m/ip",
     "begin_login": "120/m/ip",
     "login_failed": "10/m/ip,5/5m/key",
     "login_failed_anywhere": "20/15m/key",
-    # Mail that somebody who isn't signed in has sent, to any address and to one.
+    # Emails triggered without signing in: per client and per address.
     "signup": "20/h/ip,3/h/key",
     "reset_password": "20/h/ip,3/h/key",
 }
@@ -238,7 +238,7 @@ ACCOUNT_FORMS = {
     "login": "chatapp.accounts.forms.LoginForm",
     "change_password": "chatapp.accounts.forms.ChangePasswordForm",
 }
-# Seconds that a password counts before what matters is changed.
+# Seconds for which entering the password allows sensitive changes.
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
 MFA_ADAPTER = "chatapp.accounts.second_factor.MFAAdapter"
 MFA_FORMS = {
@@ -249,10 +249,10 @@ MFA_FORMS = {
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_REAUTHENTICATION_REQUIRED = False  # chatapp.accounts.urls asks, and drops what was posted
-MFA_TOTP_TOLERANCE = 1  # half a minute, by which a telephone's clock may be wrong
+MFA_REAUTHENTICATION_REQUIRED = False  # chatapp.accounts.urls does it, and drops the posted data
+MFA_TOTP_TOLERANCE = 1  # one step of 30 s, for phones with a wrong clock
 
-# The organisation's own sign-in, where there is one: its discovery URL, and this app's name there.
+# Sign-in with the organisation's OpenID Connect provider: its discovery URL and our client there.
 CHATAPP_OIDC_URL = environment.url("CHATAPP_OIDC_URL", ("http", "https"))
 CHATAPP_OIDC_NAME = environment.text("CHATAPP_OIDC_NAME", "your organisation")
 CHATAPP_OIDC_GROUPS_CLAIM = environment.text("CHATAPP_OIDC_GROUPS_CLAIM")
@@ -269,18 +269,18 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth's own table of addresses is not use
 
 SESSION_ENGINE = "chatapp.access.session_store"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
-# With the prefix, a browser takes them from this host alone, over https, and for all of it:
-# no other host of the domain can set them
+# With the __Host- prefix, a browser accepts these cookies only from this host, over HTTPS and for
+# the whole site, so that no other host of the domain can set them
 # (https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3).
 SESSION_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}sessionid"
 DEVICE_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}device"
 CSRF_COOKIE_NAME = f"{'__Host-' if SERVED_OVER_TLS else ''}csrftoken"
-# Seconds that a session lives on unused; browsers keep no cookie for ten years anyway.
+# Seconds after which an unused session ends; capped, since no cookie lasts ten years anyway.
 CHATAPP_IDLE_TIMEOUT = environment.seconds("CHATAPP_IDLE_TIMEOUT", 14 * 86400, least=60)
 SESSION_COOKIE_AGE = int(min(CHATAPP_IDLE_TIMEOUT, 10 * 365 * 86400))
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# HSTS and the redirect from http are the business of the proxy that has the certificate.
+# HSTS and the redirect from http are up to the proxy that has the certificate.
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -289,7 +289,7 @@ CONTENT_SECURITY_POLICY = {
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
-        "connect-src": [SELF],  # the socket's origin, too (CSP 3)
+        "connect-src": [SELF],  # includes the socket's origin (CSP 3)
         "worker-src": [SELF],
         "manifest-src": [SELF],
         "object-src": [NONE],
@@ -315,6 +315,6 @@ STORAGES = {
     },
 }
 WHITENOISE_MANIFEST_STRICT = False
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site's pages have a use for them
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites have no use for our files
 
 LOGGING = logs.configuration(for_people=DEBUG or sys.stderr.isatty())

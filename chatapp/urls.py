@@ -1,4 +1,4 @@
-"""The app's addresses, room by room."""
+"""The URL configuration."""
 
 from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
@@ -6,7 +6,7 @@ from django.urls import include, path
 
 
 def nothing(request: HttpRequest, **_arguments: object) -> HttpResponse:
-    raise Http404("There is nothing here.")
+    raise Http404("Page not found.")
 
 
 urlpatterns = [
@@ -24,7 +24,7 @@ urlpatterns = [
     path("review/", include("chatapp.review.urls")),
     path("", include("chatapp.privacy.urls")),
     path("", include("chatapp.branding.urls")),
-    path("admin/r/<path:rest>", nothing),  # the admin's own needs `django.contrib.sites`
+    path("admin/r/<path:rest>", nothing),  # the admin's "view on site" needs `django.contrib.sites`
     path("admin/", admin.site.urls),
     path("probe/", include("chatapp.doctor.probe")),
     path("", include("chatapp.probes.urls")),

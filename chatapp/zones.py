@@ -1,15 +1,15 @@
-"""The zone of who looks: how far their clock is from UTC, as a cookie says.
+"""The viewer's time zone, as an offset from UTC in a cookie.
 
-static/js/early.js keeps it; without one it is UTC.
+static/js/early.js sets the cookie; without it the zone is UTC.
 """
 
 import re
 from datetime import timedelta, timezone
 
-WESTMOST, EASTMOST = -12 * 60, 14 * 60  # minutes from UTC that clocks have anywhere
+WESTMOST, EASTMOST = -12 * 60, 14 * 60  # minutes: the extremes in use
 
 
 def zone_of(cookie: str) -> timezone:
-    """The zone of the minutes that the cookie says, where they can be those of a place."""
+    """Return the zone for the cookie's minutes, or UTC if they are not a possible offset."""
     minutes = int(cookie) if re.fullmatch(r"-?[0-9]{1,3}", cookie) else 0
     return timezone(timedelta(minutes=minutes if WESTMOST <= minutes <= EASTMOST else 0))

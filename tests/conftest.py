@@ -1,4 +1,4 @@
-"""The cast: Alice and Bob chat, Olive the operator administers; one scripted upstream answers."""
+"""The cast: Alice and Bob chat, Olive is the administrator; one scripted upstream answers."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -31,8 +31,8 @@ PASSWORD = "correct horse battery"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    leaves_out = config.option.markexpr == "pure" and kinds.is_never_pure(collection_path)
-    return True if leaves_out else None
+    is_ignored = config.option.markexpr == "pure" and kinds.is_never_pure(collection_path)
+    return True if is_ignored else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects by the markers
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints how long each folder and each kind of tests took."""
+    """Print how long each folder and each kind of test took."""
     reports = [
         report
         for category in ("", "passed", "failed", "error", "skipped")
@@ -60,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def templates(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[Site]:
-    """The site that servers and the tests' own database are copied from."""
+    """The site from which servers and the tests' own database are copied."""
     site = Site(tmp_path_factory.mktemp("site"), os.environ.get("DATABASE_URL", ""))
     cache: pytest.Cache | None = getattr(pytestconfig, "cache", None)  # off by an option of pytest
     try:
@@ -83,13 +83,13 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
-    """Copies a migrated database, which takes a moment; to migrate one takes seconds."""
+    """Copy a migrated database, which is much faster than migrating one."""
     database = connection.settings_dict
     templates.copy_schema(database["TEST"]["NAME"] or f"test_{database['NAME']}")
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, keepdb=True)
     yield
-    # The threads of asynchronous queries give their connections back before the database goes.
+    # The threads of asynchronous queries must close their connections before it is dropped.
     for thread in (SyncToAsync.single_thread_executor, storing.thread):
         thread.submit(connections.close_all).result()
     with django_db_blocker.unblock():
@@ -100,11 +100,11 @@ def django_db_setup(
 def suited_to_tests(
     monkeypatch_session: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Changes what would be slow in tests, or would reach the files of the person who runs them."""
+    """Replace what would be slow in tests or would touch the files of the person running them."""
     monkeypatch_session.setattr(flush, "sql_flush", emptied.empty)
     file = tmp_path_factory.mktemp("erasures") / erasures.NAME
     monkeypatch_session.setattr(erasures, "file", lambda: file)
-    # Each client of an upstream would read the hundred authorities of the machine, in 25 ms.
+    # Each upstream client would load the machine's hundred certificate authorities, in 25 ms.
     authority = Authority(tmp_path_factory.mktemp("authority"))
     monkeypatch_session.setenv("SSL_CERT_FILE", str(authority.file))
 
@@ -157,7 +157,7 @@ def bobs(bob: User) -> Client:
 
 @pytest.fixture
 def olives(olive: User) -> Client:
-    """Olive's, who gave her password again just now."""
+    """Olive's browser, which has just confirmed her password."""
     return confirmed(signed_in(olive))
 
 
@@ -168,22 +168,22 @@ def signed_in(user: User) -> Client:
 
 
 def confirmed(client: Client) -> Client:
-    """The browser of somebody who gave their password again, as what matters asks for it."""
-    answer = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
-    assert answer.status_code == 302, answer.content.decode()
+    """Confirm the password, as sensitive changes require, and return the client."""
+    response = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    assert response.status_code == 302, response.content.decode()
     return client
 
 
 @pytest.fixture(autouse=True)
 def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forgets what the test before left in the process or in Redis, and watches over pure tests."""
+    """Reset process and Redis state left by the previous test, and guard pure tests."""
     prices.forget()
     branding.remember(branding.Branding())
     branding.ask_again_later()
     allowances.clear()
     if settings.REDIS_URL:
         cache.clear()
-    # Upstreams that do not say how long to wait are asked again at once.
+    # Without a Retry-After header, retry at once.
     monkeypatch.setattr(asking, "backoff", wait_none())
     with kinds.kept_pure(request.node):
         yield
@@ -191,7 +191,7 @@ def clean_slate(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 async def generations_end() -> AsyncIterator[None]:
-    """Nothing that streams outlives its test."""
+    """End all replies that are still running after the test."""
     yield
     await shut_down(0)
 
@@ -200,7 +200,7 @@ async def generations_end() -> AsyncIterator[None]:
 async def tab(
     alices: Client, connected: Upstream, generations_end: None, settings: Settings
 ) -> AsyncIterator[Tab]:
-    """A tab of Alice's, on a new chat; both graces are 0."""
+    """A tab of Alice's on a new chat; both graces are 0."""
     settings.CHATAPP_CLOSE_GRACE = settings.CHATAPP_DROP_GRACE = 0.0
     async with Tab(alices) as tab:
         yield tab
@@ -208,12 +208,12 @@ async def tab(
 
 @pytest.fixture
 async def connections_close() -> AsyncIterator[None]:
-    """Django's test client leaves the connection of the views' thread open."""
+    """Close the connection that Django's test client leaves open in the views' thread."""
     yield
     await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture
 def anyone(db: None, generations_end: None, connections_close: None) -> AsyncClient:
-    """A browser, or a machine, that is not signed in."""
+    """A client that is not signed in."""
     return AsyncClient(headers={"host": "localhost"})

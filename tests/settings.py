@@ -1,4 +1,4 @@
-"""The app's settings, but quick: no hashing of passwords worth the name, no collected files."""
+"""The app's settings made fast for tests: a weak password hash, no collected static files."""
 
 import os
 

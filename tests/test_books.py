@@ -1,9 +1,9 @@
-"""The books: what a scripted upstream counted by itself, against what is saved and summed up.
+"""Bookkeeping: the saved and summed usage agrees with what a scripted upstream counted.
 
-Every ending there is, with one round and with two, one choice and three, asked once and again,
-reported and not. What is reported is saved exactly. What is estimated is within this bound, for the
-upstream's tokens of up to six bytes: it is never more than the upper figure, and the middle figure
-is neither over three times nor under a third of it.
+Covers every ending with one and two rounds, one and three choices, with and without a retry, with
+and without a usage report. Reported usage is saved exactly. Estimated usage, for an upstream with
+tokens of up to six letters, is bounded: the true figure never exceeds the upper estimate, and the
+estimate is between a third and three times of the true figure.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ SAID: dict[Ending, list[Step]] = {
     Ending.NO_ANSWER: [finish()],
     Ending.LENGTH: [finish("length")],
     Ending.CONTENT_FILTER: [finish("content_filter")],
-    Ending.OVER_BUDGET: [finish("length")],  # where that is as much as the upstream was told
+    Ending.OVER_BUDGET: [finish("length")],  # when max_tokens came from the budget
     Ending.FAILED: [error()],
     Ending.CUT_OFF: [Close()],
     Ending.TIMED_OUT: [Stall()],
@@ -76,13 +76,13 @@ FIELDS = {Ending.REFUSED: "refusal", Ending.NO_ANSWER: "reasoning_content"}
 
 
 def counted(text: str) -> int:
-    """What the upstream calls a token: up to six letters, or anything else by itself."""
+    """Count the upstream's tokens: up to six letters, or any other single character."""
     return len(re.findall(r"[a-z]{1,6}|[^a-z]", text, re.IGNORECASE))
 
 
 @dataclass(frozen=True)
 class Case:
-    """One reply: how it ends, and what it takes to get there."""
+    """One reply: its ending and its course."""
 
     ending: Ending
     is_reported: bool
@@ -107,14 +107,14 @@ class Case:
 
     def _answer(self) -> list[Step]:
         steps: list[Step] = [role()]
-        steps += [self._said(one, word) for word in WORDS for one in range(self.choices)]
-        steps += [*self._reported(300, 30), self._said(0, LAST)]
+        steps += [self._delta(one, word) for word in WORDS for one in range(self.choices)]
+        steps += [*self._reported(300, 30), self._delta(0, LAST)]
         if self.ending in (Ending.STOPPED, Ending.ABANDONED, Ending.INTERRUPTED, Ending.CUT_OFF):
             return [*steps, *SAID[self.ending]]
         others = [self._finished(other) for other in range(1, self.choices)]
         return [*steps, *others, *SAID[self.ending], done()]
 
-    def _said(self, index: int, text: str) -> bytes:
+    def _delta(self, index: int, text: str) -> bytes:
         field = FIELDS.get(self.ending, "content")
         return chunk([{"index": index, "delta": {field: text}, "finish_reason": None}])
 
@@ -125,12 +125,12 @@ class Case:
         return [usage(prompt, completion)] if self.is_reported else []
 
     def truth(self, requests: list[Request]) -> tuple[int, int]:
-        """What the upstream counted: tokens in, tokens out."""
+        """Return what the upstream counted: prompt and completion tokens."""
         paid = (50, 0) if self.try_before == "paid" else (0, 0)
         called = (200, 20) if self.rounds == 2 else (0, 0)
         if self.is_reported:
             return paid[0] + called[0] + 300, paid[1] + called[1] + 30
-        answered = requests[-self.rounds :]  # what was refused was not counted
+        answered = requests[-self.rounds :]  # a refused request is not counted
         prompt = sum(map(counted_prompt, answered))
         completion = self.choices * sum(map(counted, WORDS)) + counted(LAST)
         return prompt, completion + (self.rounds - 1) * (counted(CALL["name"]) + 8)
@@ -145,7 +145,7 @@ def counted_prompt(request: Request) -> int:
 def cases(ending: Ending) -> list[Case]:
     before = ("", "refused", "paid")
     found = [Case(ending, *one) for one in product((True, False), (1, 2), (1, 3), before)]
-    # A try that is paid for and says so is reported; without a report it is not known of.
+    # A failed try that costs tokens can only be known from its usage report.
     known = [case for case in found if case.is_reported or case.try_before != "paid"]
     return known[:: scaled(4, 1)]
 
@@ -161,7 +161,7 @@ async def book_keeping(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("ending", SAID)
-async def test_what_is_saved_is_what_the_upstream_counted(
+async def test_the_saved_usage_is_what_the_upstream_counted(
     book_keeping: Client, upstream: FakeUpstream, connected: Upstream, ending: Ending
 ) -> None:
     books: Counter[str] = Counter()
@@ -184,12 +184,12 @@ async def test_what_is_saved_is_what_the_upstream_counted(
         books[f"{saved.provenance}: the upstream's"] += prompt + completion
         books[f"{saved.provenance}: ours"] += saved.total_tokens or 0
         books["estimated: at most"] += saved.upper_total_tokens or 0
-    await check_that_all_is_booked_once(books.pop("saved"), len(cases(ending)))
+    await check_that_everything_is_booked_once(books.pop("saved"), len(cases(ending)))
     print(f"{ending}: {dict(books)}")
 
 
 async def ask(case: Case, client: Client, upstream: FakeUpstream) -> UUID:
-    """Asks, and ends the reply as the case wants it."""
+    """Send the prompt and end the reply as the case says."""
     case.script(upstream)
     async with Tab(client) as tab:
         reply = await tab.ask(PROMPT)
@@ -209,36 +209,37 @@ async def ask(case: Case, client: Client, upstream: FakeUpstream) -> UUID:
 
 
 def check(case: Case, saved: Usage, prompt: int, completion: int) -> None:
-    told = f"{case}: {prompt} in, {completion} out; saved {saved.as_record()}"
-    assert saved.prompt_tokens is not None, told
-    assert saved.completion_tokens is not None, told
-    assert saved.total_tokens == saved.prompt_tokens + saved.completion_tokens, told
+    details = f"{case}: {prompt} in, {completion} out; saved {saved.as_record()}"
+    assert saved.prompt_tokens is not None, details
+    assert saved.completion_tokens is not None, details
+    assert saved.total_tokens == saved.prompt_tokens + saved.completion_tokens, details
     if case.is_reported:
-        assert saved.provenance == Usage.Provenance.REPORTED, told
-        assert (saved.prompt_tokens, saved.completion_tokens) == (prompt, completion), told
+        assert saved.provenance == Usage.Provenance.REPORTED, details
+        assert (saved.prompt_tokens, saved.completion_tokens) == (prompt, completion), details
         return
-    assert saved.provenance == Usage.Provenance.ESTIMATED, told
-    assert prompt <= (saved.upper_prompt_tokens or 0), told
-    assert completion <= (saved.upper_completion_tokens or 0), told
-    assert prompt / 3 <= saved.prompt_tokens <= 3 * prompt, told
-    assert completion / 3 <= saved.completion_tokens <= 3 * completion, told
+    assert saved.provenance == Usage.Provenance.ESTIMATED, details
+    assert prompt <= (saved.upper_prompt_tokens or 0), details
+    assert completion <= (saved.upper_completion_tokens or 0), details
+    assert prompt / 3 <= saved.prompt_tokens <= 3 * prompt, details
+    assert completion / 3 <= saved.completion_tokens <= 3 * completion, details
 
 
 @sync_to_async
-def check_that_all_is_booked_once(total: int, replies: int) -> None:
-    asked = Message.objects.filter(role=Message.Role.ASSISTANT, choice=0)
-    assert asked.count() == asked.exclude(usage=None).count() == Usage.objects.count() == replies
+def check_that_everything_is_booked_once(total: int, replies: int) -> None:
+    replied = Message.objects.filter(role=Message.Role.ASSISTANT, choice=0)
+    with_usage = replied.exclude(usage=None)
+    assert replied.count() == with_usage.count() == Usage.objects.count() == replies
     assert Usage.objects.aggregate(sum=Sum("total_tokens"))["sum"] == total
     conversations = Conversation.objects.with_usage()
     assert sum(one.total_tokens for one in conversations) == total
     assert sum(one.reply_count for one in conversations) == replies
 
 
-# What never came to be asked, or was not answered
+# Requests that were not sent or not answered
 
 
 @pytest.mark.django_db
-async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
+async def test_a_round_that_was_never_requested_costs_nothing(
     book_keeping: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.generation.writer.MAX_ROUNDS", 2)
@@ -252,7 +253,7 @@ async def test_a_round_that_was_never_asked_costs_nothing_and_hides_nothing(
 
 
 @pytest.mark.django_db
-async def test_what_an_upstream_refused_is_unknown_and_what_it_kept_silent_about_is_estimated(
+async def test_the_usage_of_a_refused_request_is_unknown_and_of_a_silent_one_estimated(
     book_keeping: Client, upstream: FakeUpstream, connected: Upstream
 ) -> None:
     upstream.fail(401, {"error": {"message": "no"}})
@@ -297,7 +298,7 @@ print(json.dumps([[one.spent, one.held, one.overrun] for one in Allowance.object
 
 @pytest.mark.parametrize(("rounds", "choices"), sampled([(1, 3), (2, 1)]))
 @pytest.mark.parametrize("is_journalled", sampled([True, False]))
-async def test_a_reply_that_was_killed_with_its_process_is_booked(
+async def test_a_reply_whose_process_was_killed_is_booked(
     site: Site, upstream: FakeUpstream, rounds: int, choices: int, is_journalled: bool
 ) -> None:
     case = Case(Ending.INTERRUPTED, False, rounds, choices, "refused")
@@ -328,7 +329,7 @@ async def kill_in_mid_reply(server: Server, person: Person, is_journalled: bool)
 
 
 async def until_checkpointed(server: Server) -> None:
-    """A checkpoint holds what the reply had cost by then."""
+    """Wait for a checkpoint, which holds what the reply has cost so far."""
     script = (
         "import time\n"
         "from chatapp.models import Message\n"

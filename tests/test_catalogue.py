@@ -158,17 +158,17 @@ async def test_the_callback_is_called_only_when_the_list_changes(
     connected: Upstream, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue_module, "FRESH_SECONDS", 0.0)
-    heard: list[Sequence[ListedModel]] = []
+    changes: list[Sequence[ListedModel]] = []
 
-    async def hear(_: Upstream, listed: Sequence[ListedModel]) -> None:
-        heard.append(listed)
+    async def on_change(_: Upstream, listed: Sequence[ListedModel]) -> None:
+        changes.append(listed)
 
     client = UpstreamClient()
-    catalogue = Catalogue(client, hear)
+    catalogue = Catalogue(client, on_change)
     for _ in range(3):
         await catalogue.offers(wait_for_all=True)
     await asyncio.sleep(0)
-    assert len(heard) == 1
+    assert len(changes) == 1
     await catalogue.aclose()
     await client.aclose()
 

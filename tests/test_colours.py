@@ -1,4 +1,4 @@
-"""Accents that can be read, in both themes."""
+"""Accents are readable in both themes."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
 
 
 @given(colour=COLOURS)
-def test_each_theme_makes_a_readable_one_of_any_colour(colour: str) -> None:
+def test_each_theme_makes_any_colour_readable(colour: str) -> None:
     for theme in (LIGHT, DARK):
         made = readable(colour, theme)
         assert COLOUR.fullmatch(made)
@@ -37,20 +37,20 @@ def test_a_colour_keeps_its_hue() -> None:
 
 
 @pytest.mark.parametrize("colour", ["#ffff00", "#ffffff", "#00ff00", "#ff8c00"])
-def test_a_light_colour_can_not_be_read_on_a_light_page(colour: str) -> None:
+def test_a_light_colour_is_not_readable_on_a_light_page(colour: str) -> None:
     assert not is_readable(colour, LIGHT)
     assert is_readable(colour, DARK)
 
 
 @pytest.mark.parametrize(("theme", "column"), [(LIGHT, 0), (DARK, 1)])
-def test_the_themes_are_those_of_the_style_sheet(theme: Theme, column: int) -> None:
+def test_the_themes_match_the_style_sheet(theme: Theme, column: int) -> None:
     sheet = (ROOT / "static/css/palette.css").read_text()
     names = ("page", "raised", "sunken", "bubble", "on-accent")
-    assert [_said(sheet, name)[column] for name in names] == [*theme.grounds, theme.text]
+    assert [_values_of(sheet, name)[column] for name in names] == [*theme.grounds, theme.text]
 
 
-def _said(sheet: str, name: str) -> list[Triple]:
-    """The light colour and the dark one."""
+def _values_of(sheet: str, name: str) -> list[Triple]:
+    """Return the light and the dark value of a custom property."""
     [line] = re.findall(rf"--{name}: light-dark\(.*", sheet)
     found = re.findall(r"oklch\(([\d.]+)% ([\d.]+) ([\d.]+)\)", line)
     return [(float(one), float(two), float(three)) for one, two, three in found]

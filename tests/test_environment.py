@@ -73,16 +73,16 @@ def test_a_good_value_is_read(
 @pytest.mark.parametrize(
     ("read", "value", "sentence"),
     [
-        (environment.flag, "maybe", 'NAME="maybe" is neither true nor false, for example 1'),
+        (environment.flag, "maybe", 'NAME="maybe" is neither true nor false: set it to 1 or 0'),
         (grace, "soon", 'NAME="soon" is not a number of seconds, for example 10'),
         (grace, "-1", 'NAME="-1" is not a number of seconds, for example 10'),
         (grace, "nan", 'NAME="nan" is not a number of seconds, for example 10'),
         (port, "http", 'NAME="http" is not a port number, for example 8000'),
         (port, "65536", 'NAME="65536" is not a port number, for example 8000'),
         (port, "-1", 'NAME="-1" is not a port number, for example 8000'),
-        (tabs, "0", 'NAME="0" is not a number from 1 on, for example 250'),
-        (tabs, "many", 'NAME="many" is not a number from 1 on, for example 250'),
-        (tabs, "²", 'NAME="²" is not a number from 1 on, for example 250'),
+        (tabs, "0", 'NAME="0" is not a positive whole number, for example 250'),
+        (tabs, "many", 'NAME="many" is not a positive whole number, for example 250'),
+        (tabs, "²", 'NAME="²" is not a positive whole number, for example 250'),
         *(
             (zone, wrong, f'NAME="{wrong}" is not a time zone, for example Europe/Berlin')
             for wrong in ("Berlin", "../../etc/passwd", "Europe", "/etc/localtime")
@@ -116,7 +116,7 @@ def test_a_good_value_is_read(
         ),
     ],
 )
-def test_a_bad_value_is_refused_with_the_cure(
+def test_a_bad_value_is_refused_with_a_remedy(
     monkeypatch: pytest.MonkeyPatch, read: Reader, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv("NAME", value)
@@ -173,7 +173,7 @@ def test_a_blank_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> No
     assert environment.text("NAME", "127.0.0.1") == "127.0.0.1"
 
 
-def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_secret_is_created_once_and_private_to_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "new" / "secret_key"
     first = environment.generated_secret(path)
     assert len(first) >= 50
@@ -182,13 +182,13 @@ def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert environment.generated_secret(tmp_path / "other") != first
 
 
-def test_mailed_links_lead_to_the_first_origin_that_names_a_host() -> None:
+def test_links_in_emails_use_the_first_origin_without_a_wildcard() -> None:
     origins = ["https://*.example.org", "https://chat.example.org", "https://other.example.org"]
     assert environment.first_origin(origins, "EMAIL_URL") == "https://chat.example.org"
     assert environment.first_origin([], "") == ""
 
 
 @pytest.mark.parametrize("origins", [[], ["https://*.example.org"]])
-def test_mail_needs_an_origin_for_its_links(origins: list[str]) -> None:
+def test_email_needs_an_origin_for_its_links(origins: list[str]) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^EMAIL_URL needs .* Set CSRF_TRUSTED_ORIGINS"):
         environment.first_origin(origins, "EMAIL_URL")

@@ -1,9 +1,9 @@
-"""Findings are values; what is printed of them obeys nobody."""
+"""Findings are values, and printing them is safe for a terminal."""
 
 from chatapp.findings import Finding, Verdict, failed, note, ok, printable, skipped, warning
 
 
-def test_each_verdict_has_a_word_for_it() -> None:
+def test_each_verdict_has_a_constructor() -> None:
     assert ok("a", "b") == Finding("a", Verdict.OK, "b")
     assert note("a", "b", "c") == Finding("a", Verdict.NOTE, "b", "c")
     assert warning("a", "b", "c") == Finding("a", Verdict.WARNING, "b", "c")
@@ -11,5 +11,5 @@ def test_each_verdict_has_a_word_for_it() -> None:
     assert skipped("a", "b") == Finding("a", Verdict.SKIPPED, "b")
 
 
-def test_what_a_terminal_would_obey_is_taken_out() -> None:
+def test_control_characters_are_replaced() -> None:
     assert printable("a\x1b[2J\u202eb") == "a\ufffd[2J\ufffdb"

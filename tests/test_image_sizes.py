@@ -1,4 +1,4 @@
-"""How large an image says it is."""
+"""The size of an image from its header."""
 
 import pytest
 
@@ -19,13 +19,13 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_its_head_says_how_large_it_is(name: str) -> None:
+def test_the_size_is_read_from_the_header(name: str) -> None:
     media_type, data, size = SAID[name]
     assert size_of(media_type, data) == size
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_a_part_of_it_says_the_same_or_nothing(name: str) -> None:
+def test_a_truncated_image_gives_the_same_size_or_none(name: str) -> None:
     media_type, data, size = SAID[name]
     parts = {size_of(media_type, data[:end]) for end in range(len(data))}
     assert parts <= {None, size, (9, 8)}

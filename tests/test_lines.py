@@ -1,4 +1,4 @@
-"""Text of several lines, which a browser sends with CRLF and counts with LF."""
+"""Multi-line text, which browsers submit with CRLF but measure with LF."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def longest(characters: int, lines: int = 100) -> str:
-    """With a line feed after each, the last aside."""
+    """Return text of this length, with a line feed between its lines."""
     one = "x" * (characters // lines - 1)
     text = "\n".join([one] * lines)
     return text + "y" * (characters - len(text))
@@ -42,11 +42,11 @@ def sent(text: str) -> str:
 
 
 @pytest.mark.parametrize("typed", ["a\r\nb\r\n\r\nc", "a\rb\r\rc", "a\nb\n\nc", "a\r\nb\r\r\nc"])
-def test_a_line_ends_with_a_line_feed_alone(typed: str) -> None:
+def test_line_breaks_are_saved_as_line_feeds(typed: str) -> None:
     assert LinesField(max_length=6).clean(typed) == "a\nb\n\nc"
 
 
-def test_what_is_within_its_length_is_taken_as_it_was_typed(
+def test_text_within_its_maximum_length_is_saved_as_typed(
     alices: Client,
     olives: Client,
     alice: User,
@@ -101,9 +101,9 @@ def _forms_of(kind: type[Any]) -> Iterator[type[Any]]:
         yield from _forms_of(one)
 
 
-def test_whatever_has_a_textarea_takes_lines(rf: RequestFactory, olive: User) -> None:
-    """In every form of ours, and in those that Django makes of models under /admin/."""
-    assert get_resolver().url_patterns  # by which all forms are imported
+def test_every_textarea_uses_a_lines_field(rf: RequestFactory, olive: User) -> None:
+    """Check all forms of the app and those that Django's admin generates from models."""
+    assert get_resolver().url_patterns  # imports all forms
     request = rf.get("/")
     request.user = olive
     ours = [one for one in _forms_of(forms.BaseForm) if one.__module__.startswith("chatapp.")]

@@ -1,4 +1,4 @@
-"""The log: one line of JSON each, with the ids of what it belongs to and no secret."""
+"""The log: one line of JSON per event, with its ids and without secrets."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ KEY = "sk-very-secret-0123456789"
 
 
 def line(message: str, *args: object, error: BaseException | None = None, **options: Any) -> str:
-    """What a library's line comes out as."""
+    """Return the formatted line of a library's log record."""
     formatter = dict(configuration(**({"for_people": False} | options))["formatters"]["line"])
     made = formatter.pop("()")(**formatter)
     exc_info = (type(error), error, error.__traceback__) if error else None
@@ -33,11 +33,11 @@ def raised(text: str) -> BaseException:
         return error
 
 
-def test_a_line_is_json_with_what_is_bound() -> None:
+def test_a_line_is_json_with_its_bound_context() -> None:
     with structlog.contextvars.bound_contextvars(request_id="r1", reply="a1"):
-        told = json.loads(line('It said "%s"\n', "no"))
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", told.pop("timestamp"))
-    assert told == {
+        fields = json.loads(line('It said "%s"\n', "no"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", fields.pop("timestamp"))
+    assert fields == {
         "event": 'It said "no"\n',
         "level": "error",
         "logger": "a.library",
@@ -46,10 +46,10 @@ def test_a_line_is_json_with_what_is_bound() -> None:
     }
 
 
-def test_a_traceback_is_told_without_the_values_of_variables() -> None:
-    told = json.loads(line("It failed", error=raised("why")))
-    assert "Traceback" in told["exception"]
-    assert "ValueError: why" in told["exception"]
+def test_a_traceback_has_no_values_of_variables() -> None:
+    fields = json.loads(line("It failed", error=raised("why")))
+    assert "Traceback" in fields["exception"]
+    assert "ValueError: why" in fields["exception"]
     for for_people in (False, True):
         printed = line("It failed", error=raised("why"), for_people=for_people)
         assert "ValueError: why" in printed
@@ -96,33 +96,33 @@ def test_secrets_are_struck_out(text: str, for_people: bool) -> None:
         "12345678 completion_tokens: 87654321",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_text_that_is_no_secret_is_kept(text: str) -> None:
     assert json.loads(line("%s", text))["event"] == text
 
 
 def test_people_get_columns() -> None:
-    told = line("It said no", for_people=True)
-    assert "It said no" in told
-    assert not told.startswith("{")
+    output = line("It said no", for_people=True)
+    assert "It said no" in output
+    assert not output.startswith("{")
 
 
 @pytest.mark.parametrize(
-    ("name", "exc_info", "is_told"),
+    ("name", "exc_info", "is_logged"),
     [
-        ("django.request", None, False),  # a status, which the request's own line has
+        ("django.request", None, False),  # a status: already in the request's own line
         ("django.request", "an error", True),
         ("django.security.csrf", None, True),
     ],
 )
-def test_django_tells_of_errors_alone(name: str, exc_info: str | None, is_told: bool) -> None:
+def test_django_logs_only_exceptions(name: str, exc_info: str | None, is_logged: bool) -> None:
     record = logging.LogRecord(name, logging.ERROR, "", 0, "Not Found: /", (), None)
     if exc_info:
         error = raised(exc_info)
         record.exc_info = (type(error), error, error.__traceback__)
-    assert bool(logging.getLogger(name).filter(record)) is is_told
+    assert bool(logging.getLogger(name).filter(record)) is is_logged
 
 
-def test_no_error_is_mailed_with_what_a_form_held() -> None:
+def test_no_error_is_emailed_with_form_data() -> None:
     assert logging.getLogger("django").handlers == []
 
 
@@ -158,10 +158,10 @@ def test_each_request_is_one_line(server: Server) -> None:
         for path in ("/healthz", "/readyz", "/metrics", "/static/icon.svg", "/setup/a-secret/"):
             client.get(path)
         client.get("/nowhere/?q=what-was-typed", headers={"X-Request-ID": "proxys.id_1"})
-    told = json.loads(server.wait_for(r'\{.*"proxys.id_1".*\}')[0])
-    assert told.pop("timestamp")
-    assert 0 < told.pop("seconds") < 20
-    assert told == {
+    fields = json.loads(server.wait_for(r'\{.*"proxys.id_1".*\}')[0])
+    assert fields.pop("timestamp")
+    assert 0 < fields.pop("seconds") < 20
+    assert fields == {
         "event": "Request",
         "level": "info",
         "logger": "chatapp.logs",

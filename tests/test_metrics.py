@@ -1,4 +1,4 @@
-"""What the process counts."""
+"""The metrics of the process."""
 
 import asyncio
 import time
@@ -28,25 +28,25 @@ def test_tokens_are_counted_by_upstream_kind_and_provenance() -> None:
 
 
 @pytest.mark.parametrize("reason", ["join", "gap"])
-def test_snapshots_are_shown_before_the_first(reason: str) -> None:
+def test_snapshot_series_exist_before_the_first_count(reason: str) -> None:
     assert REGISTRY.get_sample_value("chatapp_snapshots_total", {"reason": reason}) is not None
 
 
-def test_every_name_is_the_apps_and_says_its_unit() -> None:
-    ours = [
+def test_every_name_has_the_apps_prefix_and_a_unit() -> None:
+    families = [
         metric
         for name, collector in vars(metrics).items()
         if hasattr(collector, "collect") and not isinstance(collector, type)
         for metric in collector.collect()
     ]
-    assert len(ours) == 13
-    for metric in ours:
+    assert len(families) == 13
+    for metric in families:
         assert metric.name.startswith("chatapp_")
         assert metric.documentation.endswith(".")
         assert metric.type != "histogram" or metric.name.endswith("_seconds")
 
 
-def test_what_is_only_noted_is_counted_when_somebody_looks() -> None:
+def test_noted_values_are_counted_at_a_scrape() -> None:
     name = "chatapp_added_latency_seconds_count"
     before = value(name)
     for number in (3, metrics.NOTED_AT_ONCE, metrics.NOTED_AT_ONCE + 1):
@@ -56,11 +56,11 @@ def test_what_is_only_noted_is_counted_when_somebody_looks() -> None:
         assert value(name) == value(name) == before
 
 
-async def test_a_late_event_loop_is_seen() -> None:
+async def test_event_loop_lag_is_measured() -> None:
     before = value("chatapp_event_loop_lag_seconds_sum")
     watching = asyncio.create_task(Pace().watch())
     await asyncio.sleep(SAMPLE_SECONDS / 2)
-    time.sleep(SAMPLE_SECONDS)  # noqa: ASYNC251 - what it shall see
+    time.sleep(SAMPLE_SECONDS)  # noqa: ASYNC251 - the lag to be measured
     await asyncio.sleep(SAMPLE_SECONDS / 2)
     watching.cancel()
     assert value("chatapp_event_loop_lag_seconds_sum") - before >= SAMPLE_SECONDS / 2 - 0.01

@@ -1,5 +1,4 @@
-"""What two send at one moment: the second is told at the field, as if the first had been long
-before."""
+"""Two simultaneous requests: the second gets a form error, as if the first had been long before."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +25,7 @@ Meanwhile = Callable[[type[forms.BaseForm], Callable[[], object]], None]
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Something that another does once the form of this class was checked."""
+    """Return a function that makes something happen right after a form of a class was checked."""
 
     def meanwhile(kind: type[forms.BaseForm], happens: Callable[[], object]) -> None:
         check, left = kind.is_valid, [happens]
@@ -42,26 +41,24 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     return meanwhile
 
 
-def test_a_group_is_added_and_renamed_by_a_name_that_is_free(
-    olives: Client, meanwhile: Meanwhile
-) -> None:
-    there = Group.objects.create(name="Writers")
+def test_a_group_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
+    existing = Group.objects.create(name="Writers")
     meanwhile(GroupForm, lambda: Group.objects.create(name="Readers"))
     assert "There is a group of this name already." in post(olives, "/people/groups/", "Readers")
     meanwhile(GroupForm, lambda: Group.objects.create(name="Editors"))
-    page = post(olives, f"/people/groups/{there.pk}/", "Editors")
+    page = post(olives, f"/people/groups/{existing.pk}/", "Editors")
     assert "There is a group of this name already." in page
     assert Group.objects.filter(name="Writers").exists()
     assert not AuditEvent.objects.filter(action__startswith="group.").exists()
 
 
-def test_a_label_is_added_by_a_name_that_is_free(olives: Client, meanwhile: Meanwhile) -> None:
+def test_a_label_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
     meanwhile(LabelForm, lambda: ReviewLabel.objects.create(name="Odd"))
     assert "There is a label of this name." in post(olives, "/review/labels/", "Odd")
     assert not AuditEvent.objects.filter(action="reviewlabel.added").exists()
 
 
-def test_a_rule_is_saved_by_a_name_that_is_free(olives: Client, meanwhile: Meanwhile) -> None:
+def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
     seal = seal_of(olives.post("/review/rules/add/", WORDS).text)
     taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
@@ -78,7 +75,7 @@ def test_a_rule_is_saved_by_a_name_that_is_free(olives: Client, meanwhile: Meanw
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_group_that_was_chosen_and_is_deleted_is_no_choice(
+def test_a_chosen_group_that_was_just_deleted_is_refused(
     olives: Client, meanwhile: Meanwhile
 ) -> None:
     gone = Group.objects.create(name="Gone")
@@ -88,7 +85,7 @@ def test_a_group_that_was_chosen_and_is_deleted_is_no_choice(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_is_put_into_groups_again_where_one_was_deleted_as_it_was_stored(
+def test_saving_a_persons_groups_is_retried_if_one_was_just_deleted(
     olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = Group.objects.create(name="Readers")
@@ -106,17 +103,17 @@ def test_a_person_is_put_into_groups_again_where_one_was_deleted_as_it_was_store
     assert AuditEvent.objects.filter(action="person.changed").count() == 1
 
 
-def test_a_name_that_is_taken_is_told_under_admin(
+def test_the_admin_refuses_a_name_that_was_just_taken(
     olives: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = ModelAdmin.changeform_view
     left = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
 
-    def taken(admin: Any, *asked: Any) -> Any:
+    def taken(admin: Any, *args: Any) -> Any:
         if left:
             left.pop()()
             raise IntegrityError
-        return change(admin, *asked)
+        return change(admin, *args)
 
     monkeypatch.setattr(ModelAdmin, "changeform_view", taken)
     fields = {
@@ -131,7 +128,7 @@ def test_a_name_that_is_taken_is_told_under_admin(
     assert ToolServer.objects.count() == 1
 
 
-def test_what_can_not_be_stored_at_all_fails() -> None:
+def test_a_view_that_fails_twice_raises() -> None:
     tried = []
 
     def view() -> None:

@@ -18,7 +18,7 @@ SOURCE = (ROOT / "chatapp/settings.py").read_text()
 
 
 def literal(node: ast.expr) -> str | float | None:
-    """The value of a constant, or of a product of numbers; None of anything else."""
+    """Return the value of a constant or of a product of numbers, or None."""
     match node:
         case ast.Constant(value=str() | int() | float() as value):
             return value
@@ -32,7 +32,7 @@ def literal(node: ast.expr) -> str | float | None:
 
 
 def read() -> dict[str, str | float | None]:
-    """The variables that settings read, each with its default if that is a literal."""
+    """Return the variables that the settings read, each with its default if that is a literal."""
     found: dict[str, str | float | None] = {}
     for node in ast.walk(ast.parse(SOURCE)):
         match node:
@@ -57,29 +57,29 @@ def test_a_documented_default_is_the_real_one(name: str) -> None:
     assert documented[1] == str(READ[name])
 
 
-def test_passwords_are_hashed_by_pbkdf2() -> None:
+def test_passwords_are_hashed_with_pbkdf2() -> None:
     assert "PASSWORD_HASHERS" not in SOURCE
     assert global_settings.PASSWORD_HASHERS[0].endswith(".PBKDF2PasswordHasher")
 
 
-def test_links_and_cookies_last_as_long_as_is_said() -> None:
+def test_links_and_cookies_last_as_documented() -> None:
     assert settings.PASSWORD_RESET_TIMEOUT == 3 * 86400
     assert devices.COOKIE_SECONDS == 400 * 86400
 
 
-def test_an_opened_chat_stays_open_to_its_reviewer_for_half_an_hour() -> None:
+def test_an_opened_chat_stays_open_to_its_reviewer_for_30_minutes() -> None:
     assert reviews.OPEN_FOR.total_seconds() == 30 * 60
 
 
-def test_a_small_budget_goes_upstream_as_max_tokens() -> None:
+def test_max_tokens_is_sent_for_budgets_up_to_4096_tokens() -> None:
     assert purses.MOST_ASKED_FOR == 4096
 
 
-def test_a_request_has_as_long_as_is_said() -> None:
+def test_request_timeouts_are_as_documented() -> None:
     assert (http_protocol.HEAD_SECONDS, http_protocol.BODY_SECONDS) == (15, 15)
     assert http_protocol.SLOWEST_BYTES_A_SECOND == 16 * 1024
     assert http_protocol.IDLE_SECONDS == 60
 
 
-def test_a_temporary_chat_goes_one_to_sixty_seconds_after_its_last_tab() -> None:
+def test_a_temporary_chat_is_erased_1_to_60_seconds_after_its_last_tab_closes() -> None:
     assert (temporaries.LEAST_SECONDS, temporaries.MOST_SECONDS) == (1, 60)

@@ -1,5 +1,4 @@
-"""Tests and benchmarks go through what is public, also where ruff (SLF001) does not look: in what
-they import, and in what they patch by its name."""
+"""Tests and benchmarks use public names only, also in imports and patches, which SLF001 misses."""
 
 import ast
 import re
@@ -8,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PRIVATE = re.compile(r"(?:^|\.)_[a-z]\w*$")
-# Only there can a turn of asyncio's loop be measured.
+# The only way to measure a turn of asyncio's loop.
 KNOWN = {("tests/security/test_loop_gaps.py", "_run")}
 
 
@@ -18,12 +17,12 @@ def private_names(tree: ast.AST) -> Iterator[str]:
             case ast.ImportFrom(names=names):
                 yield from (one.name for one in names if PRIVATE.search(one.name))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments):
-                given = [one.value for one in arguments if isinstance(one, ast.Constant)]
+                literals = [one.value for one in arguments if isinstance(one, ast.Constant)]
                 if name in ("setattr", "delattr", "getattr"):
-                    yield from (one for one in map(str, given[:1]) if PRIVATE.search(one))
+                    yield from (one for one in map(str, literals[:1]) if PRIVATE.search(one))
 
 
-def test_what_is_private_is_left_alone() -> None:
+def test_no_private_name_is_used() -> None:
     files = [path for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py")]
     reached = {
         (str(file.relative_to(ROOT)), name)

@@ -1,4 +1,4 @@
-"""Names, titles and reasons of characters that nobody sees."""
+"""Names, titles and reasons made only of invisible characters are rejected."""
 
 from typing import Any
 
@@ -49,12 +49,12 @@ SOMETHING = [
 ]
 
 
-def test_what_is_drawn_as_nothing_is_blank() -> None:
+def test_text_of_invisible_characters_is_blank() -> None:
     assert [text for text in NOTHING if not is_blank(text)] == []
     assert [text for text in SOMETHING if is_blank(text)] == []
 
 
-def test_a_field_takes_the_rest_as_it_stands() -> None:
+def test_a_field_keeps_text_with_a_visible_character_unchanged() -> None:
     assert SeenField().clean("\u200b\u2764\ufe0f") == "\u200b\u2764\ufe0f"
     assert SeenField(required=False).clean(ZERO_WIDTH) == ""
     with pytest.raises(ValidationError):
@@ -64,17 +64,17 @@ def test_a_field_takes_the_rest_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize("message", [ZERO_WIDTH, f"{HANGUL_FILLER}\n{BRAILLE_BLANK}", " "])
-def test_a_message_of_nothing_is_none(message: str) -> None:
+def test_an_invisible_message_counts_as_empty(message: str) -> None:
     form = PromptForm({"message": message})
     assert form.errors["message"] == ["Type a message first."]
 
 
-def test_a_title_begins_where_something_is_seen() -> None:
+def test_a_title_begins_at_its_first_visible_character() -> None:
     assert Conversation.title_of(ZERO_WIDTH * 100 + " Why?") == "Why?"
     assert title_in(f"{HANGUL_FILLER}\nRoses") == "Roses"
 
 
-def test_no_title_and_no_project_is_called_nothing(alices: Client, alice: User) -> None:
+def test_a_title_and_a_project_name_must_be_visible(alices: Client, alice: User) -> None:
     conversation = alice.conversations.create(title="Roses")
     headers = {"HX-Request": "true"}
     address = f"/c/{conversation.pk}/rename/"
@@ -86,7 +86,7 @@ def test_no_title_and_no_project_is_called_nothing(alices: Client, alice: User) 
 
 
 @pytest.mark.parametrize("nothing", [ZERO_WIDTH, HANGUL_FILLER, BRAILLE_BLANK])
-def test_nothing_of_the_staffs_is_called_nothing(
+def test_names_given_by_staff_must_be_visible(
     olives: Client,
     connected: Upstream,
     begin: Begin,  # noqa: F811
@@ -111,7 +111,7 @@ def test_nothing_of_the_staffs_is_called_nothing(
     assert not ReviewRule.objects.exists()
 
 
-def test_what_may_be_left_empty_is_empty(olives: Client) -> None:
+def test_invisible_text_in_an_optional_field_is_saved_as_empty(olives: Client) -> None:
     olives.post("/settings/", {"name": HANGUL_FILLER, "notice": ZERO_WIDTH})
     assert (Installation.this().name, Installation.this().notice) == ("", "")
     limit = {"amount": "5", "measure": "tokens", "period": "month", "whose": "all"}
@@ -119,25 +119,25 @@ def test_what_may_be_left_empty_is_empty(olives: Client) -> None:
     assert Limit.objects.get().whom_to_ask == ""
 
 
-def test_nothing_is_no_reason(olives: Client, alice: User, begin: Begin) -> None:  # noqa: F811
+def test_a_reason_must_be_visible(olives: Client, alice: User, begin: Begin) -> None:  # noqa: F811
     conversation = begin()
-    said: dict[str, Any] = {"reason": ZERO_WIDTH, "text": ZERO_WIDTH, "version": 0}
-    olives.post(f"/review/{conversation.pk}/open/", said)
-    olives.post(f"/review/{conversation.pk}/notes/", said)
-    olives.post(f"/people/{alice.pk}/hold/", said)
+    data: dict[str, Any] = {"reason": ZERO_WIDTH, "text": ZERO_WIDTH, "version": 0}
+    olives.post(f"/review/{conversation.pk}/open/", data)
+    olives.post(f"/review/{conversation.pk}/notes/", data)
+    olives.post(f"/people/{alice.pk}/hold/", data)
     for kind in (Opening, ReviewNote, LegalHold):
         assert not kind._default_manager.exists(), kind
     page = olives.post("/review/search/", {"words": "rose", "reason": ZERO_WIDTH}, follow=True)
     assert "Say first why you search." in page.text
 
 
-def test_nobody_is_called_nothing(olives: Client) -> None:
+def test_a_username_must_be_visible(olives: Client) -> None:
     new = {"username": HANGUL_FILLER, "password1": PASSWORD, "password2": PASSWORD}
     page = olives.post("/admin/chatapp/user/add/", new).text
     assert "A name is of letters that can be seen." in page
     assert User.objects.count() == 1
 
 
-def test_addresses_are_checked_under_admin_as_ever(olives: Client, alice: User) -> None:
+def test_the_admin_still_checks_email_addresses(olives: Client, alice: User) -> None:
     page = olives.get(f"/admin/chatapp/user/{alice.pk}/change/").text
     assert 'type="email"' in page

@@ -225,9 +225,9 @@ async def test_logprobs_are_kept_and_shown_as_confidence(
     tab: Tab, alices: Client, bobs: Client, upstream: FakeUpstream
 ) -> None:
     token = {"token": "Sure", "logprob": -0.105, "bytes": [83, 117, 114, 101], "top_logprobs": []}
-    told = {"content": [token], "refusal": None}
+    logprobs = {"content": [token], "refusal": None}
     upstream.script(
-        chunk([{"index": 0, "delta": {"content": "Sure"}, "logprobs": told}]), finish(), done()
+        chunk([{"index": 0, "delta": {"content": "Sure"}, "logprobs": logprobs}]), finish(), done()
     )
     reply = await tab.ask()
     await tab.until_ended()
@@ -348,9 +348,9 @@ async def test_a_failure_is_logged_without_any_text_of_the_chat(
     upstream.fail(400, {"error": {"message": "bad: Tell me a secret"}})
     await tab.ask("Tell me a secret")
     await tab.until_ended()
-    [told] = [one for one in caplog.records if one.message == "An upstream failed"]
+    [record] = [one for one in caplog.records if one.message == "An upstream failed"]
     formatter = dict(configuration(for_people=False)["formatters"]["line"])
-    line = json.loads(formatter.pop("()")(**formatter).format(told))
+    line = json.loads(formatter.pop("()")(**formatter).format(record))
     assert line["model"] == MODEL
     assert (line["ending"], line["error"], line["status"]) == ("failed", "bad_request", 400)
     assert "secret" not in caplog.text

@@ -112,15 +112,15 @@ def no_parent(it: Installation) -> None:
 
 
 CASES: list[tuple[Callable[[Installation], None], str, str]] = [
-    (read_only_directory, "is on a disk that is mounted read-only", "Mount it for writing"),
-    (full_disk, "the disk of DIR is full", "Make room there"),
-    (full_disk_without_a_key, "the disk of DIR is full", "Make room there"),
+    (read_only_directory, "is on a disk that is mounted read-only", "Mount it read-write"),
+    (full_disk, "the disk of DIR is full", "Free some space"),
+    (full_disk_without_a_key, "the disk of DIR is full", "Free some space"),
     (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Let the app's user own it"),
     (locked_database, "another program has locked DIR/chatapp.sqlite3", "End it, or wait"),
     (damaged_database, "is damaged, or no SQLite database", "manage.py restore"),
-    (a_file_instead, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
-    (a_file_instead_and_a_key, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
-    (no_parent, "is not there and can't be made", "set DATA_DIR to another directory"),
+    (a_file_instead, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
+    (a_file_instead_and_a_key, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
+    (no_parent, "does not exist and can't be created", "set DATA_DIR to another directory"),
 ]
 
 

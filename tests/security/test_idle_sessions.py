@@ -146,7 +146,7 @@ print((last - timezone.now()).total_seconds())
     sampled(
         [
             ("soon", 'CHATAPP_IDLE_TIMEOUT="soon" is not a number of seconds, for example 10'),
-            ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: give 60 seconds or more'),
+            ("5", 'CHATAPP_IDLE_TIMEOUT="5" is too short: the minimum is 60 seconds'),
         ]
     ),
 )

@@ -58,7 +58,7 @@ async def test_a_reply_is_registered_while_it_runs(replies: Replies) -> None:
     assert (len(replies), replies.of(SKY)) == (0, [])
 
 
-async def test_a_reply_given_up_by_the_database_is_replaced_by_the_next(replies: Replies) -> None:
+async def test_a_reply_presumed_lost_is_replaced_by_the_next(replies: Replies) -> None:
     given_up, following = Running(), Running()
     first = began(replies, given_up)
     second = began(replies, following)

@@ -1,10 +1,10 @@
-"""The database: people, upstreams, tool servers, and conversations with their messages and costs.
+"""The database models: people, upstreams, tool servers, conversations, messages and their cost.
 
-Model methods say what happens (`conversation.ask(…)`, `message.finish(…)`); operations on many rows
-are queryset methods. Everything here is synchronous and short: one transaction per call.
+Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); queries over many rows are
+queryset methods. All of it is synchronous and short: one transaction per call.
 """
 
-from chatapp.models import (  # noqa: F401 - they register receivers of `post_migrate`
+from chatapp.models import (  # noqa: F401 - imported for their post_migrate receivers
     facts,
     ledger,
     sequence,

@@ -1,4 +1,4 @@
-"""Messages: prompts and replies, as a tree, and how they are stored."""
+"""The `Message` model: prompts and replies, stored as a tree."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -26,15 +26,15 @@ from chatapp.upstream.wire.reply import Ending, Reply
 if TYPE_CHECKING:
     from chatapp.models.feedback import Feedback
 
-# In a slot of a conversation at a time. It begins with its name in the version before, by which
-# that one's processes know it.
+# One running reply per slot of a conversation. The name begins with the constraint's name in the
+# previous version, because that version's processes recognise the error by it.
 ONE_STREAMS = "message_one_streams_a_slot"
 PURGED_AT_ONCE = 500  # messages
 
 
 class MessageQuerySet(models.QuerySet["Message"]):
     def of(self, user: User) -> Self:
-        """Those that were not deleted, of the conversations that a person keeps."""
+        """Messages in a person's conversations, without deleted ones and without the trash."""
         kept = self.filter(conversation__user=user, conversation__trashed_at=None)
         return kept.filter(deleted_at=None)
 
@@ -42,13 +42,13 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.filter(ending=Message.STREAMING)
 
     def interrupt_orphans(self) -> int:
-        """Ends what no process streams any more, since it died; returns how many."""
+        """End the replies of dead processes as interrupted, and return their number."""
         return self.orphans().interrupt()
 
     def interrupt(self) -> int:
-        """Ends what of these streams, each at the cost that is known of it; returns how many."""
+        """End those that are streaming, book each at its last known cost, return their number."""
         with transaction.atomic(self.db):
-            # A process that stands still, or whose host is gone, may hold its rows for long.
+            # A process that hangs, or whose host is gone, may hold its row locks for a long time.
             related = self.streaming().select_related("conversation", "upstream")
             streaming = related.defer("upstream__api_key")
             lost = list(streaming.select_for_update(skip_locked=True, of=("self",)))
@@ -62,16 +62,16 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return len(lost)
 
     def purgeable(self, before: datetime) -> Self:
-        """What was deleted before this moment, and is not held."""
+        """Messages that were deleted before this moment and are not under a legal hold."""
         held = legal_holds.holding("conversation__user", "conversation")
         return self.filter(deleted_at__lt=before).exclude(held)
 
     def purge_deleted(self, before: datetime) -> int:
-        """Takes what was deleted before this moment out of the database, as much as may go at once;
-        returns how many there were.
+        """Remove messages that were deleted before this moment, at most `PURGED_AT_ONCE`; return
+        how many were removed.
 
-        The newest first, so that none takes others along: all below a message was deleted no later.
-        What is held stays.
+        The newest go first so that no delete cascades: everything below a deleted message was
+        deleted no later. Messages under a legal hold stay.
         """
         newest = models.F("sequence").desc(nulls_last=True), "-created_at", "-id"
         gone = self.purgeable(before)
@@ -84,19 +84,19 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return len(still)
 
     def orphans(self) -> Self:
-        """Replies that stream in no process that is known."""
+        """Streaming replies whose process no longer exists."""
         owner = Process.objects.filter(pk=models.OuterRef("streamed_by"))
         return self.streaming().exclude(models.Exists(owner))
 
     def checkpoint(self, replies: Iterable["Message"]) -> None:
-        """Saves what has arrived of replies, as far as they are stored as streaming."""
+        """Save the text so far of replies, unless they have ended in the database."""
         growing = [message for message in replies if message.is_streaming]
         with transaction.atomic(self.db):
             _GROWN.run(*growing)
 
 
 _IS_REPLY = models.Q(role="assistant", deleted_at=None)
-# By which reviewers look into conversations: each has all that its query asks of a message.
+# Indexes for reviewers' queries. Each covers everything that its query reads of a message.
 REVIEWED = [
     models.Index(
         fields=["conversation", "upstream"], condition=_IS_REPLY, name="reply_of_conversation"
@@ -106,7 +106,7 @@ REVIEWED = [
         condition=models.Q(is_flagged=True, deleted_at=None),
         name="message_flagged",
     ),
-    # Few, so that what is not deleted is known by them, and soon found when they are to go.
+    # Deleted messages are few, so this index answers both "not deleted" and "due to be purged".
     models.Index(
         fields=["id"], condition=models.Q(deleted_at__isnull=False), name="message_deleted"
     ),
@@ -114,15 +114,15 @@ REVIEWED = [
 
 
 class Message(StoredReply):
-    """A prompt or a reply. A reply's `parent` is its prompt, a prompt's the reply before it."""
+    """A prompt or a reply. A reply's `parent` is its prompt; a prompt's is the reply before it."""
 
     class Role(models.TextChoices):
         USER = "user"
         ASSISTANT = "assistant"
 
-    # Where it stands in its branch, whether that is all of it, and what was asked for with it.
+    # Enough to know its place in the branch, whether it has ended, and what was sent with it.
     KNOWN_BY = ("parent", "ending", "slot", "created_at")
-    SAID = (  # what an upstream is sent of it comes from these
+    SAID = (  # the fields from which `as_chat_messages` builds what an upstream is sent
         "parent",
         "deleted_at",
         "role",
@@ -136,7 +136,7 @@ class Message(StoredReply):
         "tool_runs",
         "extras_record",
     )
-    OTHER_CHOICES = (  # what is stored of them again, where their reply is saved a second time
+    OTHER_CHOICES = (  # overwritten in the other choices when their reply is saved a second time
         "reasoning",
         "content",
         "refusal",
@@ -168,16 +168,14 @@ class Message(StoredReply):
     )
     created_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, editable=False)
-    # When it became found by searches as it stands; whoever saves another text takes it back.
+    # When the present text was indexed for search; saving another text resets it to None.
     indexed_at = models.DateTimeField(null=True, editable=False)
-    # The database's, see `chatapp.models.sequence`: it orders messages, and no clock does.
+    # Set by a database trigger (see `chatapp.models.sequence`), so no clock orders messages.
     sequence = models.BigIntegerField(null=True, editable=False)
 
     objects = models.Manager.from_queryset(MessageQuerySet)()
     siblings: list["Message"]
-    is_limited = (
-        True  # as far as is known; who asks for a reply is told whether a limit concerns it
-    )
+    is_limited = True  # assumed until `purses.admit` has looked whether a limit applies
 
     class Meta:
         ordering = [models.F("sequence").asc(nulls_first=True), "created_at", "choice", "id"]
@@ -199,8 +197,8 @@ class Message(StoredReply):
         ]
 
     def __str__(self) -> str:
-        said = "continued" if self.is_continuation else Truncator(self.content).chars(60)
-        return f"{self.role}: {said}"
+        text = "continued" if self.is_continuation else Truncator(self.content).chars(60)
+        return f"{self.role}: {text}"
 
     def save(
         self,
@@ -210,7 +208,7 @@ class Message(StoredReply):
         using: str | None = None,
         update_fields: Iterable[str] | None = None,
     ) -> None:
-        """As usual; `sequence` stays what the database made it."""
+        """Save as usual, but never overwrite `sequence`, which the database sets."""
         if update_fields is None and not self._state.adding:
             names = (field.name for field in self._meta.concrete_fields if not field.primary_key)
             update_fields = [name for name in names if name != "sequence"]
@@ -227,19 +225,19 @@ class Message(StoredReply):
 
     @property
     def known_feedback(self) -> "Feedback | None":
-        """As it was read along with the message: it is never asked for while a reply is drawn."""
+        """The feedback if it was loaded with the message; never queries, so rendering can't."""
         is_read = Message.feedback.is_cached(self)
         return getattr(self, "feedback", None) if is_read else None
 
     def is_beside(self, other: "Message") -> bool:
-        """Whether they answer one prompt and were asked for at once: others have other moments."""
+        """Whether both answer the same prompt and were requested at the same moment."""
         return (self.parent_id, self.created_at) == (other.parent_id, other.created_at)
 
     def as_chat_messages(self, asked: "Message | None" = None) -> list[dict[str, object]]:
-        """What an upstream is sent of this message: what was said and called.
+        """Return the chat messages that an upstream is sent for this message.
 
-        Where tools were called and the reply that is `asked` for is of the same upstream's model,
-        it gets what it wants back with the calls, the reasoning of all rounds among it.
+        If tools were called, and `asked` (the reply about to be written) is by the same model of
+        the same upstream, they include the model's own extras and the reasoning of all rounds.
         """
         if not self.earlier_rounds:
             return plain_chat_messages(self)
@@ -251,14 +249,14 @@ class Message(StoredReply):
             for round in earlier
             for one in round.as_chat_messages(reasoning_field, with_extras=bool(is_same))
         ]
-        said = plain_chat_messages(self)
-        if said and reasoning_field:
-            said[0][reasoning_field] = last.reasoning
-        return [*called, *said]
+        answer = plain_chat_messages(self)
+        if answer and reasoning_field:
+            answer[0][reasoning_field] = last.reasoning
+        return [*called, *answer]
 
     def stored_usage(self) -> Usage:
-        """What a reply has cost of which this is all that is known: as its last checkpoint said,
-        or else estimated from what is stored."""
+        """Return the usage of a reply known only from the database: that of its last checkpoint,
+        or else an estimate from the stored text."""
         if self.usage_so_far:
             usage = Usage(**self.usage_so_far)
         else:
@@ -272,10 +270,10 @@ class Message(StoredReply):
         return usage.of_reply(self)
 
     def save_reply(self, usage: Usage, others: Sequence["Message"] = ()) -> None:
-        """Saves a reply that has ended, what it cost, and the other choices that came with it.
+        """Save a reply that has ended, its cost, and the other choices of its response.
 
-        It may have been ended before, by a process that took its own for dead: this replaces that.
-        Where it was deleted meanwhile, `DatabaseError` is raised once its cost is booked.
+        It replaces the ending if another process took this one for dead and ended the reply.
+        Raises `DatabaseError` if the reply was deleted meanwhile, after its cost is booked.
         """
         usage.of_reply(self)
         self.usage_so_far = self.indexed_at = None
@@ -295,19 +293,19 @@ class Message(StoredReply):
             if images and is_stored:
                 ReplyImage.objects.bulk_create(images, ignore_conflicts=True)
         if not is_stored:
-            raise DatabaseError("the reply is not stored any more")
+            raise DatabaseError("the reply has been deleted")
 
     def image_rows(self) -> list[ReplyImage]:
-        """Its new images as they are stored."""
+        """The new images as unsaved rows."""
         return [
             ReplyImage(message=self, position=place, media_type=one.media_type, data=one.data)
             for place, one in enumerate(self.new_images)
         ]
 
     def other_choice(self, reply: Reply, ending: Ending) -> "Message":
-        """A sibling of this message: another choice of the same response."""
+        """Return a sibling of this message: another choice of the same response."""
         other = Message(
-            id=uuid.uuid5(self.pk, f"choice {reply.choice}"),  # the same, should it be saved twice
+            id=uuid.uuid5(self.pk, f"choice {reply.choice}"),  # stable if it is saved twice
             conversation=self.conversation,
             parent_id=self.parent_id,
             role=self.role,
@@ -322,13 +320,13 @@ class Message(StoredReply):
 
 
 def texts_of(message: Message) -> list[str]:
-    """What was said in it, answers first in each round."""
-    said = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
-    return [text for round in said for text in round if text]
+    """Return the texts of each round: answer, refusal, reasoning. Empty texts are left out."""
+    texts = ((one.content, one.refusal, one.reasoning) for one in message.rounds)
+    return [text for round in texts for text in round if text]
 
 
 class Plain(Protocol):
-    """A message as far as most of them are sent."""
+    """The part of a message that is sent if it has no tool calls."""
 
     @property
     def role(self) -> str: ...
@@ -341,9 +339,9 @@ class Plain(Protocol):
 
 
 def plain_chat_messages(message: Plain) -> list[dict[str, object]]:
-    """What an upstream is sent of the text of a message; a refusal is what the model said, too."""
-    said = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
-    content = GO_ON if message.is_continuation else said
+    """Return the chat messages for a message's text. A refusal counts as the model's text."""
+    text = "\n\n".join(text for text in (message.content, message.refusal) if text.strip())
+    content = GO_ON if message.is_continuation else text
     return [{"role": message.role, "content": content}] if content else []
 
 

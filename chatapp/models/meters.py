@@ -1,4 +1,4 @@
-"""Meters: how much of a limit is used, as people read it."""
+"""Meters: how much of a limit is used, in words and figures for people."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from chatapp.models.allowances import Allowance
 from chatapp.models.limits import Limit, Measure
 from chatapp.models.users import User
 
-NEAR = 80  # percent, from which on a person is told
+NEAR = 80  # percent, from which on a person gets a warning
 
 
 @dataclass(frozen=True)
 class Meter:
-    """One account of a limit, in its present period."""
+    """One allowance of a limit, in its present period."""
 
     limit: Limit
     whose: str
@@ -30,12 +30,12 @@ class Meter:
         shown = allowance or Allowance(limit=limit)
         shown.limit = limit
         shown.begin_anew(now)
-        anew = None if limit.measure == Measure.A_MINUTE else limit.begins_anew(now)
-        return cls(limit, whose, shown.spent, shown.held, shown.overrun, anew)
+        resets = None if limit.measure == Measure.A_MINUTE else limit.begins_anew(now)
+        return cls(limit, whose, shown.spent, shown.held, shown.overrun, resets)
 
     @property
     def percent(self) -> int:
-        """Of the cap, used or held; 100 where there is nothing that could be."""
+        """Percentage of the cap that is used or held; 100 if the cap is 0."""
         used = self.spent + self.held
         return min(100, 100 * used // self.limit.cap) if self.limit.cap else 100
 
@@ -54,7 +54,7 @@ class Meter:
 
 
 def meters_of(user: User) -> list[Meter]:
-    """Of every limit that concerns a person's replies."""
+    """Return a meter for every limit that applies to a person's replies."""
     limits = Limit.concerning(user.pk)
     if not limits:
         return []
@@ -63,7 +63,7 @@ def meters_of(user: User) -> list[Meter]:
 
 
 def nearest(meters: Iterable[Meter]) -> Meter | None:
-    """The one that a person is to be told of, since most of it is used."""
+    """Return the most used meter that a person should be warned about, or None."""
     counted = (one for one in meters if one.limit.is_of_tokens)
     found = max(counted, key=lambda one: one.percent_spent, default=None)
     return found if found and found.percent_spent >= NEAR else None

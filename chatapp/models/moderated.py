@@ -1,5 +1,6 @@
-"""In which messages an upstream's moderation flagged a category: what their JSON says, asked of the
-database. It is asked of flagged ones alone, which are few and have an index.
+"""A query condition for messages whose moderation results flagged a category, read from their JSON.
+
+Apply it only to flagged messages, which are few and have an index.
 """
 
 from typing import Any
@@ -8,7 +9,7 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
-# Of the prompt and of the reply, each of which may have several results (`StoredReply.moderation`).
+# Covers prompt and reply, each of which may have several results (`StoredReply.moderation`).
 AMONG = "jsonb_path_query_array({table}moderation, '$.*.results[*].categories[*]') ? %s"
 IN_JSON = (
     "EXISTS (SELECT 1 FROM json_each({table}moderation) AS side,"
@@ -18,12 +19,12 @@ IN_JSON = (
 
 
 class HasCategory(models.Func):
-    """Whether a message was flagged as of this category: a condition in a query of messages."""
+    """Whether a message was flagged with this category: a condition for a query of messages."""
 
     output_field = models.BooleanField()
 
     def __init__(self, category: str) -> None:
-        super().__init__(models.F("pk"))  # which says the table's alias
+        super().__init__(models.F("pk"))  # resolves to the table's alias
         self.category = category
 
     def as_sql(

@@ -1,9 +1,9 @@
-"""Purses: what each running reply may use of the allowances that concern it.
+"""Purses: what each running reply has reserved from the allowances that apply to it.
 
-A prompt is admitted with a hold on each of them: an upper bound of what is sent, and 2,000 tokens
-of an answer, or what is left. More is held before half of that is used up; where nothing is left,
-the reply ends where its hold does. What it has cost is charged when it is saved (`allowances`).
-A title is paid for like a reply, but is none: of these alone so many a minute, or at once, may be.
+Admitting a prompt holds from each allowance an upper bound of the prompt plus 2,000 tokens of
+output, or what is left. More is held before half of that is used. If nothing is left, the reply
+ends where its hold does. Its actual cost is charged when it is saved (see `allowances`). A title is
+paid for like a reply, but does not count as one: limits on replies per minute or at once ignore it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,71 +24,72 @@ from chatapp.models.refusals import Refused
 from chatapp.models.statements import new, run_together
 from chatapp.models.usage import Usage
 
-OUTPUT = 2_000  # tokens of an answer that are held at first, and added each time
-LEAST_OUTPUT = 50  # without which a prompt is not worth its answer
-# More than this is not asked for by `max_tokens`: models refuse a number beyond what they write at
-# most, and 4,096 is the smallest that is common. Beyond it the hold says when a reply has to end.
+OUTPUT = 2_000  # tokens of output that are held at first, and added each time
+LEAST_OUTPUT = 50  # with less than this left, a prompt is refused
+# The largest `max_tokens` that is sent. Models refuse a number above their own maximum, and 4,096
+# is the smallest common one. Beyond it, the hold decides when a reply has to end.
 MOST_ASKED_FOR = 4_096
 UNBOUNDED = 10**12
-# A token has no more bytes than this on average, in any text that is worth reading: who sends more
-# than so many for each token that was asked for does not keep to `max_tokens`.
+# On average a token has no more bytes than this, in any text worth reading. An upstream that sends
+# more than this per requested token ignores `max_tokens`.
 BYTES_A_TOKEN = 8
 
 
 @dataclass
 class Purse:
-    """Of a reply, or a title. What is counted is of the request that runs, in tokens at most."""
+    """The reservation of one reply or title. Counts concern the running request, in tokens, as
+    upper bounds."""
 
     message: UUID
-    shares: dict[int, Share]  # by their allowances
+    shares: dict[int, Share]  # by allowance
     price: Price | None
     prompt: int = 0
     output: int = 0  # held
-    affordable: int = 0  # output that allowances have room for, as they were when last looked at
+    affordable: int = 0  # output that the allowances had room for when last read
     earlier: Usage = field(default_factory=Usage.nothing)  # of requests that have ended
-    written: int = 0  # bytes, and so no fewer tokens
-    max_tokens: int | None = None  # that the upstream was told, of all choices together
-    near: Meter | None = None  # of which most was used before
-    was_refused: bool = False  # when it was to grow for the last time
+    written: int = 0  # bytes; at least the number of tokens
+    max_tokens: int | None = None  # sent to the upstream, as the total over all choices
+    near: Meter | None = None  # the most used limit before this reply, if it is nearly used up
+    was_refused: bool = False  # the last time it asked for more
 
     @property
     def used(self) -> int:
-        """Output, at most."""
+        """Upper bound of the output so far, in tokens."""
         if self.max_tokens is None or self.written > BYTES_A_TOKEN * self.max_tokens:
             return self.written
         return min(self.written, self.max_tokens)
 
     @property
     def wants_more(self) -> bool:
-        """Whether half of what is held is used, and the upstream may use the rest."""
+        """Whether over half of the hold is used and the upstream may write beyond it."""
         is_enough = self.max_tokens is not None and self.output >= self.max_tokens
         return self.is_bounded and not is_enough and 2 * self.used > self.output
 
     @property
     def is_over(self) -> bool:
-        """Whether the reply has to end: it came to its hold, and gets no more."""
+        """Whether the reply has to end: it has used its hold and can't get more."""
         if not self.is_bounded:
             return False
-        if self._is_told:
+        if self._is_capped:
             return self.used > self.output
         return self.was_refused and self.used >= self.output
 
     @property
     def is_bounded(self) -> bool:
-        """Whether what it writes is limited, and not only how many replies there are."""
+        """Whether a limit on tokens or money applies, not only one on the number of replies."""
         shares = self.shares.values()
         return any(share.held and share.allowance.limit.is_of_tokens for share in shares)
 
     @property
-    def _is_told(self) -> bool:
+    def _is_capped(self) -> bool:
         return self.max_tokens is not None and self.max_tokens <= self.output
 
     def tell(self, most: int | None) -> None:
-        """The upstream is told to write no more; None where it isn't told anything."""
+        """Begin a request whose `max_tokens` is `most`; None if the upstream is sent none."""
         self.max_tokens, self.written, self.was_refused = most, 0, False
 
     def need(self, limit: Limit, prompt: int, output: int) -> int:
-        """What the reply is to hold of an allowance, for so much."""
+        """Return what the reply has to hold of an allowance for this prompt and output."""
         if limit.measure == Measure.TOKENS:
             return _tokens(self.earlier) + prompt + output
         if limit.measure == Measure.MONEY and self.price:
@@ -96,9 +97,10 @@ class Purse:
         return 1 if limit.measure == Measure.AT_ONCE else 0
 
     def within(self, allowance: Allowance, prompt: int) -> int:
-        """How many tokens of output the allowance has room for, with what is held of it already.
+        """Return the tokens of output that the allowance has room for, including what this reply
+        holds of it already.
 
-        How many replies there may be was asked when this one was admitted, once.
+        Limits on the number of replies were checked once, when this one was admitted.
         """
         share = self.shares[allowance.pk]
         if not allowance.limit.is_of_tokens and (
@@ -119,8 +121,9 @@ class Purse:
     def hold(
         self, allowances: Collection[Allowance], prompt: int, output: int, least: int
     ) -> Allowance | None:
-        """Holds what the prompt and so much output may cost, or the output that is left. Where
-        even the `least` is not, nothing changes, and the allowance is returned that has too little.
+        """Hold what the prompt and `output` may cost, or as much output as is left.
+
+        If less than `least` is left, change nothing and return the allowance that lacks it.
         """
         mine = [one for one in allowances if one.pk in self.shares]
         tightest = min(mine, key=lambda one: self.within(one, prompt), default=None)
@@ -137,19 +140,23 @@ class Purse:
 
 
 class Asking(NamedTuple):
-    """One request of an upstream, by the key that its row of the ledger will have."""
+    """One request to an upstream, named by the key that its ledger row will have."""
 
     key: UUID
     upstream: int | None
     model: str
-    process: UUID  # that asks
+    process: UUID  # that sends it
 
 
 def admit(
     user: int, replies: Sequence[Message], prompt_tokens: Callable[[Message], int]
 ) -> Mapping[UUID, Purse]:
-    """The purses of replies that are about to be asked for, all or none; in the transaction that
-    stores them. Raises `Refused`. `prompt_tokens` gives an upper bound of what each sends."""
+    """Reserve budget for replies that are about to be requested: for all of them or none.
+
+    Call it in the transaction that stores them. `prompt_tokens` returns an upper bound of what is
+    sent for a reply. Returns purses by reply; a reply that no limit applies to has none. Raises
+    `Refused`.
+    """
     limits = Limit.concerning(user)
     concerning = {
         reply.pk: [one for one in limits if one.concerns(reply.upstream_id, reply.model)]
@@ -160,7 +167,7 @@ def admit(
     wanted = {one.pk: one for some in concerning.values() for one in some}
     if not wanted:
         return {}
-    # Others wait for what is locked until the transaction ends: what can be known before, is.
+    # Others wait for the locked rows until the transaction ends, so find out first what we can.
     known = {
         reply.pk: (prompt_tokens(reply), Price.holding(reply.upstream_id, reply.model))
         for reply in replies
@@ -178,8 +185,10 @@ def admit(
 
 
 def admit_title(user: int, asking: Asking, prompt_tokens: int) -> Purse | None:
-    """The purse of a title for one of this person's conversations, where limits concern it; in a
-    transaction. Raises `Refused`."""
+    """Reserve budget for titling one of this person's conversations; None if no limit applies.
+
+    Call it in a transaction. Raises `Refused`.
+    """
     limits = [
         one
         for one in Limit.concerning(user)
@@ -194,13 +203,15 @@ def admit_title(user: int, asking: Asking, prompt_tokens: int) -> Purse | None:
     return purse
 
 
-# What the tools took at most, in tokens, that an upstream was told of last.
+# For each upstream, an upper bound of the tokens of the tools that it was last sent.
 known_tools: dict[int, int] = {}
 
 
 def tools_of(upstream: int | None) -> int:
-    """What the tools may add to a prompt that this upstream is sent, as far as is known: whoever
-    sends it knows, and holds more where that is needed (`admit_again`)."""
+    """Return the tokens that tools may add to a prompt for this upstream, as far as is known.
+
+    The writer that sends them knows the actual number, and holds more if needed (`admit_again`).
+    """
     return known_tools.get(upstream, 0) if upstream else 0
 
 
@@ -210,8 +221,7 @@ def remember_tools(upstream: int, tokens: int) -> None:
 
 @contextmanager
 def together(purses: Iterable[Purse]) -> Iterator[None]:
-    """A transaction, in which these may come to hold more: where it fails, each holds what it held
-    before."""
+    """A transaction in which these may hold more. If it fails, each holds what it held before."""
     before = [
         (one, one.prompt, one.output, one.was_refused, one.shares, _held(one)) for one in purses
     ]
@@ -232,11 +242,11 @@ def _held(purse: Purse) -> dict[int, int]:
 
 
 def grow(purses: Iterable[Purse]) -> None:
-    """Holds more for each that wants it, as far as there is more; in what keeps them `together`."""
+    """Hold more for each of these, as far as there is more. Call it within `together`."""
     wanting = list(purses)
     allowances = _locked_of(wanting)
     for purse in wanting:
-        _forget_what_is_gone(purse, allowances)
+        _drop_removed(purse, allowances)
         output = 2 * purse.used + OUTPUT
         if purse.max_tokens is not None:
             output = max(min(output, purse.max_tokens), purse.used + 1)
@@ -246,14 +256,16 @@ def grow(purses: Iterable[Purse]) -> None:
 
 
 def admit_again(purse: Purse, prompt: int, earlier: Usage) -> bool:
-    """Whether one more request may be sent for a reply, in whose earlier ones so much was used;
-    holds what it may cost. Nothing is asked of the database where that is held already."""
+    """Return whether a reply may send one more request, after `earlier` usage, and hold its cost.
+
+    Does not query the database if the prompt is covered by what is held already.
+    """
     if not earlier.total_tokens and prompt <= purse.prompt:
         return True
     purse.earlier = earlier
     with together([purse]):
         allowances = _locked_of([purse])
-        _forget_what_is_gone(purse, allowances)
+        _drop_removed(purse, allowances)
         if purse.hold(allowances, prompt, OUTPUT, LEAST_OUTPUT):
             return False
         _keep(allowances, [purse])
@@ -276,7 +288,7 @@ def _admitted(
 
 
 def _take(purses: Collection[Purse], allowances: Collection[Allowance]) -> None:
-    if not allowances:  # each limit was removed just now
+    if not allowances:  # all limits were removed just now
         return
     kept = ((KEPT, one) for one in allowances)
     taken = ((TAKEN, share) for purse in purses for share in purse.shares.values())
@@ -284,7 +296,7 @@ def _take(purses: Collection[Purse], allowances: Collection[Allowance]) -> None:
 
 
 def _count_in(allowance: Allowance) -> None:
-    """One more reply of this minute; raises `Refused`."""
+    """Count one more reply for this minute; raises `Refused`."""
     if allowance.limit.measure != Measure.A_MINUTE:
         return
     if allowance.left <= 0:
@@ -293,7 +305,7 @@ def _count_in(allowance: Allowance) -> None:
 
 
 def refusal(allowance: Allowance, needed: int) -> str:
-    """Which limit, when it begins anew, whom to ask."""
+    """Return the sentence for the person: which limit it is, when it resets, whom to ask."""
     limit = allowance.limit
     whose = "Your limit" if limit.user_id or allowance.user_id else "The limit"
     what = f"{whose} of {limit.amount(limit.cap)}{limit.per}"
@@ -304,22 +316,22 @@ def refusal(allowance: Allowance, needed: int) -> str:
         what += f" for the group {limit.group}" if limit.group else " for everybody"
     ask = f"Ask {limit.whom_to_ask or 'an administrator'} for more"
     if limit.measure == Measure.AT_ONCE:
-        return f"{what} is reached. Wait for a reply's end, or stop one. Your text is kept."
+        return f"{what} is reached. Wait for a reply to finish, or stop one. Your text is kept."
     if allowance.left <= 0:
         what += " is used up"
     else:
         left, may_need = limit.amount(allowance.left), limit.amount(needed)
         what += f" leaves {left}, and this may need {may_need}"
     if allowance.held and limit.is_of_tokens:
-        what += ", with what is held for replies that are being written"
-    return f"{what}. {_anew(limit, ask)} Your text is kept."
+        what += ", counting what is reserved for running replies"
+    return f"{what}. {_when_to_retry(limit, ask)} Your text is kept."
 
 
-def _anew(limit: Limit, ask: str) -> str:
+def _when_to_retry(limit: Limit, ask: str) -> str:
     if limit.measure == Measure.A_MINUTE:
         return "Send it again in a minute."
-    begins = limit.begins_anew(timezone.now())
-    return f"It begins anew on {limit.said(begins)}. {ask}." if begins else f"{ask}."
+    resets = limit.begins_anew(timezone.now())
+    return f"It resets on {limit.said(resets)}. {ask}." if resets else f"{ask}."
 
 
 def _locked(limits: list[Limit], user: int) -> list[Allowance]:
@@ -334,10 +346,10 @@ def _locked_of(purses: Iterable[Purse]) -> list[Allowance]:
     return Allowance.locked_again({key for purse in purses for key in purse.shares})
 
 
-def _forget_what_is_gone(purse: Purse, allowances: Iterable[Allowance]) -> None:
-    """Of limits that were removed meanwhile."""
-    there = {one.pk for one in allowances}
-    purse.shares = {key: share for key, share in purse.shares.items() if key in there}
+def _drop_removed(purse: Purse, allowances: Iterable[Allowance]) -> None:
+    """Drop the shares of limits that were removed meanwhile."""
+    left = {one.pk for one in allowances}
+    purse.shares = {key: share for key, share in purse.shares.items() if key in left}
 
 
 def _keep(allowances: Iterable[Allowance], purses: Iterable[Purse]) -> None:

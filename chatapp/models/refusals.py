@@ -1,19 +1,19 @@
-"""Why what a person asks for is not done."""
+"""Exceptions for requests of a person that are refused."""
 
 
 class Refused(Exception):
-    """As a sentence for the person: what is not, and what to do."""
+    """Refuses a request. The message is a sentence for the person: what is wrong, what to do."""
 
 
 class NotHere(Refused):
-    """The conversation was deleted, or never was this person's."""
+    """The conversation was deleted, or belongs to somebody else."""
 
     def __init__(self) -> None:
-        super().__init__("This conversation is not here any more. Start a new chat.")
+        super().__init__("This chat is not here any more. Start a new chat.")
 
 
 class StillStreaming(Refused):
-    """A reply is being written in the conversation, in whatever process."""
+    """A reply is being written in the conversation, in any process."""
 
     def __init__(self) -> None:
-        super().__init__("A reply is still being written here. Stop it, or wait for its end.")
+        super().__init__("A reply is still being written here. Stop it, or wait for it to finish.")

@@ -1,4 +1,4 @@
-"""A reply as it is stored: what a model wrote, how it came and how it ended."""
+"""The fields of a message that hold a reply: text, usage, how it arrived and how it ended."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from chatapp.upstream.wire.images import MAX_IMAGES, Image
 from chatapp.upstream.wire.logprobs import shown_tokens
 from chatapp.upstream.wire.reply import Ending, Reply
 
-# Endings after which there is nothing to go on with.
+# Endings after which a reply can't be continued.
 WHOLE = frozenset(
     {
         "",
@@ -30,14 +30,15 @@ WHOLE = frozenset(
 
 
 class _Encoder(json.JSONEncoder):
-    """The standard library's holds the interpreter, and so every stream, for five times as long."""
+    """Encode with msgspec: the standard library's encoder holds the GIL, and so delays every
+    stream, for five times as long."""
 
     def encode(self, o: Any) -> str:
         return msgspec.json.encode(o).decode()
 
 
 class LargeJSONField(models.JSONField):
-    """Of hundreds of thousands of values. To migrations it is Django's own."""
+    """A JSON field for hundreds of thousands of values. Migrations see Django's `JSONField`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{"encoder": _Encoder, **options})
@@ -49,9 +50,9 @@ class LargeJSONField(models.JSONField):
 
 
 class StoredReply(models.Model):
-    """What a message has of a reply, and what becomes of it: it grows, and it ends.
+    """The reply part of a message, which grows and then ends.
 
-    The methods change this object alone; who calls them saves it.
+    The methods change only this object; the caller saves it.
     """
 
     STREAMING = "streaming"
@@ -72,7 +73,7 @@ class StoredReply(models.Model):
         "model",
         "choice",
         "slot",
-    )  # as it begins, and never changed
+    )  # set when the reply begins, and never changed
 
     reasoning = models.TextField(blank=True)
     content = models.TextField(blank=True)
@@ -115,7 +116,7 @@ class StoredReply(models.Model):
     service_tier = models.CharField(max_length=100, blank=True)
     system_fingerprint = models.CharField(max_length=200, blank=True)
 
-    # Of the reply's rounds before the present one, while it is written.
+    # Collected from the reply's earlier rounds while it is written.
     earlier_extras = Extras()
     earlier_images: tuple[Image, ...] = ()
     new_images: tuple[Image, ...] = ()  # to be saved
@@ -135,7 +136,7 @@ class StoredReply(models.Model):
 
     @property
     def upstream_error(self) -> UpstreamError | None:
-        """What the upstream did wrong, where it did."""
+        """The upstream's error, or None."""
         if not self.error:
             return None
         kind = self.error["kind"]
@@ -151,14 +152,14 @@ class StoredReply(models.Model):
 
     @property
     def can_be_continued(self) -> bool:
-        """Whether there is a part of a reply to go on from."""
+        """Whether the reply is incomplete and has text to continue from."""
         return self.ending not in WHOLE and bool(self.content or self.earlier_rounds)
 
     @property
     def said(self) -> str:
-        """What is an answer of it, of all rounds, as the model wrote it."""
-        said = (text for round in self.rounds for text in (round.content, round.refusal))
-        return "\n\n".join(filter(None, said))
+        """The answer text of all rounds, as the model wrote it."""
+        texts = (text for round in self.rounds for text in (round.content, round.refusal))
+        return "\n\n".join(filter(None, texts))
 
     @property
     def extras(self) -> Extras:
@@ -166,13 +167,13 @@ class StoredReply(models.Model):
         return Extras.from_record(self.extras_record)
 
     def keep_round(self, round: Round, reply: Reply) -> None:
-        """Makes a round that has ended an earlier one."""
+        """Append a round that has ended to the earlier ones."""
         self.earlier_rounds.append(round.as_record())
         self.earlier_extras = self.earlier_extras.plus(reply)
         self.earlier_images += tuple(reply.images)
 
     def take(self, reply: Reply, tool_runs: Iterable[ToolRun] = ()) -> None:
-        """Makes this message say what its last round has become so far."""
+        """Copy the text and tool calls that the last round has so far."""
         self.reasoning, self.content, self.refusal = reply.reasoning, reply.answer, reply.refusal
         self.tool_runs = [run.as_record() for run in tool_runs]
         # Images are counted once they are there to be shown.
@@ -180,7 +181,7 @@ class StoredReply(models.Model):
         self.extras_record = extras.as_record()
 
     def finish(self, reply: Reply, ending: Ending) -> None:
-        """Makes this message what the reply is at its end; `save_reply` saves it."""
+        """Copy the reply's final state; `save_reply` saves it."""
         self.ending = ending
         self.new_images = (*self.earlier_images, *reply.images)[:MAX_IMAGES]
         extras = replace(self.earlier_extras.plus(reply), image_count=len(self.new_images))

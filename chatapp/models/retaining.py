@@ -1,8 +1,7 @@
-"""What is due by `Retention` goes, in rounds of short steps, each a transaction of its own.
+"""Apply `Retention`: delete what is due, in rounds of short steps, each its own transaction.
 
-Of all processes one at a time takes a step, and looks once more at what it is about to delete with
-the person's row locked, as all that deletes does: a legal hold that was set meanwhile, or a prompt
-that was sent, keeps it.
+Across all processes one step runs at a time. It locks the person's row, as every deletion does, and
+checks again what it is about to delete, so a new legal hold or a new prompt still keeps it.
 """
 
 from collections import Counter
@@ -21,7 +20,7 @@ from chatapp.models.messages import Message
 from chatapp.models.retention import Retention
 from chatapp.models.shelves import ERASING
 
-MOST_STEPS = 5000  # of a round
+MOST_STEPS = 5000  # per round
 IMAGES_AT_ONCE = 100
 DETAILS_AT_ONCE = 1000
 COUNTED = {
@@ -32,19 +31,19 @@ COUNTED = {
 
 
 class Round:
-    """Take `step` until it says that there is nothing left, then `record`.
+    """Call `step` until it returns False, then `record`.
 
-    What is set is read at each step, so that whoever takes it back stops a round midway.
+    Each step reads the settings again, so withdrawing a rule stops a running round.
     """
 
     def __init__(self) -> None:
         self.gone: Counter[str] = Counter()  # conversations, messages, images, details
-        self.erased: list[tuple[int, UUID]] = []  # whose it was, and the conversation
+        self.erased: list[tuple[int, UUID]] = []  # (owner, conversation)
         self._left = MOST_STEPS
-        self._details_to: int | None = None  # the event up to which it was said that they go
+        self._details_to: int | None = None  # the last event that the audit log announced
 
     def step(self) -> bool:
-        """Whether there may be more."""
+        """Delete one portion; return whether there may be more."""
         if not self._left:
             return False
         self._left -= 1
@@ -57,13 +56,14 @@ class Round:
 
     @transaction.atomic
     def record(self) -> None:
-        """Into the audit log, but for its own details, of which it was said before they went."""
+        """Write the counts to the audit log, except for its own details, which were announced
+        before they were emptied."""
         counts = {kind: count for kind, count in self.gone.items() if kind != "details"}
         if counts:
             audit.record("retention.applied", actor=None, detail=counts)
 
     def _erase_conversation(self, retention: Retention) -> bool:
-        """As much of one as may go at once, as `Conversation.erase` does it."""
+        """Erase one conversation, or as much of it as fits a step, as `Conversation.erase` does."""
         while ledger.complete():
             pass
         rows: Counter[str] = Counter()
@@ -82,7 +82,7 @@ class Round:
         return True
 
     def _delete_images(self, retention: Retention) -> bool:
-        """Their replies say from then on that there were some."""
+        """Delete some images, and note in their replies that there were some."""
         with transaction.atomic(), one_at_a_time(ERASING):
             going = retention.going_images().order_by("message_id")
             owners = going.values_list("message", "message__conversation__user")
@@ -97,8 +97,8 @@ class Round:
         return bool(some)
 
     def _empty_details(self, retention: Retention) -> bool:
-        """As `audit.forget` does it, so that the chain still holds."""
-        if self._details_to is None and not self._say_that_details_go(retention):
+        """Empty some audit details, as `audit.forget` does, so that the hash chain stays valid."""
+        if self._details_to is None and not self._announce_details(retention):
             return False
         with transaction.atomic(), one_at_a_time(ERASING):
             going = retention.going_details().filter(pk__lte=self._details_to).order_by("pk")
@@ -110,8 +110,9 @@ class Round:
         self._count("details", len(still))
         return bool(some)
 
-    def _say_that_details_go(self, retention: Retention) -> bool:
-        """In a transaction of its own, since an event holds the log until that ends."""
+    def _announce_details(self, retention: Retention) -> bool:
+        """Log which details will be emptied. It has its own transaction, since writing an event
+        locks the audit log until the transaction ends."""
         with transaction.atomic():
             found = retention.going_details().aggregate(to=Max("pk"), count=Count("pk"))
             if found["count"]:

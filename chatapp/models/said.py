@@ -1,9 +1,9 @@
-"""What an upstream is sent of a branch.
+"""The history that an upstream is sent for a branch.
 
-A conversation may have thousands of messages, and all of them are sent for each turn. So of most of
-them there is no object of the ORM: who says it and what are enough. And a process remembers what it
-has read of long branches; the next turn reads what came since. That holds for as long as the branch
-stands: no text changes once its reply has ended, and all below a deleted message is deleted.
+Every turn sends all messages of its branch, which may be thousands. So most are read as plain rows
+of role and text, not as model instances, and each process caches the long branches that it has
+read; the next turn reads only what is new. The cache needs no invalidation: text does not change
+once a reply has ended, and everything below a deleted message is deleted too.
 """
 
 from collections import OrderedDict
@@ -18,9 +18,9 @@ from chatapp.models.statements import Among, rows
 from chatapp.upstream.wire.dialects import ChatMessage
 from chatapp.upstream.wire.history import NOTHING, History
 
-FEW = 16  # messages: a shorter branch is not worth remembering
-REMEMBERED_BYTES = 32 * 1024**2  # of texts, of all branches
-# Whoever was taken for dead over a reply may come back to it, with more of its text than is stored.
+FEW = 16  # messages; a shorter branch is not cached
+REMEMBERED_BYTES = 32 * 1024**2  # of text, over all cached branches
+# An interrupted reply may grow too: a process that was taken for dead can still save more text.
 COLUMNS = """
   {of}.id, {of}.parent_id, {of}.role, {of}.is_continuation, {of}.content, {of}.refusal,
   {of}.earlier_rounds != '[]' AS has_rounds, {of}.ending IN ('streaming', 'interrupted') AS may_grow
@@ -38,7 +38,7 @@ SELECT * FROM newest ORDER BY place
 """  # noqa: S608 - our own
 NEWEST_OF_BRANCH = f"{branches.START}, {NEWEST.format(end=f'({branches.TO_END})')}"
 NEWEST_UNTIL = f"WITH RECURSIVE {NEWEST.format(end='%s')}"
-# What stands in other branches is read along: that takes half as long as to go up this one.
+# Reads the other branches as well, which takes half as long as walking up this one.
 ALL = f"""
 SELECT {COLUMNS.format(of="there")} FROM chatapp_message AS there
 WHERE conversation_id = %s AND deleted_at IS NULL
@@ -46,7 +46,7 @@ WHERE conversation_id = %s AND deleted_at IS NULL
 
 
 class Said(NamedTuple):
-    """A message of a branch, as the database has it."""
+    """A message of a branch, as the database returns it."""
 
     stored_pk: object
     stored_parent: object
@@ -54,7 +54,7 @@ class Said(NamedTuple):
     is_continuation: bool
     content: str
     refusal: str
-    has_rounds: bool  # of calls of tools
+    has_rounds: bool  # with tool calls
     may_grow: bool
 
     @property
@@ -65,26 +65,26 @@ class Said(NamedTuple):
 class Branch(NamedTuple):
     """A branch up to one of its messages."""
 
-    end: UUID | None = None  # that message; None in an empty one
+    end: UUID | None = None  # that message; None if the branch is empty
     length: int = 0  # in messages
-    plain: History = NOTHING  # of those before the first in which tools were called
-    # What is sent of those depends on who is asked, so they are whole.
+    plain: History = NOTHING  # the messages before the first one with tool calls
+    # The rest: what is sent of messages with tool calls depends on the model, so those are whole.
     others: "Sequence[ChatMessage | Message]" = ()
 
     def history(self, asked: Message | None = None) -> History:
-        """What is sent of it, for the reply that is asked for."""
+        """Return what is sent of the branch for the reply `asked`."""
         others = [sent for one in self.others for sent in _sent(one, asked)]
         return self.plain.followed_by(History.of(others))
 
     def followed_by(self, messages: Sequence[Said]) -> "Branch":
-        """Oldest first."""
+        """Return the branch with further messages appended, oldest first."""
         if not messages:
             return self
         calling = [one.pk for one in messages if one.has_rounds]
         whole = {message.pk: message for message in _WHOLE.all(calling)}
         more: list[ChatMessage | Message] = []
-        for one in messages:
-            more += [whole[one.pk]] if one.has_rounds else plain_chat_messages(one)
+        for message in messages:
+            more += [whole[message.pk]] if message.has_rounds else plain_chat_messages(message)
         end, length = messages[-1].pk, self.length + len(messages)
         if self.others or whole:
             return Branch(end, length, self.plain, [*self.others, *more])
@@ -93,7 +93,7 @@ class Branch(NamedTuple):
 
 
 class _Remembered:
-    """Branches by their end, as the database has it: those that were used last."""
+    """A cache of branches by their last message's stored key; the least recently used go first."""
 
     def __init__(self) -> None:
         self._branches: OrderedDict[object, Branch] = OrderedDict()
@@ -124,13 +124,13 @@ _remembered = _Remembered()
 
 
 def said(conversation: UUID, through: UUID | None, leaf: UUID | None) -> Branch:
-    """All of a branch. `leaf` is the message that was read last."""
+    """Return a whole branch. `leaf` is the message that was read last."""
     values = branches.start_values(conversation, through, leaf)
     return _branch(conversation, rows(NEWEST_OF_BRANCH, values))
 
 
 def said_until(conversation: UUID, message: UUID | None) -> Branch:
-    """What leads to this message, itself included."""
+    """Return the branch up to this message, inclusive."""
     return _branch(conversation, rows(NEWEST_UNTIL, [message])) if message else Branch()
 
 
@@ -151,9 +151,9 @@ def _branch(conversation: UUID, newest: Sequence[Any]) -> Branch:
     return branch
 
 
-def _upwards(end: object, there: Sequence[Any]) -> list[Said]:
-    """Those of these rows that lead from the end up to the first prompt."""
-    by_pk = {row[0]: row for row in there}
+def _upwards(end: object, stored: Sequence[Any]) -> list[Said]:
+    """Return the rows on the path from `end` up to the first prompt."""
+    by_pk = {row[0]: row for row in stored}
     branch = []
     while row := by_pk.get(end):
         branch.append(Said(*row))

@@ -1,9 +1,9 @@
-"""Statements that are made once, for what each turn asks and stores.
+"""SQL statements that are compiled once, for what every turn reads and writes.
 
-The ORM takes ten times as long to build a statement as the database takes to run it. Here it builds
-each the first time, and after that only the values change. What Django does around each statement,
-and to make an object of each row, takes as long again: it is done here as far as these need it. All
-are of the default database.
+Building a statement in the ORM takes ten times as long as the database takes to run it. Here the
+ORM builds each statement the first time only; after that only the values change. Django's work
+around each statement and for each model instance takes as long again, so this module does just the
+part that these models need. All statements use the default database.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class Slot(Expression):
-    """Where a value will stand that is stored as this field has it."""
+    """A placeholder for a value, which is stored the way this field stores it."""
 
     def __init__(self, number: int, field: "models.Field[Any, Any]") -> None:
         super().__init__(output_field=field)
@@ -38,83 +38,87 @@ class Slot(Expression):
         return self.output_field.get_db_prep_value(values[self.number], connection)
 
 
-class _Made(NamedTuple):
+class _Compiled(NamedTuple):
     sql: str
-    parameters: Sequence[Any]  # slots, and values that are always the same
-    converters: Sequence[tuple[int, Any, Any]]  # of a column, each with what it is told of it
-    read: Callable[[list[Any]], Any]  # what is given of a row
+    parameters: Sequence[Any]  # slots and constant values
+    converters: Sequence[tuple[int, Any, Any]]  # (index, converter, column)
+    read: Callable[[list[Any]], Any]  # turns a row into a result
 
 
 class _Selection(Generic[R]):
     def __init__(self, make: Callable[..., Any], *fields: "models.Field[Any, Any]") -> None:
         self._make = make
         self._slots = [Slot(number, field) for number, field in enumerate(fields)]
-        self._made: _Made | None = None
+        self._compiled: _Compiled | None = None
 
     def all(self, *values: object) -> list[R]:
         connection = connections[DEFAULT_DB_ALIAS]
-        made = self._made_for(connection)
-        found = _run(connection, made.sql, self._filled(made, values, connection)).fetchall()
-        return [made.read(_converted(made, row, connection)) for row in found]
+        compiled = self._compiled_for(connection)
+        found = _run(connection, compiled.sql, self._filled(compiled, values, connection))
+        return [compiled.read(_converted(compiled, row, connection)) for row in found.fetchall()]
 
     def first(self, *values: object) -> R | None:
         return next(iter(self.all(*values)), None)
 
     def count(self, *values: object) -> int:
         connection = connections[DEFAULT_DB_ALIAS]
-        made = self._made_for(connection)
-        sql = f"SELECT COUNT(*) FROM ({made.sql}) AS counted"  # noqa: S608 - the ORM's
-        [count] = _run(connection, sql, self._filled(made, values, connection)).fetchone()
+        compiled = self._compiled_for(connection)
+        sql = f"SELECT COUNT(*) FROM ({compiled.sql}) AS counted"  # noqa: S608 - the ORM's
+        [count] = _run(connection, sql, self._filled(compiled, values, connection)).fetchone()
         return int(count)
 
-    def _made_for(self, connection: BaseDatabaseWrapper) -> _Made:
-        if not self._made:
-            self._made = self._make_it(connection)
-        return self._made
+    def _compiled_for(self, connection: BaseDatabaseWrapper) -> _Compiled:
+        if not self._compiled:
+            self._compiled = self._compile(connection)
+        return self._compiled
 
-    def _make_it(self, connection: BaseDatabaseWrapper) -> _Made:
+    def _compile(self, connection: BaseDatabaseWrapper) -> _Compiled:
         query = self._make(*self._slots).query
         compiler: Any = query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         columns = [column for column, *_ in compiler.select]
         converters = [
-            (place, convert, column)
-            for place, (found, column) in compiler.get_converters(columns).items()
+            (index, convert, column)
+            for index, (found, column) in compiler.get_converters(columns).items()
             for convert in found
         ]
-        return _Made(sql, parameters, converters, self._reader(query.model, compiler))
+        return _Compiled(sql, parameters, converters, self._reader(query.model, compiler))
 
     def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], R]:
         raise NotImplementedError
 
     @staticmethod
     def _filled(
-        made: _Made, values: Sequence[object], connection: BaseDatabaseWrapper
+        compiled: _Compiled, values: Sequence[object], connection: BaseDatabaseWrapper
     ) -> list[object]:
         return [
             one.filled(values, connection) if isinstance(one, Slot) else one
-            for one in made.parameters
+            for one in compiled.parameters
         ]
 
 
-def _converted(made: _Made, row: Sequence[object], connection: BaseDatabaseWrapper) -> list[object]:
+def _converted(
+    compiled: _Compiled, row: Sequence[object], connection: BaseDatabaseWrapper
+) -> list[object]:
     values = list(row)
-    for place, convert, column in made.converters:
-        if values[place] is not None:
-            values[place] = convert(values[place], column, connection)
+    for index, convert, column in compiled.converters:
+        if values[index] is not None:
+            values[index] = convert(values[index], column, connection)
     return values
 
 
 class Values(_Selection[tuple[Any, ...]]):
-    """What `make` gives for slots of these fields: a `values_list`."""
+    """A query that returns tuples. `make` gets a slot per field and returns a `values_list`."""
 
     def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], tuple[Any, ...]]:
         return tuple
 
 
 class Query(_Selection[M]):
-    """What `make` gives for slots of these fields: rows of a model, with what it is annotated with
-    and `select_related` reads along."""
+    """A query that returns model instances, with their annotations and `select_related`.
+
+    `make` gets a slot for each field and returns a queryset.
+    """
 
     def __init__(
         self, make: Callable[..., "models.QuerySet[M]"], *fields: "models.Field[Any, Any]"
@@ -122,8 +126,10 @@ class Query(_Selection[M]):
         super().__init__(make, *fields)
 
     def _reader(self, model: Any, compiler: Any) -> Callable[[list[Any]], M]:
-        """As `Model.from_db`: what is not in the row is asked for when it is needed. None of these
-        models has anything done at its making, by itself or by a signal."""
+        """Build instances as `Model.from_db` does: fields that are not in the row are deferred.
+
+        It skips `__init__` and the init signals, which none of these models uses.
+        """
         info = compiler.klass_info
         first, last = info["select_fields"][0], info["select_fields"][-1]
         own = slice(first, last + 1)
@@ -138,16 +144,18 @@ class Query(_Selection[M]):
             state.adding, state.db = False, DEFAULT_DB_ALIAS
             for populator in populators:
                 populator.populate(values, one)
-            for name, place in annotations:
-                setattr(one, name, values[place])
+            for name, index in annotations:
+                setattr(one, name, values[index])
             return one
 
         return read
 
 
 class Among(Generic[M]):
-    """What `make` gives for slots of this field, for any number of values: so many at a time, and
-    the last ones more than once."""
+    """A query with an `IN` over any number of values, 40 per statement.
+
+    A shorter batch repeats its last value, so that the statement stays the same.
+    """
 
     AT_ONCE = 40
 
@@ -157,20 +165,20 @@ class Among(Generic[M]):
         self._query = Query(make, *[field] * self.AT_ONCE)
 
     def all(self, values: Iterable[object]) -> list[M]:
-        asked = list(values)
+        wanted = list(values)
         found: list[M] = []
-        for start in range(0, len(asked), self.AT_ONCE):
-            some = asked[start : start + self.AT_ONCE]
+        for start in range(0, len(wanted), self.AT_ONCE):
+            some = wanted[start : start + self.AT_ONCE]
             found += self._query.all(*some, *[some[-1]] * (self.AT_ONCE - len(some)))
         return found
 
 
 def new(model: type[M], /, **given: object) -> M:
-    """As the model makes one, in a third of the time: neither does it ask signals."""
-    fixed, made = _defaults(model)
+    """Return a new instance in a third of the model's own time; sends no init signals."""
+    constants, factories = _defaults(model)
     one = model.__new__(model)
-    one.__dict__.update(fixed, _state=ModelState())
-    for name, make in made.items():
+    one.__dict__.update(constants, _state=ModelState())
+    for name, make in factories.items():
         if name not in given:
             one.__dict__[name] = make()
     for name, value in given.items():
@@ -180,22 +188,22 @@ def new(model: type[M], /, **given: object) -> M:
 
 @cache
 def _defaults(model: type[models.Model]) -> tuple[dict[str, object], dict[str, Callable[[], Any]]]:
-    """Of its attributes: those that are always the same, and what makes the others."""
+    """The defaults of its attributes: constant ones, and the callables that make the others."""
     fields = model._meta.concrete_fields
-    made = {
+    factories = {
         one.attname: one.default for one in fields if one.has_default() and callable(one.default)
     }
-    fixed = {one.attname: one.get_default() for one in fields if one.attname not in made}
-    return fixed, made
+    constants = {one.attname: one.get_default() for one in fields if one.attname not in factories}
+    return constants, factories
 
 
 class Insert:
-    """Stores new rows; where it is `replacing`, these fields in place of what a row has."""
+    """Insert new rows. If a row exists already, the fields named in `replacing` overwrite it."""
 
     def __init__(self, model: type[models.Model], replacing: Iterable[str] = ()) -> None:
         fields = model._meta.concrete_fields
         self._columns = [(one, one.attname, _PLAIN.get(type(one))) for one in fields]
-        # Some of which have their value only when a row is stored.
+        # Some of these get their value only in `pre_save`.
         self._times = [one for one in fields if isinstance(one, models.DateField)]
         columns = ", ".join(_column(field) for field in fields)
         self._values = f"({', '.join(['%s'] * len(fields))})"
@@ -212,7 +220,7 @@ class Insert:
         for field in self._times:
             field.pre_save(one, add=True)
         has = vars(one)
-        return [  # most as it is: to ask for each would take as long as all else
+        return [  # most values pass unchanged: calling the field for each would double the time
             value
             if (value := has[name]) is None or type(value) is plain
             else _stored(field, value, connection)
@@ -226,7 +234,7 @@ class Insert:
             one._state.adding, one._state.db = False, connection.alias  # noqa: SLF001 - as `save` does
 
     def run_as_one(self, *objects: models.Model) -> None:
-        """The same, in one statement: what a PostgreSQL's triggers do of it, they do of all."""
+        """Insert all in one statement, so that PostgreSQL's statement triggers run once."""
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor == "sqlite" or len(objects) < 2:
             self.run(*objects)
@@ -237,7 +245,7 @@ class Insert:
 
 
 class Update:
-    """Stores fields of rows that are there, where those of `where` are as the objects say."""
+    """Update fields of existing rows where the columns in `where` match the objects."""
 
     def __init__(
         self, model: type[models.Model], fields: Iterable[str], where: Iterable[str] = ("id",)
@@ -258,7 +266,7 @@ class Update:
         return [_stored(field, getattr(one, field.attname), connection) for field in self._fields]
 
     def run(self, *objects: models.Model) -> int:
-        """How many of them have such a row."""
+        """Update the rows and return how many matched."""
         connection = connections[DEFAULT_DB_ALIAS]
         rows = [self.row(one, connection) for one in objects]
         return int(_run_many(connection, self._sql, rows).rowcount)
@@ -268,8 +276,10 @@ Pair: TypeAlias = "tuple[Insert | Update, models.Model]"
 
 
 def run_together(*pairs: Pair) -> None:
-    """Each of these with one object, none of which needs what another does; in one message to a
-    PostgreSQL, for what must not wait for an answer in between."""
+    """Run each statement with its object; on PostgreSQL in one round trip.
+
+    No statement may depend on another's effect.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor == "sqlite":
         for statement, one in pairs:
@@ -279,8 +289,10 @@ def run_together(*pairs: Pair) -> None:
 
 
 def run_with_commit(*pairs: Pair) -> None:
-    """The same; where the transaction ends with it, the message to a PostgreSQL commits too, and
-    it is then that it fails."""
+    """Run the statements as `run_together` does; on PostgreSQL, commit in the same round trip.
+
+    The commit happens if the transaction ends with these, and that is when an error is raised.
+    """
     connection: Any = connections[DEFAULT_DB_ALIAS]
     if connection.vendor == "sqlite":
         run_together(*pairs)
@@ -295,7 +307,7 @@ def _together(pairs: Sequence[Pair], connection: BaseDatabaseWrapper) -> tuple[s
     return f"WITH {parts} {last}", values
 
 
-# What a database takes as it is, with most of a row.
+# Types of values that the database driver takes unchanged, which is most of a row.
 _PLAIN = {
     models.CharField: str,
     models.TextField: str,
@@ -308,7 +320,7 @@ _PLAIN = {
 
 
 def _stored(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:
-    """A value as the database takes it."""
+    """A value in the form that the database takes."""
     if value is None or type(value) is _PLAIN.get(type(field)):
         return value
     if type(value) is UUID:
@@ -317,7 +329,7 @@ def _stored(field: Any, value: Any, connection: BaseDatabaseWrapper) -> Any:
 
 
 def rows(sql: str, values: Iterable[object]) -> list[Any]:
-    """What a statement of our own gives, as the database has it, for values as Python has them."""
+    """Run our own SQL with Python values; return its rows as the database returns them."""
     connection = connections[DEFAULT_DB_ALIAS]
     return _run(connection, sql, [_adapted(value, connection) for value in values]).fetchall()  # type: ignore[no-any-return]
 
@@ -329,7 +341,7 @@ def _adapted(value: object, connection: BaseDatabaseWrapper) -> object:
 
 
 def _run(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> Any:
-    """A cursor that has run the statement."""
+    """Run the statement and return its cursor."""
     if not _is_plain(connection):
         cursor = connection.cursor()
         cursor.execute(sql, parameters)
@@ -339,7 +351,7 @@ def _run(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -
 
 
 def _run_many(connection: BaseDatabaseWrapper, sql: str, rows: Sequence[Sequence[Any]]) -> Any:
-    """A cursor that has run it with each of the rows."""
+    """Run the statement once per row and return its cursor."""
     if not _is_plain(connection):
         cursor = connection.cursor()
         cursor.executemany(sql, rows)
@@ -349,10 +361,10 @@ def _run_many(connection: BaseDatabaseWrapper, sql: str, rows: Sequence[Sequence
 
 
 def _is_plain(connection: BaseDatabaseWrapper) -> bool:
-    """Whether the statement may go to the driver as it is: an open SQLite, and nobody looks on.
+    """Whether a statement can go straight to the driver: an open SQLite that nothing observes.
 
-    Django's cursors are made anew for each statement, and read its text for its parameters' places;
-    that takes longer than SQLite does.
+    Django makes a new cursor for each statement and scans its text for placeholders, which takes
+    longer than SQLite itself.
     """
     if connection.vendor != "sqlite" or connection.connection is None:
         return False

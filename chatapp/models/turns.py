@@ -1,7 +1,7 @@
-"""Turns: what a person asks for, stored together with the reply to come.
+"""Turns: a person's prompt, stored together with the reply that will answer it.
 
-A person is given by their `User`, and whatever is asked about is looked for in what is theirs.
-`worker` is the process in which the reply will stream; without one nothing new is stored.
+Every lookup starts from the `User` who asks, so nobody reaches another person's messages. `worker`
+is the process that will stream the reply; if it is None, nothing new is stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,27 +29,27 @@ from chatapp.upstream.wire.history import History
 
 @dataclass(frozen=True)
 class Turn:
-    """A stored prompt and the reply to come, with as much of what they follow as is sent."""
+    """A stored prompt, the reply to come, and the part of the branch that is sent with them."""
 
     before: Branch
     prompt: Message
     reply: Message
-    tool_servers: Sequence[ToolServer] = ()  # whose tools its model may call
-    instructions: str = ""  # which the model is told first
+    tool_servers: Sequence[ToolServer] = ()  # whose tools the model may call
+    instructions: str = ""  # sent first, as the system message
     is_repeated: bool = False
-    is_retry: bool = False  # of a prompt that was there, as its other replies were
-    others: Sequence["Turn"] = ()  # of the same prompt, asked of other models at the same time
-    purse: Purse | None = None  # where limits concern the reply
-    policy: ReviewPolicy | None = None  # that the conversation was begun under, where it begins
+    is_retry: bool = False  # of an existing prompt, which has other replies already
+    others: Sequence["Turn"] = ()  # the same prompt, sent to other models at the same time
+    purse: Purse | None = None  # if limits apply to the reply
+    policy: ReviewPolicy | None = None  # if the turn begins a conversation: its policy
 
     @property
     def replies(self) -> list[Message]:
-        """All that answer the prompt now."""
+        """All replies that answer the prompt in this turn."""
         return [self.reply, *(turn.reply for turn in self.others)]
 
     @property
     def head(self) -> UUID:
-        """What a page shows last that shows it, see `View.head`."""
+        """The last message on a page that shows this turn, see `View.head`."""
         return self.prompt.pk if self.others else self.reply.pk
 
     @property
@@ -60,35 +60,36 @@ class Turn:
     def history(self) -> History:
         """What the upstream is sent."""
         prompt = History.of(self.prompt.as_chat_messages(self.reply))
-        said = self.before.history(self.reply).followed_by(prompt)
+        messages = self.before.history(self.reply).followed_by(prompt)
         if not self.instructions:
-            return said
-        return History.of([{"role": "system", "content": self.instructions}]).followed_by(said)
+            return messages
+        system = History.of([{"role": "system", "content": self.instructions}])
+        return system.followed_by(messages)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a person asks a model."""
+    """A person's prompt to a model."""
 
     text: str
     model: ModelChoice
-    conversation: UUID | None = None  # where there is none, one begins
+    conversation: UUID | None = None  # None begins a new one
     parent: UUID | None = None  # the reply that it follows
-    id: UUID | None = None  # made by the page, so that it is stored once
-    is_continuation: bool = False  # which has no text
-    is_temporary: bool = False  # the conversation that begins
-    project: UUID | None = None  # in which a new conversation begins
-    others: Sequence[ModelChoice] = ()  # models that are asked at the same time
+    id: UUID | None = None  # chosen by the page, so that the prompt is stored only once
+    is_continuation: bool = False  # has no text
+    is_temporary: bool = False  # for a new conversation
+    project: UUID | None = None  # for a new conversation
+    others: Sequence[ModelChoice] = ()  # further models that are sent the prompt
 
     def store(self, user: User, worker: UUID | None) -> Turn:
-        """The turn of a new prompt, or of one that was stored already, perhaps just now.
+        """Store the prompt, or find it if it is stored already, and return its turn.
 
-        A tab that lost its socket sends its prompt again, and another worker may be storing it.
-        Raises `Refused`.
+        A tab that lost its socket sends its prompt again, perhaps while another worker is storing
+        it. Raises `Refused`.
         """
         try:
             return self._begin(user, worker, self.id or uuid4())
-        except (Refused, IntegrityError):  # looked for only now, since most prompts are new
+        except (Refused, IntegrityError):  # look for it only now, since most prompts are new
             if self.id is None:
                 raise
             namesake = Message.objects.filter(pk=self.id).select_related("conversation").first()
@@ -98,7 +99,7 @@ class Prompt:
         if is_same and namesake.deleted_at is None:
             end = namesake.conversation.standing(namesake.pk).end
             return Turn(Branch(), namesake, end or namesake, is_repeated=True)
-        return self._begin(user, worker, uuid4())  # whoever made up that id takes no harm
+        return self._begin(user, worker, uuid4())  # the id is taken by another prompt
 
     def _begin(self, user: User, worker: UUID | None, pk: UUID) -> Turn:
         asked = [self.model, *self.others]
@@ -106,7 +107,7 @@ class Prompt:
         upstreams = [Upstream.offering(model, user.pk) for model in asked]
         (first, model), *others = zip(upstreams, (one.name for one in asked), strict=True)
         with transaction.atomic():
-            conversation, before = self._place(user)
+            conversation, before = self._find_branch(user)
             prompt, *replies = conversation.ask(
                 pk,
                 self.text,
@@ -118,7 +119,7 @@ class Prompt:
                 others=others,
             )
             policy = None if before.end else ReviewPolicy.of(conversation)
-            admitted = _paid(user, before, prompt, replies)
+            admitted = _reserve(user, before, prompt, replies)
         turn, *beside = (
             Turn(
                 before,
@@ -134,12 +135,12 @@ class Prompt:
             reply.siblings = replies
         return replace(turn, others=beside, policy=policy)
 
-    def _place(self, user: User) -> tuple[Conversation, Branch]:
-        """Where it is asked, and what it follows."""
+    def _find_branch(self, user: User) -> tuple[Conversation, Branch]:
+        """Return the conversation of the prompt and the branch that it follows."""
         if self.conversation:
             conversation = Conversation.held(user, self.conversation)
             return conversation, conversation.said(self.parent)
-        # Where that project is gone, or never was this person's, it begins all the same.
+        # If the project is gone or isn't this person's, the conversation begins without one.
         project = user.projects.filter(pk=self.project).first() if self.project else None
         title = TEMPORARY if self.is_temporary else Conversation.title_of(self.text)
         begun = new(
@@ -150,51 +151,51 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Continuation:
-    """What a person asks a model to go on with: a reply that is not whole."""
+    """A request to continue a reply that is incomplete."""
 
     reply: UUID
     model: ModelChoice
-    id: UUID | None = None  # as a prompt's
+    id: UUID | None = None  # as in `Prompt`
 
     def store(self, user: User, worker: UUID | None) -> Turn:
-        """The turn that goes on, as a prompt that nobody typed; raises `Refused`."""
+        """Store a prompt without text that asks for the rest; return its turn. Raises `Refused`."""
         replies = Message.objects.of(user).filter(role=Message.Role.ASSISTANT)
         reply = replies.filter(pk=self.reply).defer("logprobs").first()
         if reply is None:
             raise Refused(GONE)
         if not reply.can_be_continued:
-            raise Refused("That reply is whole, or is being written: nothing of it is missing.")
+            raise Refused("That reply is complete or still being written. Nothing to continue.")
         if reply.children.filter(deleted_at=None).exclude(pk=self.id or reply.pk).exists():
-            raise Refused("The conversation has gone on from that reply. Reload the page.")
+            raise Refused("The chat has moved on since that reply. Reload the page.")
         prompt = Prompt("", self.model, reply.conversation_id, reply.pk, self.id, True)
         return prompt.store(user, worker)
 
 
 @dataclass(frozen=True)
 class Edit(Prompt):
-    """What a person asks in place of an earlier prompt, which stays beside it."""
+    """A prompt in place of an earlier one, which stays as its sibling."""
 
     edited: UUID | None = None
 
-    def _place(self, user: User) -> tuple[Conversation, Branch]:
+    def _find_branch(self, user: User) -> tuple[Conversation, Branch]:
         if self.edited is None:
-            return super()._place(user)
+            return super()._find_branch(user)
         edited = held(user, self.edited)
         if not edited.is_prompt or edited.is_continuation:
-            raise Refused("Only what you typed can be changed.")
+            raise Refused("You can only edit your own prompts.")
         conversation = edited.conversation
         return conversation, conversation.said_until(edited.parent_id)
 
 
 @dataclass(frozen=True)
 class Retry:
-    """What a person asks a model once more: a prompt, which a reply to it may stand for."""
+    """A request for one more reply to a prompt, named by the prompt or by one of its replies."""
 
     message: UUID
     model: ModelChoice
 
     def store(self, user: User, worker: UUID | None) -> Turn:
-        """The turn of one more reply to the prompt; raises `Refused`."""
+        """Store one more reply to the prompt and return its turn. Raises `Refused`."""
         streamed_by = _admitted(user, worker)
         upstream = Upstream.offering(self.model, user.pk)
         with transaction.atomic():
@@ -205,7 +206,7 @@ class Retry:
             reply = conversation.answer(prompt, upstream, self.model.name, streamed_by)
             reply.siblings = branches.siblings(conversation.pk, [reply])[prompt.pk]
             before = conversation.said_until(prompt.parent_id)
-            purse = _paid(user, before, prompt, [reply]).get(reply.pk)
+            purse = _reserve(user, before, prompt, [reply]).get(reply.pk)
         servers = _tool_servers(upstream, user)
         return Turn(
             before,
@@ -219,22 +220,23 @@ class Retry:
 
 
 def _admitted(user: User, worker: UUID | None, count: int = 1) -> UUID:
-    """The worker, where it may write so many more replies for this person; raises `Refused`."""
+    """Return the worker if `count` more replies may run for this person; raises `Refused`."""
     if worker is None:
         raise Refused("The server is restarting. Your text is kept: send it again in a moment.")
     most = settings.CHATAPP_REPLIES_PER_PERSON
     if _WRITTEN_FOR.count(user.pk) + count > most:
         raise Refused(
-            f"{most} replies are being written for you already. "
-            "Stop one, or wait for its end; your text is kept."
+            f"You already have {most} replies running. "
+            "Stop one, or wait for one to finish; your text is kept."
         )
     return worker
 
 
-def _paid(
+def _reserve(
     user: User, before: Branch, prompt: Message, replies: Sequence[Message]
 ) -> Mapping[UUID, Purse]:
-    """What the replies may use, by their ids, where limits concern them; raises `Refused`."""
+    """Reserve budget for the replies that limits apply to; return purses by reply. Raises
+    `Refused`."""
 
     def prompt_tokens(reply: Message) -> int:
         instructions = prompt.conversation.instructions

@@ -61,7 +61,7 @@ async def test_a_refused_edit_is_returned(tab: Tab) -> None:
     first = await turn(tab)
     prompt = str(uuid4())
     await tab.send(action="edit", message="Why?", edited=str(first.pk), prompt=prompt)
-    told = await tab.until("Only what you typed")
+    told = await tab.until("You can only edit")
     assert f'data-prompt="{prompt}"' in told
 
 

@@ -92,10 +92,10 @@ def test_a_prompt_that_is_refused_is_not_stored(carol: User, model: ModelChoice)
         ({}, "The limit of 0 tokens for good for everybody is used up. Ask an administrator"),
         ({"whom_to_ask": "Olive"}, "is used up. Ask Olive for more. Your text is kept."),
         ({"is_each": True}, "Your limit of 0 tokens for good is used up."),
-        ({"period": Period.DAY}, "a day for everybody is used up. It begins anew on 1 March"),
-        ({"period": Period.MONTH}, "anew on 1 March 2024 at 00:00 (KST)."),
+        ({"period": Period.DAY}, "a day for everybody is used up. It resets on 1 March"),
+        ({"period": Period.MONTH}, "resets on 1 March 2024 at 00:00 (KST)."),
         ({"measure": Measure.A_MINUTE}, "The limit of 0 replies a minute for everybody is used up"),
-        ({"measure": Measure.AT_ONCE}, "Wait for a reply's end, or stop one."),
+        ({"measure": Measure.AT_ONCE}, "Wait for a reply to finish, or stop one."),
         ({"model": MODEL}, f"The limit of 0 tokens for good with {MODEL} is used up."),
     ],
 )

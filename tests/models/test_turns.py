@@ -190,9 +190,9 @@ def test_what_is_whole_followed_or_somebody_elses_is_not_continued(
     with pytest.raises(Refused, match="not here"):
         Continuation(first.prompt.pk, prompt.model).store(carol, HERE)
     second = ended(wish.store(carol, HERE))
-    with pytest.raises(Refused, match="gone on"):
+    with pytest.raises(Refused, match="moved on"):
         wish.store(carol, HERE)
-    with pytest.raises(Refused, match="whole"):
+    with pytest.raises(Refused, match="complete"):
         Continuation(second.reply.pk, prompt.model).store(carol, HERE)
     assert Message.objects.count() == 4
 
@@ -248,7 +248,7 @@ def test_so_many_replies_are_written_for_one_person(
     replace(prompt, id=None).store(mallory, HERE)
     replace(prompt, id=None).store(carol, HERE)
     replace(prompt, id=None).store(carol, HERE)
-    with pytest.raises(Refused, match="2 replies are being written for you"):
+    with pytest.raises(Refused, match="already have 2 replies running"):
         asked.store(carol, HERE)
 
 

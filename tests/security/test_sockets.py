@@ -348,7 +348,7 @@ async def test_one_person_has_so_many_replies_at_a_time(
     await tab.ask(prompt=first)
     prompt = str(uuid4())
     await tab.send(action="prompt", message="And?", prompt=prompt)
-    assert "are being written for you" in await tab.until(f'data-prompt="{prompt}"')
+    assert "replies running" in await tab.until(f'data-prompt="{prompt}"')
     # What was taken already is not refused, as a tab that lost its socket asks again.
     await tab.send(action="prompt", message="Why is the sky blue?", prompt=first)
     assert "are being written" not in await tab.until("Half")

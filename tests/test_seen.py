@@ -134,7 +134,7 @@ def test_a_reason_must_be_visible(olives: Client, alice: User, begin: Begin) -> 
 def test_a_username_must_be_visible(olives: Client) -> None:
     new = {"username": HANGUL_FILLER, "password1": PASSWORD, "password2": PASSWORD}
     page = olives.post("/admin/chatapp/user/add/", new).text
-    assert "A name is of letters that can be seen." in page
+    assert "A username needs visible characters." in page
     assert User.objects.count() == 1
 
 

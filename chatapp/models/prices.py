@@ -1,12 +1,12 @@
-"""What a model's tokens cost, and how much it reads at once, each from a day on.
+"""What a model's tokens cost and how large its context is, each valid from a moment on.
 
-Money is in nano-dollars, whole numbers of 10⁻⁹ US dollars, and prices are for a million tokens: so
-the cheapest there are stay whole. A price is never changed, another one follows it; and what a
-reply cost is reckoned once, as it is booked, at the price that held when it was asked for.
+Money is counted in nano-dollars (10⁻⁹ US dollars) and prices are per million tokens, so even the
+cheapest prices are whole numbers. A price is never changed; a newer one follows it. A reply's cost
+is computed once, when it is booked, at the price that was valid when the reply was requested.
 
-Where several sources say a price, the gateway's own list goes before what an administrator said,
-and that before what the library genai-prices knows of public gateways. One that says nothing any
-more leaves a row without figures, which goes before none.
+If several sources have a price, the gateway's own list wins over the administrator's, and that over
+what the library genai-prices knows of public gateways. A source that no longer has a price leaves a
+row without figures, and the next source counts.
 """
 
 import time
@@ -24,21 +24,24 @@ from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.model_list import ListedModel
 
 DOLLAR = 10**9  # nano-dollars
-MILLION = 10**6  # tokens, for which a price is
-MOST = 10**5 * DOLLAR  # that a million tokens may cost
-MOST_COST = 10**18  # of one reply: what a database adds up of many is to stay a number of its own
-FRESH_SECONDS = 10.0  # after which a process asks again what a model costs
-KEPT = 1000  # models whose prices a process remembers
+MILLION = 10**6  # tokens: the unit of a price
+MOST = 10**5 * DOLLAR  # per million tokens
+MOST_COST = 10**18  # of one reply, so that sums over many stay within the database's integers
+FRESH_SECONDS = 10.0  # for which a process caches a model's prices
+KEPT = 1000  # models whose prices a process caches
 
 FIGURES = ("input", "cached", "cache_write", "output", "reasoning")
 LISTED = (*FIGURES, "context_tokens")
 
 
 class Price(models.Model):
-    """Of one model, from a moment on, as one source says. What is cheaper or dearer than the rest
-    of the prompt or of the answer is named where it is; else it costs as much as that."""
+    """A model's price from one source, from a moment on.
 
-    class Source(models.TextChoices):  # in the order in which they are believed
+    `cached`, `cache_write` and `reasoning` are None if they cost the same as the rest of the prompt
+    or the answer.
+    """
+
+    class Source(models.TextChoices):  # in order of precedence
         GATEWAY = "gateway", "the gateway's own list"
         ADMINISTRATOR = "administrator", "an administrator"
         LIBRARY = "genai-prices", "genai-prices"
@@ -73,13 +76,13 @@ class Price(models.Model):
 
     @classmethod
     def holding(cls, upstream: int | None, model: str, at: datetime | None = None) -> Self | None:
-        """The price of a model at a moment, by the source that is believed first; None where it
-        has none. Read again after ten seconds, so that a turn need not ask for it."""
+        """Return the price of a model at a moment, from the source of highest precedence that has
+        one, or None. Prices are cached for ten seconds, so that a turn need not query them."""
         return _first(_prices_of(upstream, model), at or timezone.now())  # type: ignore[return-value]
 
     @classmethod
     def context_of(cls, upstream: int | None, model: str) -> int | None:
-        """How many tokens it reads at once, where a source says so."""
+        """Return the size of its context in tokens, if a source has it."""
         now = timezone.now()
         known = (one for one in _prices_of(upstream, model) if one.holds_from <= now)
         return next((one.context_tokens for one in known if one.context_tokens), None)
@@ -91,19 +94,23 @@ class Price(models.Model):
         listed: Iterable[ListedModel],
         source: "Price.Source" = Source.GATEWAY,
     ) -> int:
-        """What a source says now, kept from now on as far as it is new; returns of how many models
-        that is. Of one that it has said something of, and says nothing any more, it is that."""
-        said = {one.id: _said_of(one) for one in listed}
+        """Store what a source lists now, as far as it differs; return how many models changed.
+
+        A model that the source no longer lists gets a row without figures.
+        """
+        listed_figures = {one.id: _figures_of(one) for one in listed}
         with transaction.atomic(), one_at_a_time("prices"):
             known = {}
-            said_before = cls.objects.filter(upstream=upstream, source=source)
-            for price in said_before.order_by("holds_from", "pk"):
+            earlier = cls.objects.filter(upstream=upstream, source=source)
+            for price in earlier.order_by("holds_from", "pk"):
                 known[price.model] = price.figures
             nothing = dict.fromkeys(LISTED)
-            heard = {model: said.get(model, nothing) for model in [*known, *said]}
+            current = {
+                model: listed_figures.get(model, nothing) for model in [*known, *listed_figures]
+            }
             news = [
                 Price(upstream_id=upstream, model=model, source=source, **figures)
-                for model, figures in heard.items()
+                for model, figures in current.items()
                 if figures != known.get(model, nothing)
             ]
             Price.objects.bulk_create(news)
@@ -116,7 +123,7 @@ class Price(models.Model):
 
     @property
     def dearest_input(self) -> int:
-        """Of a prompt whose tokens may be written to a cache, too."""
+        """The highest price of a prompt token, which may also be written to a cache."""
         return max(self.input or 0, self.cache_write or 0)
 
     @property
@@ -124,8 +131,11 @@ class Price(models.Model):
         return max(self.output or 0, self.reasoning or 0)
 
     def cost(self, tokens: TokenUsage) -> int:
-        """In nano-dollars, rounded to the next one. What was read from a cache or written to it is
-        a part of the prompt, reasoning one of the answer: no token is paid for twice."""
+        """Return the cost in nano-dollars, rounded to the nearest one.
+
+        Tokens read from or written to a cache are part of the prompt, and reasoning tokens part of
+        the answer, so no token is paid for twice.
+        """
         cached = min(tokens.cached_tokens or 0, tokens.prompt_tokens)
         written = min(tokens.cache_write_tokens or 0, tokens.prompt_tokens - cached)
         thought = min(tokens.reasoning_tokens or 0, tokens.completion_tokens)
@@ -140,52 +150,52 @@ class Price(models.Model):
         return min((total + MILLION // 2) // MILLION, MOST_COST)
 
     def at_most(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """What so many tokens cost at most, rounded up."""
+        """Return the upper bound of what so many tokens cost, rounded up."""
         total = prompt_tokens * self.dearest_input + completion_tokens * self.dearest_output
         return min(-(-total // MILLION), MOST_COST)
 
     def as_record(self) -> dict[str, Any]:
-        """What is kept of it with each reply that it was reckoned by."""
+        """Return the figures that are kept with each reply whose cost they determined."""
         figures = {name: getattr(self, name) for name in FIGURES}
         record = {name: figure for name, figure in figures.items() if figure is not None}
         return record | {"source": self.source, "holds_from": self.holds_from.isoformat()}
 
     def as_set(self) -> dict[str, Any]:
-        """All that it says, and of what."""
+        """Return all figures with the upstream and the model, for the audit log."""
         context = {"context_tokens": self.context_tokens} if self.context_tokens else {}
         return {"upstream": self.upstream.name, "model": self.model} | self.as_record() | context
 
 
-def _said_of(model: ListedModel) -> dict[str, int | None]:
+def _figures_of(model: ListedModel) -> dict[str, int | None]:
     prices = [getattr(model.price, name) if model.price else None for name in FIGURES]
     return dict(zip(LISTED, [*prices, model.context_tokens], strict=True))
 
 
-_remembered: dict[tuple[int, str], tuple[float, list[Price]]] = {}
+_cache: dict[tuple[int, str], tuple[float, list[Price]]] = {}
 
 
 def forget() -> None:
-    """What this process remembers; others do so by themselves after ten seconds."""
-    _remembered.clear()
+    """Clear this process's cache. Other processes' caches expire after ten seconds."""
+    _cache.clear()
 
 
 def _prices_of(upstream: int | None, model: str) -> list[Price]:
-    """Every price of a model, the ones that are believed first at the beginning."""
+    """Return every price of a model, by precedence of source, then the newest first."""
     if upstream is None:
         return []
     key, now = (upstream, model), time.monotonic()
-    read_at, prices = _remembered.get(key, (0.0, []))
-    if key not in _remembered or now - read_at > FRESH_SECONDS:
+    read_at, prices = _cache.get(key, (0.0, []))
+    if key not in _cache or now - read_at > FRESH_SECONDS:
         order = list(Price.Source)
         prices = sorted(_OF_MODEL.all(upstream, model), key=lambda one: order.index(one.source))  # type: ignore[arg-type]
-        if len(_remembered) >= KEPT:
-            _remembered.clear()
-        _remembered[key] = now, prices
+        if len(_cache) >= KEPT:
+            _cache.clear()
+        _cache[key] = now, prices
     return prices
 
 
 def _first(prices: Iterable[Price], at: datetime) -> Price | None:
-    """Each source's newest that holds by then; of those that say something, the first."""
+    """Return the newest valid price of the first source that has figures."""
     newest: dict[str, Price] = {}
     for price in prices:
         if price.holds_from <= at:

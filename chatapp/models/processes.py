@@ -1,10 +1,10 @@
-"""The serving processes of one installation, as the database knows them: who is alive, who died.
+"""The serving processes of an installation: which are alive and which have died.
 
-Every process renews its row about once a second: that is its beat. What the row says of the time is
-only ever compared with what it said before, so that no clock matters, neither a host's nor the
-database's, which may be set while replies stream. How long a process has been silent is measured
-by whoever looks, see `Silences`. A reply names the process that streams it; where that process has
-no row any more, nobody streams it.
+Every process updates its row about once a second: its heartbeat. A heartbeat's time is only ever
+compared with earlier ones of the same process, so no clock matters, neither a host's nor the
+database's, either of which may be set while replies stream. The observer measures by its own clock
+how long a process has been silent, see `Silences`. A reply names the process that streams it; if
+that process has no row any more, nobody streams it.
 """
 
 import os
@@ -18,22 +18,25 @@ from pathlib import Path
 from django.db import models, transaction
 from django.db.models.functions import Now
 
-EXPIRY_SECONDS = 4.0  # of a heartbeat: a process that was not seen for so long is dead
+EXPIRY_SECONDS = 4.0  # without a heartbeat, after which a process counts as dead
 
-Beats = Mapping[uuid.UUID, datetime]  # each process's last one, by its id
+Beats = Mapping[uuid.UUID, datetime]  # the last heartbeat of each process, by its id
 
 
 class Silences:
-    """For how long each process has not beaten, by the one clock of whoever looks again and again.
+    """How long each process has been silent, by the monotonic clock of one observer.
 
-    Moments are that clock's, in seconds.
+    Moments are seconds of that clock.
     """
 
     def __init__(self) -> None:
         self._heard: dict[uuid.UUID, tuple[datetime, float]] = {}
 
     def dead(self, beats: Beats, now: float, since: float) -> Beats:
-        """Those that were silent for too long, while the database answered since that moment."""
+        """Return the processes that were silent for too long while the database was answering.
+
+        `since` is the moment from which on it has been answering.
+        """
         for process in self._heard.keys() - beats.keys():
             del self._heard[process]
         for process, beat in beats.items():
@@ -51,21 +54,21 @@ class ProcessQuerySet(models.QuerySet["Process"]):
         return dict(self.values_list("pk", "seen_at"))
 
     def forget(self, dead: Beats) -> None:
-        """Forgets these, but those that have beaten since, or do so now."""
+        """Delete the rows of these processes, except those that have sent a heartbeat since."""
         with transaction.atomic(self.db):
             found = self.filter(pk__in=dead).select_for_update(skip_locked=True)
             silent = [process.pk for process in found if process.seen_at == dead[process.pk]]
             self.filter(pk__in=silent).delete()
 
     def forget_those_that_died_here(self) -> None:
-        """Forgets processes of this place whose number no process has any more."""
+        """Delete the rows of processes of this host and namespace whose pid no longer exists."""
         here = self.filter(place=_place())
         gone = [process.pk for process in here if process.pid == os.getpid() or not process.runs]
         self.filter(pk__in=gone).delete()
 
 
 class Process(models.Model):
-    """One `manage.py serve`, for as long as it lives."""
+    """A running `manage.py serve`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     place = models.CharField(max_length=300, help_text="The host, and where its pids count.")
@@ -80,12 +83,12 @@ class Process(models.Model):
 
     @classmethod
     def here(cls, *, is_alone: bool) -> "Process":
-        """This process, not stored yet."""
+        """Return a row for this process, not stored yet."""
         return cls(place=_place(), pid=os.getpid(), is_alone=is_alone)
 
     @property
     def runs(self) -> bool:
-        """Whether a process of this one's place has its number."""
+        """Whether a process with this pid exists in this host and namespace."""
         with suppress(ProcessLookupError):
             with suppress(PermissionError):
                 os.kill(self.pid, 0)
@@ -93,7 +96,7 @@ class Process(models.Model):
         return False
 
     def beat(self) -> bool:
-        """Is seen now; returns whether others had forgotten it meanwhile."""
+        """Record a heartbeat; return whether others had deleted the row meanwhile."""
         if Process.objects.filter(pk=self.pk).update(seen_at=Now()):
             return False
         self.seen_at = Now()
@@ -102,7 +105,7 @@ class Process(models.Model):
 
 
 def _place() -> str:
-    """The host's name, and the namespace that its process numbers are of where there is one."""
+    """Return the host's name and its pid namespace, if it has one."""
     namespace = ""
     with suppress(OSError):
         namespace = str(Path("/proc/self/ns/pid").readlink())

@@ -1,4 +1,4 @@
-"""Projects: a person's folders of conversations, and what their new chats start with."""
+"""Projects: a person's folders of conversations, with presets for new chats."""
 
 import uuid
 
@@ -8,8 +8,8 @@ from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 
 LONGEST_NAME = 80
-LONGEST_INSTRUCTIONS = 20_000  # characters, which are sent with every turn
-MOST_PROJECTS = 200  # of a person: they are drawn all together
+LONGEST_INSTRUCTIONS = 20_000  # characters; they are sent with every turn
+MOST_PROJECTS = 200  # per person, since the sidebar shows all of them
 
 
 class Project(models.Model):
@@ -33,7 +33,7 @@ class Project(models.Model):
 
     @property
     def preset(self) -> ModelChoice | None:
-        """The model that its new chats start with, where it has one of its own."""
+        """The model preselected for its new chats, if it has one."""
         if self.upstream_id is None or not self.model:
             return None
         return ModelChoice(self.upstream_id, self.model)

@@ -1,9 +1,8 @@
-"""What a person is called where their name is not told: in an export, and in reviews whose policy
-hides names.
+"""Pseudonyms for people in exports, and in reviews whose policy hides names.
 
-It is made with the installation's secret, and so is the same for one person as long as that is. The
-two places call them differently, so that nobody joins what stands beside the name in the one with
-what is hidden in the other.
+They are derived from the installation's secret, so a person keeps the same pseudonym as long as the
+secret stays. Exports and reviews use different ones, so that what an export shows beside a
+pseudonym can't be joined with what a review hides behind the other.
 """
 
 import re
@@ -22,7 +21,7 @@ def pseudonym(person: User, place: str) -> str:
 
 
 def by_pseudonym(name: str) -> User | None:
-    """Whom reviews call so."""
+    """Return the person with this pseudonym in reviews."""
     if not _PATTERN.fullmatch(name):
         return None
     keys = User.objects.values_list("pk", flat=True).iterator()

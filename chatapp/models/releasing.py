@@ -1,4 +1,4 @@
-"""What is held and charged for replies, once nobody will say any more what they cost."""
+"""Release budget holds that no process will settle any more, and delete old settled ones."""
 
 from datetime import datetime
 
@@ -14,8 +14,8 @@ AT_ONCE = 100
 
 @transaction.atomic
 def release_lost() -> int:
-    """Holds nothing more for replies that were deleted while they streamed in a process that died;
-    returns how many there were."""
+    """Settle the shares of replies that were deleted while they streamed in a process that died;
+    return the number of replies."""
     alive = Process.objects.filter(pk=models.OuterRef("process"))
     streaming = Message.objects.streaming().filter(pk=models.OuterRef("message"))
     lost = Share.objects.filter(~models.Exists(alive), ~models.Exists(streaming), settled_at=None)
@@ -26,6 +26,9 @@ def release_lost() -> int:
 
 
 def forget_settled(before: datetime) -> int:
-    """Those that ended so long ago that nobody saves them again; returns how many there were."""
+    """Delete shares that were settled before this moment, a portion at a time; return the number.
+
+    Choose a moment so old that no process saves those replies again.
+    """
     old = Share.objects.filter(settled_at__lt=before).values_list("pk", flat=True)[:AT_ONCE]
     return Share.objects.filter(pk__in=list(old)).delete()[0]

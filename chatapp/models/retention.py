@@ -1,13 +1,13 @@
-"""How long things are kept, and what is due to go.
+"""How long things are kept, and what is due to be deleted.
 
-A conversation goes for good, without the trash, once so many days went by since something was asked
-in it: pinned or archived, in a project or in the trash. Images that came with replies may go
-earlier, and so may what the audit log says of people by name. What a legal hold keeps stays until
-that ends, and a conversation in which a reply is being written until it has ended. Temporary
-conversations have a rule of their own (`temporary`).
+A conversation is deleted for good, bypassing the trash, once nothing was asked in it for the set
+number of days: even if it is pinned, archived, in a project or in the trash. Images in replies and
+the personal details in the audit log may go earlier. What is under a legal hold stays until the
+hold ends, and a conversation with a running reply until that ends. Temporary conversations have
+their own rule (`temporary`).
 
-Nobody writes down what went by its age, as erasures of people are: a backup that is restored brings
-it back, and the next housekeeping finds it due again.
+Unlike erasures of people, these deletions are not recorded for restores: a restored backup brings
+the data back, and the next housekeeping finds it due again.
 """
 
 from collections import Counter
@@ -29,13 +29,13 @@ from chatapp.models.messages import Message
 from chatapp.models.shelves import is_held
 
 MOST_DAYS = 36_500
-OWN_ACTIONS = ("retention.applied", "log.emptied")  # of events that say what went
+OWN_ACTIONS = ("retention.applied", "log.emptied")  # the events that log these deletions
 HELD_IMAGE = ("message__conversation__user", "message__conversation")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Things of one kind that are due: how many go, of which time, and how many are held."""
+    """Things of one kind that are due: the number to delete, their age, and the number held."""
 
     count: int
     oldest: datetime | None
@@ -45,7 +45,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would go if it went now; `images` are also those of `conversations`."""
+    """What would be deleted now. `images` includes those of `conversations`."""
 
     conversations: Kind
     messages: int
@@ -56,7 +56,7 @@ class Preview:
 
     @property
     def counts(self) -> Counter[str]:
-        """By the names by which `Round.gone` counts."""
+        """The numbers under the keys of `Round.gone`."""
         return +Counter(
             conversations=self.conversations.count,
             messages=self.messages,
@@ -67,7 +67,7 @@ class Preview:
 
 @dataclass(frozen=True)
 class Retention:
-    """In days; None is for ever, of images as long as their conversation."""
+    """Retention periods in days. None keeps things for ever, and images with their conversation."""
 
     conversation_days: int | None = None
     image_days: int | None = None
@@ -82,7 +82,7 @@ class Retention:
     def store(self) -> Installation:
         return Installation.objects.update_or_create(pk=ONLY, defaults=asdict(self))[0]
 
-    # ---- what is due, held or not
+    # ---- what is due, including what is held
 
     def due_conversations(self) -> ConversationQuerySet:
         if self.conversation_days is None:
@@ -94,7 +94,7 @@ class Retention:
         return used_before.exclude(models.Exists(streaming))
 
     def due_images(self) -> "models.QuerySet[ReplyImage]":
-        """Without those that go along with their conversation."""
+        """Those due by their own age, not with their conversation."""
         if self.image_days is None:
             return ReplyImage.objects.none()
         return ReplyImage.objects.filter(
@@ -106,10 +106,10 @@ class Retention:
         if self.audit_detail_days is None:
             return AuditDetail.objects.none()
         old = AuditDetail.objects.filter(event__at__lt=_ago(self.audit_detail_days))
-        # Those name nobody, and to empty them would be one more such event.
+        # These events name nobody, and emptying them would add another such event.
         return old.exclude(content="").exclude(event__action__in=OWN_ACTIONS)
 
-    # ---- what of it goes
+    # ---- what is due and not held
 
     def going_conversations(self) -> ConversationQuerySet:
         return self.due_conversations().exclude(is_held())
@@ -143,7 +143,8 @@ def _ago(days: int) -> datetime:
 
 
 def _is_of_held_person() -> models.Exists:
-    """An erasure would take these along, and is refused while anything of the person's is held."""
+    """Whether a hold protects the event's people: erasing them would empty the detail, and is
+    refused while anything of theirs is held."""
     of_them = models.Q(user=models.OuterRef("event__person"))
     by_them = models.Q(user=models.OuterRef("event__actor"))
     return models.Exists(LegalHold.objects.living().filter(of_them | by_them))

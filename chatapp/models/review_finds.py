@@ -1,4 +1,4 @@
-"""What reviewers keep of what they look for: views, which are asked for again, and samples."""
+"""What reviewers save: views, which are filters to run again, and random samples."""
 
 from collections.abc import Collection, Mapping
 from decimal import ROUND_CEILING, Decimal
@@ -12,16 +12,16 @@ from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
 LONGEST_NAME = 60  # characters
-MOST_DRAWN = 10_000  # conversations
+MOST_DRAWN = 10_000  # conversations in a sample
 AT_ONCE = 1000  # rows
 
 
 class ReviewView(models.Model):
-    """A filter under a name: its maker's, or all reviewers'."""
+    """A named filter, for its maker or for all reviewers."""
 
     maker = models.ForeignKey(User, models.CASCADE, related_name="review_views")
     name = models.CharField(max_length=LONGEST_NAME)
-    asked = models.JSONField()  # by field, as it was typed; a person by the username
+    asked = models.JSONField()  # by field, as it was typed; a person by username
     is_shared = models.BooleanField("for all reviewers", default=False)
 
     objects: ClassVar[Any] = models.Manager()
@@ -42,12 +42,14 @@ class ReviewView(models.Model):
 
 
 class ReviewSample(models.Model):
-    """Conversations that were drawn at random from what a filter found, each as likely as any
-    other; they stay the same, whatever is found later."""
+    """Conversations drawn at random from the results of a filter, each with the same probability.
+
+    The sample stays the same whatever the filter finds later.
+    """
 
     name = models.CharField(max_length=LONGEST_NAME, unique=True)
     maker = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
-    asked = models.JSONField()  # by field, as it was typed; a person by the username
+    asked = models.JSONField()  # by field, as it was typed; a person by username
     share = models.DecimalField(max_digits=4, decimal_places=1)  # per cent
     size = models.PositiveIntegerField()  # when it was drawn
     drawn_at = models.DateTimeField(auto_now_add=True)
@@ -70,25 +72,26 @@ class ReviewSample(models.Model):
         by: User,
         asked: Mapping[str, str],
     ) -> Self:
-        """Raises `Refused`. At least one, where something is found.
+        """Draw a sample of `share` per cent of the conversations found, at least one.
 
-        Raises `IntegrityError`, at the end of the transaction too, where one was deleted meanwhile.
+        Raises `Refused`, and `IntegrityError` if one of them was deleted meanwhile; that may
+        happen only when the transaction ends.
         """
         keys = list(found.values_list("pk", flat=True))
         size = int((len(keys) * share / 100).to_integral_value(ROUND_CEILING))
         if not size:
-            raise Refused("Nothing was found to draw from.")
+            raise Refused("No chats match, so there is nothing to draw from.")
         if size > MOST_DRAWN:
             raise Refused(
-                f"That would be {size:,} conversations, and a sample has {MOST_DRAWN:,} at most. "
-                "Choose a smaller share, or narrow what is found."
+                f"That would be {size:,} chats, and a sample has at most {MOST_DRAWN:,}. "
+                "Choose a smaller share, or narrow the filter."
             )
         drawn = cls(name=name, maker=by, asked=dict(asked), share=share, size=size)
         try:
             with transaction.atomic():
                 drawn.save(force_insert=True)
         except IntegrityError:
-            raise Refused("There is a sample of this name. Choose another.") from None
+            raise Refused("A sample with this name already exists. Choose another name.") from None
         members = [
             SampleMember(sample=drawn, conversation_id=key)
             for key in SystemRandom().sample(keys, size)
@@ -98,10 +101,10 @@ class ReviewSample(models.Model):
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many have a verdict, of how many that are here still."""
+        """The number of its conversations that have a verdict, and of those that still exist."""
         decided = models.Count("pk", filter=models.Q(conversation__review__verdict__gt=""))
-        there = self.members.exclude(conversation__trashed_at__isnull=False)
-        counts = there.aggregate(all=models.Count("pk"), decided=decided)
+        existing = self.members.exclude(conversation__trashed_at__isnull=False)
+        counts = existing.aggregate(all=models.Count("pk"), decided=decided)
         return counts["decided"], counts["all"]
 
 
@@ -123,9 +126,11 @@ def members_of(sample: int) -> "models.QuerySet[SampleMember, UUID]":
 
 
 def forget_name(username: str) -> None:
-    """Of somebody who is erased: views that look for them go, samples forget whom they were of.
+    """Remove a person who is being erased: delete views that filter by them, clear those samples'
+    filters.
 
-    While the account is there: versions before stored what was typed, which may be the address.
+    Call it while the account exists: earlier versions stored what was typed, which may be the
+    email address.
     """
     person = User.objects.filter(username=username).first()
     names = {one.casefold() for one in (username, person.email if person else "") if one}
@@ -134,8 +139,8 @@ def forget_name(username: str) -> None:
 
 
 def rename(before: str, after: str) -> None:
-    """Of somebody whose username is another now: what looks for them finds them still, and forgets
-    them when they are erased."""
+    """Follow a changed username, so that filters by that person still work and are still found
+    when the person is erased."""
     for kept in (ReviewView, ReviewSample):
         theirs = kept.objects.filter(pk__in=_that_ask_for([before.casefold()], kept))
         for one in theirs.select_for_update():
@@ -144,6 +149,7 @@ def rename(before: str, after: str) -> None:
 
 
 def _that_ask_for(names: Collection[str], kept: type[ReviewView | ReviewSample]) -> list[int]:
-    """By what was typed, also with a space before or after it."""
+    """Return the keys of those whose typed person is one of these names, ignoring case and
+    surrounding spaces."""
     of_people = kept.objects.filter(asked__has_key="person").values_list("pk", "asked__person")
     return [pk for pk, typed in of_people if str(typed).strip().casefold() in names]

@@ -1,7 +1,7 @@
-"""What reviewers may read, as an administrator set it: each policy, and from when it holds.
+"""Review policies: what reviewers may read, as an administrator set it, and from when on.
 
-A conversation keeps the one that it was begun under, whatever is set later, so that nobody's words
-are opened to readers whom they were not told of.
+A conversation keeps the policy that it began under, whatever is set later, so that nobody's words
+are opened to readers they were not told about.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ class ReviewPolicy(models.Model):
 
     @classmethod
     def timeline(cls) -> "Sequence[ReviewPolicy]":
-        """All that were ever set, the newest first; the last is what held before."""
+        """Return all policies, the newest first; the last is the default before any was set."""
         return [*_ALL.all(), cls(scope=cls.Scope.ALL, names_reader=True, begins_at=ALWAYS)]
 
     @classmethod
@@ -61,7 +61,7 @@ class ReviewPolicy(models.Model):
 
     @classmethod
     def of(cls, conversation: "Conversation | None") -> "ReviewPolicy":
-        """What holds for a conversation, or for one that is begun now."""
+        """Return the policy of a conversation, or of one that begins now."""
         timeline = cls.timeline()
         return held_at(timeline, conversation.created_at) if conversation else timeline[0]
 
@@ -73,11 +73,13 @@ def held_at(timeline: Sequence[ReviewPolicy], moment: datetime) -> ReviewPolicy:
 def is_reviewable(
     conversation: str = "", *, likely: bool = False, among: models.Expression | None = None
 ) -> models.Q:
-    """Of a conversation, or of what names one by this path: whether the policy that it was begun
-    under lets reviewers read it. Nobody's policy opens a trash or a temporary chat.
+    """Return a condition for conversations that reviewers may read under their policy.
 
-    What is `likely` is asked of its facts, which is quick: all of those, and such as are flagged no
-    more. Of some it is asked `among` these.
+    `conversation` is the path to the conversation in the query; "" if it queries conversations.
+    The trash and temporary chats are never included.
+
+    If `likely`, flags are read from the conversation facts, which is quick but also includes
+    conversations that are no longer flagged. `among` restricts the exact test to some keys.
     """
     path = f"{conversation}__" if conversation else ""
     found = models.Q(pk__in=[])
@@ -94,8 +96,10 @@ def _is_there(path: str) -> models.Q:
 
 
 def may_be_flagged(conversation: str = "") -> models.Q:
-    """Of a conversation, or of what names one by this path: whether its policy lets reviewers read
-    it, or would if it were flagged."""
+    """Return a condition for conversations that reviewers may read, or could if flagged.
+
+    `conversation` is the path to the conversation in the query.
+    """
     path = f"{conversation}__" if conversation else ""
     found = models.Q(pk__in=[])
     for policy, held in _held_by(path):
@@ -105,17 +109,17 @@ def may_be_flagged(conversation: str = "") -> models.Q:
 
 
 def asks_for_flags() -> bool:
-    """Whether any policy lets reviewers read what is flagged alone."""
+    """Whether any policy lets reviewers read flagged conversations only."""
     return any(one.scope == one.Scope.FLAGGED for one in ReviewPolicy.timeline())
 
 
 def hides_names() -> models.Q:
-    """Of a conversation: whether its policy has reviewers see a pseudonym of whose it is."""
+    """Return a condition for conversations whose policy shows reviewers pseudonyms."""
     return _begun_under(lambda policy: policy.hides_names)
 
 
 def tells_names() -> models.Q:
-    """The contrary, of which a database knows when nothing can be so."""
+    """Return the opposite of `hides_names`, in a form that the database can rule out early."""
     return _begun_under(lambda policy: not policy.hides_names)
 
 
@@ -128,7 +132,7 @@ def _begun_under(such: Callable[[ReviewPolicy], bool]) -> models.Q:
 
 
 def _held_by(path: str) -> Iterator[tuple[ReviewPolicy, models.Q]]:
-    """Each policy that any conversation can have, and that it is the one of a conversation."""
+    """Yield each policy that a conversation can have, with the condition for having it."""
     until = None
     for policy in ReviewPolicy.timeline():
         held = models.Q((f"{path}created_at__gte", policy.begins_at))

@@ -1,8 +1,8 @@
-"""Rules by which administrators flag messages, and what each has found.
+"""Rules by which administrators flag messages, and what each rule has flagged.
 
-A message is judged once it is complete, soon after it became found by searches and in the same
-thread (`search_entries`), so that no turn waits for it: until then it waits in `UnjudgedMessage`,
-which outlives a crash. A rule is applied to messages from the moment on at which it was set.
+A message is judged once it is complete, right after it was indexed for search and in the same
+thread (`search_entries`), so no turn waits for it. Until then it is queued in `UnjudgedMessage`,
+which survives a crash. A rule applies to messages from the moment it was set.
 """
 
 import time
@@ -28,13 +28,13 @@ from chatapp.models.usage import Usage
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
 
-LONGEST_NAME = 60  # characters, as the next three
+LONGEST_NAME = 60  # characters, as are LONGEST_WORDS and LONGEST_PATTERN
 LONGEST_WORDS = 4000
 MOST_WORDS = 200  # lines
 LONGEST_PATTERN = 500
-LOOKED_AT = 100_000  # of a text, from its beginning
-# Of a compiled pattern. The time for a text grows with both, and with nothing else: these two keep
-# the worst of patterns at seconds, in a thread that holds up nobody.
+LOOKED_AT = 100_000  # characters from the beginning of a text
+# Bounds of a compiled pattern. Matching time grows with these and with the length of the text, and
+# with nothing else: they keep the worst pattern at seconds, in a thread that blocks nobody.
 MOST_STEPS = 1500
 MOST_BYTES = 1 << 20
 JUDGED_AT_ONCE = 20
@@ -57,7 +57,7 @@ class ReviewRule(models.Model):
     name = models.CharField(max_length=LONGEST_NAME, unique=True)
     kind = models.CharField(max_length=7, choices=Kind)
     applies_to = models.CharField(max_length=9, choices=Of)
-    # Of words, one a line; or a pattern.
+    # Words, one per line; or a pattern.
     text = models.TextField(blank=True)
     # Nano-dollars, or characters.
     least = models.PositiveBigIntegerField(null=True)
@@ -72,7 +72,7 @@ class ReviewRule(models.Model):
 
     @property
     def record(self) -> dict[str, object]:
-        """What it is, for the audit log."""
+        """Its fields for the audit log."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -83,7 +83,7 @@ class ReviewRule(models.Model):
 
     @property
     def looks_for(self) -> str:
-        """In words."""
+        """What it looks for, in words."""
         match self.kind:
             case self.Kind.WORDS:
                 return ", ".join(words_of(self.text))
@@ -95,9 +95,9 @@ class ReviewRule(models.Model):
 
     @staticmethod
     def readable_findings() -> dict[int, int]:
-        """How many messages each rule has flagged in conversations that reviewers may read."""
-        there = RuleFinding.objects.filter(is_reviewable("conversation"))
-        counted = there.order_by().values("rule").annotate(count=models.Count("pk"))
+        """Return the number of messages that each rule flagged in readable conversations."""
+        readable = RuleFinding.objects.filter(is_reviewable("conversation"))
+        counted = readable.order_by().values("rule").annotate(count=models.Count("pk"))
         return dict(counted.values_list("rule", "count"))
 
     def finds(self, said: "Said") -> bool:
@@ -113,7 +113,7 @@ class ReviewRule(models.Model):
         return len(said.text) >= (self.least or 0)
 
     def change(self, **fields: object) -> None:
-        """From now on it is this."""
+        """Change the rule; it applies to messages from now on."""
         for name, value in fields.items():
             setattr(self, name, value)
         self.begins_at = timezone.now()
@@ -121,7 +121,7 @@ class ReviewRule(models.Model):
 
 
 class Said:
-    """What rules look at of a message; each form of its text is made once, where it is needed."""
+    """What rules examine of a message. Each form of its text is made once, on first use."""
 
     def __init__(self, role: str, text: str, cost: int | None) -> None:
         self.role, self.text, self.cost = role, text, cost
@@ -141,7 +141,7 @@ class Said:
 
 
 class RuleFinding(models.Model):
-    """A rule has flagged a message; it goes with either."""
+    """A message that a rule has flagged. Deleted with the rule or with the message."""
 
     rule = models.ForeignKey(ReviewRule, models.CASCADE, related_name="findings")
     conversation = models.ForeignKey("chatapp.Conversation", models.CASCADE, related_name="+")
@@ -160,7 +160,7 @@ class RuleFinding(models.Model):
 
 
 class UnjudgedMessage(models.Model):
-    """One that is complete, and at which no rule has looked yet."""
+    """A message that is complete and has not been judged yet."""
 
     message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="+")
 
@@ -170,8 +170,10 @@ class UnjudgedMessage(models.Model):
 
 @lru_cache(maxsize=50)
 def compiled(pattern: str) -> Any:
-    """Matched in a time that grows with the text alone, whatever the pattern is. Raises
-    `ValidationError`, which says what to do."""
+    """Compile a pattern with RE2, which matches in linear time whatever the pattern is.
+
+    Raises `ValidationError` if it is invalid or too large.
+    """
     options = re2.Options()
     options.max_mem = MOST_BYTES
     options.log_errors = options.case_sensitive = False
@@ -179,10 +181,12 @@ def compiled(pattern: str) -> Any:
     try:
         found = re2.compile(pattern.encode(), options)
     except (re2.error, UnicodeError) as error:
-        said = error.args[0].decode() if isinstance(error.args[0], bytes) else "it is no text"
-        raise ValidationError(f"This is no pattern that can be used: {said}. Mend it.") from None
+        why = error.args[0].decode() if isinstance(error.args[0], bytes) else "not valid text"
+        raise ValidationError(f"This pattern isn't valid: {why}. Correct it.") from None
     if found.programsize > MOST_STEPS:
-        raise ValidationError("This pattern is too large. Repeat less in it, or write two rules.")
+        raise ValidationError(
+            "This pattern is too large. Use fewer repetitions, or split it into two rules."
+        )
     return found
 
 
@@ -192,8 +196,8 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def await_judging(messages: Sequence[Message]) -> None:
-    """They are judged soon, if there are rules; in the transaction of who knows that they are
-    complete."""
+    """Queue messages for judging if there are rules. Call it in the transaction that learns that
+    they are complete."""
     if rules := _RULES.all():
         first = min(rule.begins_at for rule in rules)
         waiting = [UnjudgedMessage(message=one) for one in messages if one.created_at >= first]
@@ -201,12 +205,12 @@ def await_judging(messages: Sequence[Message]) -> None:
 
 
 def judge_some() -> int:
-    """Judge a few of those that wait; return how many there were.
+    """Judge some of the queued messages; return how many there were.
 
-    What no reviewer may ever read, by the policy of its conversation, is not looked into.
+    Messages that no reviewer may ever read under their policy are not examined.
 
-    Nobody has to wait with writing while rules look. Where a rule or a message is deleted
-    meanwhile it raises `IntegrityError`, and the next time they are judged without that one.
+    The rules run outside the transaction, so writers do not wait for them. Raises `IntegrityError`
+    if a rule or a message was deleted meanwhile; the next call judges without it.
     """
     waiting = _WAITING.all()
     if not waiting:
@@ -217,7 +221,7 @@ def judge_some() -> int:
     messages = judged.defer("logprobs", "extras_record")
     found = list(_findings(rules, messages))
     with transaction.atomic():
-        # Of one that was saved again, as it stands now.
+        # Replace the findings of messages that were saved again.
         RuleFinding.objects.filter(rule__in=rules, message__in=keys).delete()
         RuleFinding.objects.bulk_create(found, ignore_conflicts=True)
         UnjudgedMessage.objects.filter(pk__in=keys).delete()
@@ -225,7 +229,7 @@ def judge_some() -> int:
 
 
 def _findings(rules: Sequence[ReviewRule], messages: Iterable[Message]) -> Iterator[RuleFinding]:
-    """Of each message by those rules that were there before it."""
+    """Apply to each message the rules that are older than it."""
     for message, said in _said_of(messages, rules):
         for rule in rules:
             if rule.begins_at <= message.created_at and rule.finds(said):
@@ -236,21 +240,21 @@ def _findings(rules: Sequence[ReviewRule], messages: Iterable[Message]) -> Itera
 
 @dataclass
 class Trial:
-    """What a rule would have flagged of the newest conversations of some."""
+    """What a rule would have flagged in the newest of some conversations."""
 
-    conversations: int = 0  # that it was tried on
+    conversations: int = 0  # number that it was tried on
     flagged: list[UUID] = field(default_factory=list)
-    is_cut: bool = False  # by the time that it took
+    is_cut: bool = False  # ended by the time limit
 
 
 def tried(rule: ReviewRule, conversations: "models.QuerySet[Conversation]") -> Trial:
-    """On the newest of them, for a few seconds at most; nothing is stored."""
+    """Try a rule on the newest conversations, for a few seconds at most. Stores nothing."""
     trial = Trial()
     ends_at = time.monotonic() + TRIED_SECONDS
     for pk in conversations.values_list("pk", flat=True)[:TRIED_ON]:
-        there = Message.objects.filter(conversation=pk, deleted_at=None)
-        whole = there.exclude(ending=Message.STREAMING).defer("logprobs", "extras_record")
-        for message in whole.order_by().iterator(JUDGED_AT_ONCE):
+        stored = Message.objects.filter(conversation=pk, deleted_at=None)
+        complete = stored.exclude(ending=Message.STREAMING).defer("logprobs", "extras_record")
+        for message in complete.order_by().iterator(JUDGED_AT_ONCE):
             if time.monotonic() > ends_at:
                 trial.is_cut = True
                 return trial
@@ -272,6 +276,6 @@ def _said_of(
         yield one, Said(one.role, "\n\n".join(texts_of(one)), costs.get(one.pk))
 
 
-# Those are asked for after each turn.
+# Run after every turn.
 _RULES = Query(lambda: ReviewRule.objects.filter(is_on=True))
 _WAITING = Query(lambda: UnjudgedMessage.objects.order_by()[:JUDGED_AT_ONCE])

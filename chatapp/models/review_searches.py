@@ -1,6 +1,6 @@
-"""What a reviewer looks for in all that they may read, and why.
+"""A reviewer's search over everything they may read, with the reason for it.
 
-It is kept here for a while, so that neither the words nor the reason stand in an address.
+It is stored for a while so that neither the words nor the reason appear in a URL.
 """
 
 from datetime import datetime, timedelta
@@ -28,14 +28,14 @@ class ReviewSearch(models.Model):
     ends_at = models.DateTimeField()
 
     objects: ClassVar[Any] = models.Manager()
-    is_cut = False  # once it was looked for: there may be older ones
+    is_cut = False  # set by `found`: older matches may be missing
 
     def __str__(self) -> str:
         return f"Search {self.pk}"
 
     @classmethod
     def begin(cls, reviewer: User, words: str, reason: str) -> Self:
-        """Those that are over go."""
+        """Store a search, and delete all that have expired."""
         now = timezone.now()
         cls.objects.filter(ends_at__lte=now).delete()
         begun = cls(reviewer=reviewer, words=words, reason=reason, ends_at=now + LASTS)
@@ -49,8 +49,8 @@ class ReviewSearch(models.Model):
         return found
 
     def found(self, person: int | None = None, until: datetime | None = None) -> list[UUID]:
-        """The conversations in which all of its words stand, whether a reviewer may read them or
-        not; of `person`, and written before `until`, where these are named."""
+        """Return the conversations that contain all of its words, whether a reviewer may read them
+        or not; if given, only those of `person` and only messages before `until`."""
         before = first_id(until) if until else LAST
         everywhere = find_everywhere(terms(self.words), person, before)
         self.is_cut = everywhere.is_cut

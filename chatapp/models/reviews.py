@@ -1,8 +1,7 @@
-"""What reviewers make of a conversation: who has opened it and why, who takes it on, its verdict,
-its labels and the notes on it.
+"""Reviews of a conversation: who opened it and why, who claimed it, verdict, labels and notes.
 
-A conversation without a review is one that nobody has decided about. What was before a decision
-stands in the audit log, which tells who took it.
+A conversation without a `Review` is one that nobody has decided about. The audit log keeps earlier
+decisions and who made them.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +31,7 @@ class OpeningQuerySet(models.QuerySet["Opening"]):
 
 
 class Opening(models.Model):
-    """A reviewer may read a conversation for a while, having said why."""
+    """A reviewer's permission to read a conversation for a while, with the stated reason."""
 
     reviewer = models.ForeignKey(User, models.CASCADE, related_name="openings")
     conversation = models.ForeignKey(
@@ -41,7 +40,7 @@ class Opening(models.Model):
     reason = models.CharField(max_length=LONGEST_REASON)
     opened_at = models.DateTimeField(auto_now_add=True)
     ends_at = models.DateTimeField()
-    # When its reviewer learned whose it is, where the policy hides that.
+    # When the reviewer was shown the owner's name, if the policy hides it.
     revealed_at = models.DateTimeField(null=True)
 
     objects: ClassVar[Any] = models.Manager.from_queryset(OpeningQuerySet)()
@@ -65,19 +64,19 @@ class Opening(models.Model):
 
     @classmethod
     def living(cls, reviewer: User, conversation: "Conversation") -> "Opening | None":
-        """The one that lasts longest; None where the conversation is to be opened first."""
+        """Return the one that lasts longest; None if the conversation has to be opened first."""
         found = Opening.objects.living().filter(reviewer=reviewer, conversation=conversation)
         newest: Opening | None = found.order_by("-ends_at").first()
         return newest
 
     def reveal(self) -> None:
-        """For as long as it lasts, and for this conversation alone."""
+        """Show the owner's name in this conversation while the opening lasts."""
         self.revealed_at = timezone.now()
         self.save(update_fields=["revealed_at"])
 
 
 class ReviewLabel(models.Model):
-    """One of those that reviewers sort conversations by; an administrator names them."""
+    """A label for sorting conversations, named by an administrator."""
 
     name = models.CharField(max_length=LONGEST_LABEL, unique=True)
 
@@ -104,7 +103,7 @@ class Review(models.Model):
     claimed_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
     claimed_until = models.DateTimeField(null=True)
     labels = models.ManyToManyField(ReviewLabel, related_name="reviews")
-    # Counts what was done, so that whoever has an older one on the screen is told.
+    # Counts changes, so that a reviewer with an older version on the screen is told.
     version = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -115,36 +114,38 @@ class Review(models.Model):
 
     @classmethod
     def held(cls, conversation: UUID) -> Self:
-        """The conversation's, which is made where there is none; nobody else changes it for the
-        rest of the transaction."""
+        """Return the conversation's review, created if missing, locked until the transaction
+        ends."""
         cls.objects.bulk_create([cls(conversation_id=conversation)], ignore_conflicts=True)
         return cls.objects.select_for_update(no_key=True, of=("self",)).get(pk=conversation)
 
     @property
     def claimant(self) -> User | None:
-        """Who is at it now."""
+        """The reviewer who has claimed it now."""
         is_claimed = self.claimed_until and self.claimed_until > timezone.now()
         return self.claimed_by if is_claimed else None
 
     def claim(self, by: User, called: Callable[[User], str] = str) -> None:
-        """Raises `Refused` where somebody else is at it, who is called so."""
+        """Claim it for a reviewer. Raises `Refused` if somebody else has; `called` names them."""
         if (present := self.claimant) and present != by:
-            raise Refused(f"{called(present)} is at this one until {self.claimed_until:%H:%M} UTC.")
+            raise Refused(
+                f"{called(present)} has claimed this chat until {self.claimed_until:%H:%M} UTC."
+            )
         self._change(claimed_by=by, claimed_until=timezone.now() + CLAIMED_FOR)
 
     def release(self, by: User) -> None:
-        """Raises `Refused` where it is somebody else's."""
+        """Give up the claim. Raises `Refused` if it is somebody else's."""
         if self.claimant != by:
-            raise Refused("This one is not yours to release.")
+            raise Refused("You haven't claimed this chat.")
         self._change(claimed_by=None, claimed_until=None)
 
     def decide(self, verdict: str, by: User) -> None:
-        """No verdict takes the present one back."""
+        """Set the verdict; an empty one withdraws it."""
         decided_at = timezone.now() if verdict else None
         self._change(verdict=verdict, decided_by=by if verdict else None, decided_at=decided_at)
 
     def label(self, labels: Iterable[ReviewLabel]) -> None:
-        """These and no others."""
+        """Replace the labels with these."""
         self.labels.set(labels)
         self._change()
 
@@ -160,7 +161,7 @@ class Review(models.Model):
 
 
 class ReviewNote(models.Model):
-    """Between reviewers; it may point at a message."""
+    """A note between reviewers, optionally about one message."""
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="notes")
     author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")

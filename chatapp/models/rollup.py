@@ -1,11 +1,11 @@
-"""Keeps the sums of the ledger, in the transaction that changes it: the database does, by triggers.
+"""Daily and monthly sums of the ledger, kept by database triggers in the same transaction.
 
-So whoever books, deletes or erases need not know of it, a process of the version before among them;
-a reply that is booked again counts once; and a turn needs no statement more. On PostgreSQL one
-statement's changes are added up and applied in the order of their key, so that no two transactions
-wait for each other. A row of the ledger that names no day does not count yet: see `ledger`.
+So code that books, deletes or erases need not update the sums, not even a process of the previous
+version; a reply that is booked again counts once; and a turn needs no extra statement. On
+PostgreSQL one statement's changes are added up and applied in the order of their key, so
+transactions can't deadlock. A ledger row without a day does not count yet: see `ledger`.
 
-The triggers are made after every `migrate`, as those of `sequence` are.
+The triggers are created after every `migrate`, as those of `sequence` are.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from chatapp.models.usage import Usage
 
 AT_ONCE = 1000
 EVENTS = ("insert", "update", "delete")
-CHANGED = {  # what PostgreSQL calls the rows of before and after, in one table
+CHANGED = {  # in PostgreSQL: the new and old rows in one table, with a sign
     "insert": "SELECT 1 AS sign, * FROM came",
     "update": "SELECT 1 AS sign, * FROM came UNION ALL SELECT -1, * FROM gone",
     "delete": "SELECT -1 AS sign, * FROM gone",
@@ -32,7 +32,7 @@ REFERENCING = {
     "update": "OLD TABLE AS gone NEW TABLE AS came",
     "delete": "OLD TABLE AS gone",
 }
-THOSE_THERE = {
+EXISTING = {
     "sqlite": "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'chatapp_usage'",
     "postgresql": "SELECT prosrc FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
     " WHERE tgrelid = 'chatapp_usage'::regclass",
@@ -44,7 +44,7 @@ MONTH = {
 
 
 def _tables(vendor: str) -> dict[str, str]:
-    """Each table with the day under which it counts a row."""
+    """Return each table with the SQL for the day under which it counts a row."""
     return {"chatapp_dailyusage": "{day}", "chatapp_monthlyusage": MONTH[vendor]}
 
 
@@ -66,7 +66,7 @@ def _add(table: str, selected: str) -> str:
 
 
 def _for_sqlite() -> dict[str, str]:
-    """What is done after each event, in the database's own words."""
+    """Return the SQL to run after each event."""
     add = take = ""
     for table, day in _tables("sqlite").items():
         values = ", ".join([*_key(day, "NEW"), *_sums("NEW").values()])
@@ -119,13 +119,13 @@ def _statements(vendor: str, event: str, body: str) -> Iterator[str]:
 
 
 def make_triggers(connection: BaseDatabaseWrapper) -> None:
-    """And adds up anew what others added up, that did it in another way."""
+    """Create the triggers if they differ, and recompute all sums in that case."""
     vendor = connection.vendor
     bodies = _for_sqlite() if vendor == "sqlite" else _for_postgresql()
     with connection.cursor() as cursor:
-        cursor.execute(THOSE_THERE[vendor])
-        there = [text for (text,) in cursor.fetchall()]
-    if all(any(body in text for text in there) for body in bodies.values()):
+        cursor.execute(EXISTING[vendor])
+        existing = [text for (text,) in cursor.fetchall()]
+    if all(any(body in text for text in existing) for body in bodies.values()):
         return
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         for event, body in bodies.items():
@@ -135,8 +135,10 @@ def make_triggers(connection: BaseDatabaseWrapper) -> None:
 
 
 def differences() -> list[tuple[Any, ...]]:
-    """The keys, each after its table's name, under which the sums are not what the ledger adds up
-    to; of one moment, whoever books meanwhile."""
+    """Return the keys, each after its table's name, at which the sums differ from the ledger.
+
+    Each table is compared in one statement, so concurrent bookings make no difference.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     found: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
@@ -153,14 +155,14 @@ def differences() -> list[tuple[Any, ...]]:
 
 
 def misdated() -> int:
-    """How many rows name a day that is not theirs in the installation's zone, which may have been
-    another one when they were booked."""
+    """Return how many rows have a day that is wrong in the installation's time zone, which may have
+    been another one when they were booked."""
     dated = Usage.objects.exclude(day=None).values_list("booked_at", "day")
     return sum(Usage.day_of(booked_at) != day for booked_at, day in dated.iterator() if booked_at)
 
 
 def rebuild() -> None:
-    """Names each row's day anew, a few at a time, and adds up all of it."""
+    """Set the day of each row again, a portion at a time, and recompute all sums."""
     dated = Usage.objects.exclude(day=None).order_by("pk")
     some = name_days(dated[:AT_ONCE])
     while some:
@@ -169,7 +171,7 @@ def rebuild() -> None:
 
 
 def add_up(connection: BaseDatabaseWrapper) -> None:
-    """All of it; for as long as that takes nobody books."""
+    """Recompute all sums. On PostgreSQL nobody can book until the transaction ends."""
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("LOCK TABLE chatapp_usage IN SHARE ROW EXCLUSIVE MODE")
@@ -179,8 +181,10 @@ def add_up(connection: BaseDatabaseWrapper) -> None:
 
 
 def name_days(rows: QuerySet[Usage]) -> list[UUID]:
-    """Of these, by when they were booked; returns their keys. One that is booked again meanwhile
-    names its day itself."""
+    """Set the day of these rows from the time they were booked, and return their keys.
+
+    A row that is booked again meanwhile is skipped; it sets its own day.
+    """
     read = list(rows.values_list("pk", "booked_at", "day"))
     changed: dict[tuple[date | None, date], list[UUID]] = {}
     for pk, booked_at, day in read:

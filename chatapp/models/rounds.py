@@ -1,4 +1,4 @@
-"""A reply's rounds: what the model wrote, the tools that it called then, and what came of it."""
+"""The rounds of a reply: what the model wrote, which tools it called, and the tools' results."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,8 +11,8 @@ from chatapp.upstream.wire.tool_calls import ToolCall, parsed_arguments
 
 
 class RunState(StrEnum):
-    WRITING = "writing"  # its arguments are still coming
-    ASKING = "asking"  # a person must allow it
+    WRITING = "writing"  # its arguments are still arriving
+    ASKING = "asking"  # waits for a person's permission
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
@@ -20,21 +20,21 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
-LONGEST_ID = 40  # characters, which every upstream takes
+LONGEST_ID = 40  # characters, which every upstream accepts
 CANCELLED = "(The call was cancelled before the tool returned anything.)"
 UNFINISHED = frozenset({RunState.WRITING, RunState.ASKING, RunState.RUNNING})
 
 
 @dataclass
 class ToolRun:
-    """One tool call and its result, both as text that nobody vouches for."""
+    """One tool call and its result. Both texts are untrusted."""
 
     id: str
     name: str
     arguments: str
     state: RunState = RunState.WRITING
     result: str = ""
-    extras: Mapping[str, object] = field(default_factory=dict)  # which go back with the call
+    extras: Mapping[str, object] = field(default_factory=dict)  # sent back with the call
 
     @classmethod
     def of(cls, call: ToolCall) -> Self:
@@ -43,21 +43,21 @@ class ToolRun:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         known = {**record, "state": RunState(record["state"])}
-        if extra := known.pop("extra_content", None):  # as version 0.4 kept it
+        if extra := known.pop("extra_content", None):  # as version 0.4 stored it
             known["extras"] = {"extra_content": extra}
         return cls(**known)
 
     def as_record(self) -> dict[str, Any]:
         record = asdict(self)
         if not self.extras:
-            del record["extras"]  # which the version before did not know
+            del record["extras"]  # which the previous version does not know
         return record
 
     def as_request(self, with_extras: bool) -> dict[str, object]:
-        """The call as the next request repeats it.
+        """Return the call as the next request repeats it.
 
-        Arguments that are no JSON object are left out: templates parse them, and its result says
-        what was wrong with them.
+        Arguments that aren't a JSON object become `{}`, since chat templates parse them; the
+        call's result says what was wrong with them.
         """
         arguments = self.arguments if parsed_arguments(self.arguments)[0] else "{}"
         function: dict[str, object] = {"name": self.name or "unnamed", "arguments": arguments}
@@ -72,13 +72,16 @@ class ToolRun:
         return {**extras, **call}
 
     def _id(self, with_extras: bool) -> str:
-        """Its id; one that holds a signature goes back to nobody else, who may cut or refuse it."""
+        """Return the call's id, replaced by a short hash if it is long and the model is another.
+
+        A long id holds a signature, which another model might truncate or reject.
+        """
         if with_extras or len(self.id) <= LONGEST_ID:
             return self.id
         return f"call_{sha256(self.id.encode()).hexdigest()[:16]}"
 
     def as_result(self, with_extras: bool) -> dict[str, object]:
-        """What came of the call, as the next request says it."""
+        """Return the call's result as the next request sends it."""
         is_cancelled = self.state in UNFINISHED or self.state is RunState.CANCELLED
         text = self.result or (CANCELLED if is_cancelled else "")
         return {"role": "tool", "tool_call_id": self._id(with_extras), "content": text}
@@ -90,7 +93,7 @@ class ToolRun:
 
 @dataclass
 class Round:
-    """One request's part of a reply."""
+    """The part of a reply that one request produced."""
 
     reasoning: str = ""
     content: str = ""
@@ -99,7 +102,7 @@ class Round:
     finish_reason: str = ""
     response_id: str = ""
     usage: dict[str, Any] = field(default_factory=dict)  # `Usage.as_record`
-    opaque: Mapping[str, object] = field(default_factory=dict)  # goes back with the calls
+    opaque: Mapping[str, object] = field(default_factory=dict)  # sent back with the calls
 
     @classmethod
     def of(cls, reply: Reply, tool_runs: list[ToolRun], usage: dict[str, Any]) -> Self:
@@ -122,17 +125,17 @@ class Round:
     def as_record(self) -> dict[str, Any]:
         record = asdict(self) | {"tool_runs": [run.as_record() for run in self.tool_runs]}
         if not self.opaque:
-            del record["opaque"]  # which the version before did not know
+            del record["opaque"]  # which the previous version does not know
         return record
 
     def as_chat_messages(
         self, reasoning_field: str = "", with_extras: bool = False
     ) -> list[dict[str, object]]:
-        """The round as the next request repeats it: the calls and their results.
+        """Return the round as the next request repeats it: the calls and their results.
 
         What else came with the calls goes back only to the model that sent it: signatures,
-        encrypted reasoning, and the reasoning in the field in which it came, which DeepSeek wants.
-        Each is a 400 where it is missing, and may be one where it is not known.
+        encrypted reasoning, and the reasoning in the field in which it arrived, which DeepSeek
+        requires. Leaving one out gets a 400, and sending it to another model may get one too.
         """
         asked: dict[str, object] = {
             "role": "assistant",
@@ -141,6 +144,6 @@ class Round:
         }
         if with_extras:
             asked |= self.opaque
-        if reasoning_field:  # DeepSeek misses it where there was none, too
+        if reasoning_field:  # DeepSeek requires the field even if it is empty
             asked[reasoning_field] = self.reasoning
         return [asked, *(run.as_result(with_extras) for run in self.tool_runs)]

@@ -1,9 +1,9 @@
-"""What a person's search finds: an entry for each part of a message, and for each title.
+"""The search index: one or more entries for each message, and one for each title.
 
-Messages and titles say themselves what has no entry yet (`Message.indexed_at`,
-`Conversation.indexed_title`), so whoever stores them tells nobody: `index_some` sees to them soon
-after, and again after whatever crashed. What is deleted takes its entries along. What is in the
-trash, or deleted so that it may come back, keeps them and is not found.
+Messages and titles record themselves what has been indexed (`Message.indexed_at`,
+`Conversation.indexed_title`), so code that stores them notifies nobody: `index_some` picks them up
+soon after, and again after a crash. Deleted rows take their entries with them. The trash, and
+deleted messages that can still be restored, keep theirs but are not found.
 """
 
 import re
@@ -29,10 +29,10 @@ from chatapp.models.statements import Among, Query
 from chatapp.models.users import User
 
 MESSAGES_AT_ONCE, TITLES_AT_ONCE = 60, 100
-CHARACTERS_AT_ONCE = 300_000  # past which no further message is taken
-IN_A_SECOND = 1024  # ids that begin with the same second
+CHARACTERS_AT_ONCE = 300_000  # beyond which a batch takes no further message
+IN_A_SECOND = 1024  # ids per second
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
-# What is marked: whose words they are, the model that wrote them, and whether there is code.
+# Marks in an entry: who wrote it, the model that wrote it, and whether it contains code.
 PROMPT, REPLY, TITLE, CODE, MODEL = "me", "reply", "title", "code", "model"
 
 SAID_IN_IT = (
@@ -45,10 +45,10 @@ M = TypeVar("M", bound=models.Model)
 
 
 class SearchEntry(models.Model):
-    """Its words are not the ORM's, see `full_text`."""
+    """An indexed title or part of a message. `full_text` stores its words outside of the ORM."""
 
-    # Rises with the time at which the message was stored, whenever it was indexed: the newest are
-    # found first, and those of a day have the ids of a range.
+    # Rises with the time at which the message was stored, not indexed: so the newest are found
+    # first, and a day's entries have a range of ids.
     id = models.BigIntegerField(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="+")
@@ -70,15 +70,15 @@ class _Draft(NamedTuple):
 
 
 def first_id(moment: datetime) -> int:
-    """The least id of an entry of this second or a later one."""
+    """Return the smallest id of an entry of this second or later."""
     return int(moment.timestamp()) * IN_A_SECOND
 
 
 def index_some() -> int:
-    """Makes entries for a few that have none, the newest first, and has rules look at those that
-    were just made; returns how many there were."""
+    """Index some messages and titles, the newest first, then judge some messages by the rules;
+    return how many there were."""
     done = 0
-    if _UNINDEXED.first():  # else nobody has to wait with writing
+    if _UNINDEXED.first():  # else don't make writers wait
         done += len(_index(_NEWEST.all, _STILL_UNINDEXED.all))
     if _UNINDEXED_TITLE.first():
         done += len(_index_titles(_titles().filter(UNINDEXED_TITLE)))
@@ -86,21 +86,21 @@ def index_some() -> int:
 
 
 def reindex() -> Iterator[tuple[int, int]]:
-    """Makes all entries anew, a few at a time, each time in a transaction of its own.
+    """Index everything again, a portion at a time, each in its own transaction.
 
-    Yields how many are done, and of how many; meanwhile everything is found as it was before.
+    Yields (number done, total). Meanwhile the old entries are still found.
     """
     total = _messages().count() + _titles().count()
     done = 0
     for count in chain(
-        _one_after_another(_messages(), _index_messages),
-        _one_after_another(_titles(), _index_titles),
+        _in_batches(_messages(), _index_messages),
+        _in_batches(_titles(), _index_titles),
     ):
         done += count
         yield done, max(done, total)
 
 
-def _one_after_another(
+def _in_batches(
     rows: "models.QuerySet[M]", index: "Callable[[models.QuerySet[M]], list[UUID]]"
 ) -> Iterator[int]:
     rows = rows.order_by("pk")
@@ -120,7 +120,7 @@ def _titles() -> "models.QuerySet[Conversation]":
 
 
 def _index_messages(some: "models.QuerySet[Message]") -> list[UUID]:
-    """The keys of the first few of them, at which it looked."""
+    """Index the first few of these, and return the keys of those it read."""
     return _index(lambda: list(_few(some)), lambda keys: list(_locked(some.filter(pk__in=keys))))
 
 
@@ -139,12 +139,12 @@ def _read(some: "models.QuerySet[Message]") -> "models.QuerySet[Message]":
 def _index(
     read: Callable[[], list[Message]], read_again: Callable[[list[UUID]], list[Message]]
 ) -> list[UUID]:
-    """The keys of those that it looked at.
+    """Index a batch of messages, and return the keys of all that it read.
 
-    Nobody has to wait with writing while their words are made, which may be very many. What was
-    saved otherwise meanwhile is left to the next look.
+    Their words are made before the transaction, so that writers don't wait for very long texts.
+    Messages whose text changed meanwhile are left to the next call.
     """
-    with _by_turns():
+    with _one_process_at_a_time():
         some = {one.pk: one for one in _as_many_as_fit(read())}
         drafts = {pk: list(_of_message(one)) for pk, one in some.items()}
         with transaction.atomic():
@@ -160,9 +160,9 @@ def _index(
 
 
 @contextmanager
-def _by_turns() -> Iterator[None]:
-    """Processes that share a PostgreSQL do this one at a time, or they would do the same; on SQLite
-    nobody could write for as long."""
+def _one_process_at_a_time() -> Iterator[None]:
+    """Run one at a time among processes that share a PostgreSQL, or they would index the same
+    messages. On SQLite that lock would block writers for too long."""
     if connection.vendor == "sqlite":
         yield
     else:
@@ -214,12 +214,13 @@ def _of_title(conversation: Conversation) -> _Draft:
 
 
 def _numbered(drafts: list[_Draft]) -> list[Row]:
-    """With ids that no other entry has: those of a second are taken from any place in it on."""
+    """Assign unused ids. Within a second, the search for one begins at a place that depends on the
+    message."""
     wanted = [
         first_id(one.at) + (one.message or one.conversation).int % IN_A_SECOND for one in drafts
     ]
     used = _used(pk__in=wanted)
-    known: set[int] = set()  # seconds, of which all that are used are
+    known: set[int] = set()  # seconds for which `used` is complete
     rows: list[Row] = []
     for draft, number in zip(drafts, wanted, strict=True):
         while number in used:
@@ -237,7 +238,7 @@ def _used(**wanted: object) -> set[int]:
     return set(SearchEntry.objects.filter(**wanted).values_list("pk", flat=True))
 
 
-# Those are asked for after each turn.
+# Run after every turn.
 _UNINDEXED = Query(lambda: _messages().filter(indexed_at=None).only("pk")[:1])
 _UNINDEXED_TITLE = Query(lambda: _titles().filter(UNINDEXED_TITLE).only("pk")[:1])
 _NEWEST = Query(lambda: _few(_messages().filter(indexed_at=None).order_by("-created_at")))

@@ -1,4 +1,4 @@
-"""Text that is stored encrypted, by SECRET_KEY or one of SECRET_KEY_FALLBACKS."""
+"""A text field that is stored encrypted, with SECRET_KEY or one of SECRET_KEY_FALLBACKS."""
 
 from functools import lru_cache
 from typing import Any
@@ -7,14 +7,17 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from encrypted_fields.fields import EncryptedTextField
 
 
-@lru_cache(maxsize=64)  # each turn reads its upstream's key, and what endpoints have is in memory
+@lru_cache(maxsize=64)  # each turn reads its upstream's key; endpoints keep theirs in memory anyway
 def _decrypted(keys: Fernet | MultiFernet, value: str) -> str:
     return str(keys.decrypt(value.encode()), "utf-8")
 
 
 class Unreadable(str):
-    """A secret that none of the keys decrypts. As text it is empty, so that nobody sends anywhere
-    what is stored; saved again it stays as it is, for the key may come back."""
+    """A secret that none of the keys decrypts.
+
+    As text it is empty, so the ciphertext is never sent anywhere. Saving it again keeps the stored
+    value, since the key may come back.
+    """
 
     stored: str
 
@@ -25,8 +28,10 @@ class Unreadable(str):
 
 
 class SecretField(EncryptedTextField):  # type: ignore[misc]
-    """A text, "" or None; or `Unreadable`. The library's own field takes what it can't decrypt for
-    the secret itself."""
+    """A text, "" or None; or `Unreadable`.
+
+    The library's own field returns what it can't decrypt as if it were the secret.
+    """
 
     def from_db_value(self, value: str | None, *_: object) -> str | None:
         if not value:
@@ -37,13 +42,13 @@ class SecretField(EncryptedTextField):  # type: ignore[misc]
             return Unreadable(value)
 
     def to_python(self, value: Any) -> Any:
-        """Of a form's text, which is never a stored one."""
+        """Convert a form's text, which is never an encrypted one."""
         return value if value is None else value if isinstance(value, str) else str(value)
 
     def get_prep_value(self, value: Any) -> Any:
         return value.stored if isinstance(value, Unreadable) else super().get_prep_value(value)
 
     def deconstruct(self) -> Any:
-        """As the library's in migrations: the column is the same."""
+        """Appear as the library's field in migrations, since the column is the same."""
         name, _, arguments, options = super().deconstruct()
         return name, "encrypted_fields.fields.EncryptedTextField", arguments, options

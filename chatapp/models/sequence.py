@@ -1,11 +1,11 @@
-"""The order of messages, made by the database as it stores them: `Message.sequence`.
+"""The order of messages, `Message.sequence`, which the database assigns as it stores them.
 
-A trigger numbers each message that comes without a number, whoever stores it: a process of the
-version before does so too while an upgrade runs. Within a conversation the numbers rise; what lies
-between two of them means nothing. Messages from before there were numbers have none.
+A trigger numbers each message that is stored without a number, even by a process of the previous
+version during an upgrade. The numbers rise within a conversation; gaps mean nothing. Messages that
+are older than the numbering have none.
 
-The triggers are made after every `migrate`, not by a migration: on SQLite, Django makes a table
-anew to change it, and its triggers go with the old one.
+The triggers are created after every `migrate` and not by a migration: on SQLite, Django rebuilds a
+table to change it, and the triggers are dropped with the old one.
 """
 
 from contextlib import suppress
@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.signals import post_migrate
 from django.dispatch import receiver
 
-# One write at a time, so what is the highest number stays so until the new row has its own.
+# SQLite has one writer at a time, so the maximum stays valid until the new row has its number.
 SQLITE = """
 CREATE TRIGGER IF NOT EXISTS chatapp_message_sequence AFTER INSERT ON chatapp_message
 WHEN NEW.sequence IS NULL
@@ -30,7 +30,7 @@ BEGIN
   ) WHERE id = NEW.id;
 END
 """
-# Turns of a conversation come one after another, since each first locks the conversation's row.
+# Turns of one conversation run one after another, since each locks the conversation's row first.
 POSTGRESQL = """
 CREATE SEQUENCE IF NOT EXISTS chatapp_message_sequence OWNED BY chatapp_message.sequence;
 CREATE OR REPLACE FUNCTION chatapp_number_message() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -53,9 +53,8 @@ SELECT EXISTS (
 def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_: object) -> None:
     if sender.name != "chatapp":
         return
-    with suppress(
-        LookupError, FieldDoesNotExist
-    ):  # where it was migrated back to before there were numbers
+    # When migrating back to before the numbering, there is no such field.
+    with suppress(LookupError, FieldDoesNotExist):
         apps.get_model("chatapp", "Message")._meta.get_field("sequence")
         _make_trigger(connections[using])
 

@@ -1,8 +1,8 @@
-"""Where a conversation stands: in its person's list, a project, the archive, or the trash.
+"""Where a conversation is filed: in the person's list, a project, the archive, or the trash.
 
-What concerns many at once is a method of their queryset, so that one chosen row and five hundred
-are the same. Whatever is loaded for a person is loaded from what is `kept`: what is in the trash is
-found by the trash alone, and by nobody once its days are over.
+Actions on many conversations are queryset methods, so that one selected row and five hundred work
+alike. Everything loaded for a person is loaded from what is `kept`: the trash is found only through
+the trash, and by nobody once its days are over.
 """
 
 from contextlib import suppress
@@ -19,14 +19,14 @@ from chatapp.models.refusals import Refused
 from chatapp.models.statements import Slot
 
 if TYPE_CHECKING:
-    from chatapp.models.conversations import Conversation  # noqa: F401 - of which it is
+    from chatapp.models.conversations import Conversation  # noqa: F401 - the queryset's model
 
 TRASH_DAYS = 30
-ERASING = "purge"  # a lock of whatever erases conversations by itself
-MOST_PINNED = 100  # of a person: they are drawn all together
+ERASING = "purge"  # the lock of everything that erases conversations automatically
+MOST_PINNED = 100  # per person, since the sidebar shows all of them
 
 IS_KEPT = models.Q(trashed_at=None)
-# The conditions of a shelf's index are those of its queries, or no database would use it.
+# An index is used only if its condition matches the query's, so both use these.
 IS_LISTED = IS_KEPT & models.Q(archived_at=None, is_temporary=False)
 IS_LOOSE = IS_LISTED & models.Q(project=None)
 IS_IN_PROJECT = IS_LISTED & models.Q(project__isnull=False)
@@ -35,7 +35,7 @@ IS_TRASHED = models.Q(trashed_at__isnull=False)
 IS_REVIEWED = IS_KEPT & models.Q(is_temporary=False)
 ORDER = ("-updated_at", "-id")
 
-# One a shelf: what is not on it costs its index nothing.
+# One partial index per shelf: conversations elsewhere cost it nothing.
 INDEXES = [
     models.Index(
         fields=["user", "is_pinned", *ORDER], name="conversation_listed", condition=IS_LOOSE
@@ -54,11 +54,11 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
     # ---- the shelves
 
     def kept(self) -> Self:
-        """Those that may be opened: what is in the trash is in nobody's pages."""
+        """Those that may be opened, which is everything outside the trash."""
         return self.filter(IS_KEPT)
 
     def loose(self) -> Self:
-        """Those of the list that are in no project."""
+        """Those in the list that belong to no project."""
         return self.filter(IS_LOOSE)
 
     def filed(self, project: UUID | None) -> Self:
@@ -79,23 +79,23 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
     # ---- a page of one
 
     def after(self, used: datetime | Slot, pk: UUID | Slot) -> Self:
-        """Those that follow this one in the order of their last use."""
-        # Said so that the index answers it: an OR of the two would be a filter of all rows.
+        """Those that follow the given position in the order of last use."""
+        # Written this way so that the index answers it: an OR would scan all rows.
         return self.filter(updated_at__lte=used).exclude(updated_at=used, pk__gte=pk)
 
     def since(self, used: datetime | Slot, pk: UUID | Slot) -> Self:
-        """Those that come before this one, the nearest first."""
+        """Those that precede the given position, the nearest first."""
         rest = self.filter(updated_at__gte=used).exclude(updated_at=used, pk__lte=pk)
         return rest.order_by("updated_at", "id")
 
-    # ---- what becomes of them
+    # ---- actions
 
     def pin(self) -> int:
-        """Raises `Refused` where there would be too many."""
+        """Pin them; raises `Refused` if the person would have more than `MOST_PINNED`."""
         user = self.values_list("user", flat=True).first()
         pinned = self.model._default_manager.filter(user=user, is_pinned=True, trashed_at=None)
         if pinned.count() + self.filter(is_pinned=False).count() > MOST_PINNED:
-            raise Refused(f"{MOST_PINNED} conversations can be pinned. Unpin some first.")
+            raise Refused(f"You can pin at most {MOST_PINNED} chats. Unpin some first.")
         return self.update(is_pinned=True)
 
     def unpin(self) -> int:
@@ -111,38 +111,37 @@ class ShelvedQuerySet(models.QuerySet["Conversation"]):
         return self.filter(IS_KEPT).update(trashed_at=timezone.now())
 
     def restore(self) -> int:
-        """To where they stood."""
+        """Move them from the trash back to where they were."""
         return self.trashed().update(trashed_at=None)
 
     def discard(self) -> int:
-        """For good: they are found no more, and the next `purge` deletes them first. What is held
-        stays in the trash."""
+        """Delete them for good: they are hidden at once, and the next `purge` deletes them first.
+        What is under a legal hold stays in the trash."""
         over = _end_of_days() - timedelta(days=TRASH_DAYS)
         return self.trashed().exclude(is_held()).update(trashed_at=over)
 
     def purgeable(self) -> Self:
-        """What was in the trash for longer than its days, and is not held."""
+        """Those whose days in the trash are over and that are not under a legal hold."""
         return self.filter(IS_TRASHED, trashed_at__lte=_end_of_days()).exclude(is_held())
 
     def purge(self) -> bool:
-        """Deletes a part of what was in the trash for longer than its days; whether there was any
-        that is not held.
+        """Delete a portion of what is `purgeable`; return whether there was any.
 
-        One process at a time, and a few hundred messages, so that nobody waits long.
+        Runs in one process at a time, for a few hundred messages, so that nobody waits long.
         """
         with suppress(Held), transaction.atomic(), one_at_a_time(ERASING):
             conversation = self.purgeable().order_by("trashed_at", "id").first()
             if conversation and not conversation.erase_newest():
                 conversation.delete()
             return conversation is not None
-        return True  # a hold came in between, so that the next look leaves it out
+        return True  # a new legal hold: the next call leaves that conversation out
 
 
 def is_held() -> models.Exists:
-    """Whether a legal hold keeps a conversation from being erased."""
+    """Return the condition that a legal hold keeps a conversation from being erased."""
     return holding("user", "pk")
 
 
 def _end_of_days() -> datetime:
-    """What was put into the trash before this moment is not there any more."""
+    """Return the moment before which what was moved to the trash is no longer there."""
     return timezone.now() - timedelta(days=TRASH_DAYS)

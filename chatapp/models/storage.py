@@ -1,7 +1,7 @@
-"""What a person stores without asking a model: forks, projects and notes on replies.
+"""A quota for what people store without asking a model: forks, projects and notes on replies.
 
-No limit on replies bounds these, so each person may store so many bytes of them in all, and within
-an hour a part of that.
+Limits on replies don't bound these, so each person may store a number of bytes in total, and a part
+of it per hour.
 """
 
 from typing import Any
@@ -18,15 +18,14 @@ from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 
 FULL = (
-    "Your forks, projects and notes take up {used} of the {allowed} that you may use, and this "
-    "needs {needed}. Delete some that you no longer need for good, or ask an administrator for "
-    "more."
+    "Your forks, projects and notes take up {used} of the {allowed} you may use, and this needs "
+    "{needed}. Delete some for good, or ask an administrator for more space."
 )
-TOO_FAST = "You have stored as much as is possible within an hour. Try again later."
+TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
 
 
 class Octets(models.Func):
-    """The bytes of a text in UTF-8."""
+    """The length of a text in UTF-8 bytes."""
 
     function = "octet_length"
     output_field = models.BigIntegerField()
@@ -39,9 +38,9 @@ class Octets(models.Func):
 
 
 def take_room(user: User, size: int, hourly: Allowance, *, in_place_of: int = 0) -> None:
-    """Count `size` bytes that are about to be stored, `in_place_of` so many that were.
+    """Take `size` bytes from the person's quota, in place of the `in_place_of` bytes they replace.
 
-    `hourly` counts the bytes that this person may still store now. Raises `Refused`.
+    `hourly` holds the bytes that the person may still store now. Raises `Refused`.
     """
     used, allowed = _used_by(user), settings.CHATAPP_STORED_BYTES_PER_PERSON
     if size > in_place_of and used - in_place_of + size > allowed:

@@ -1,4 +1,4 @@
-"""What an empty page suggests to ask: an administrator's own words."""
+"""Prompts that an empty page suggests, written by an administrator."""
 
 from django.db import models
 

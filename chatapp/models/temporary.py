@@ -1,9 +1,9 @@
-"""Temporary conversations: in no list and no search, and gone with the last tab that has them open.
+"""Temporary conversations: never listed or searchable, and erased when their last tab closes.
 
-Which workers have such tabs, rows say: a hold each. The worker that takes away the last one erases
-the conversation. A worker that died holds nothing, since it is no process that is known any more;
-what it left is swept up by the others, once nobody has come back to it for some minutes. What a
-legal hold keeps is erased by the first sweep after that has ended.
+A `Hold` row records that a worker has tabs with the conversation open. The worker that deletes the
+last hold erases the conversation. The holds of a dead worker don't count, since it is no known
+process; others sweep up what it left, once nobody has come back to it for some minutes. What is
+under a legal hold is erased by the first sweep after the hold has ended.
 """
 
 from collections.abc import Collection
@@ -18,15 +18,15 @@ from chatapp.models.legal_holds import Held
 from chatapp.models.processes import Process
 from chatapp.models.shelves import is_held
 
-LEFT_FOR = timedelta(minutes=5)  # until what no worker holds is erased
+LEFT_FOR = timedelta(minutes=5)  # until a conversation that no worker holds is erased
 
-Erased = tuple[int, UUID]  # whose it was, and the conversation
+Erased = tuple[int, UUID]  # (owner, conversation)
 
 
 class Hold(models.Model):
-    """A worker has tabs that have a temporary conversation open."""
+    """Records that a worker has tabs with a temporary conversation open."""
 
-    # No constraint, since a process of the version before erases conversations without their holds.
+    # No constraint: a process of the previous version erases conversations without their holds.
     conversation = models.ForeignKey(
         Conversation, models.CASCADE, db_constraint=False, related_name="holds"
     )
@@ -42,14 +42,17 @@ class Hold(models.Model):
 
 
 def hold(conversation: UUID, process: UUID) -> None:
-    """Nothing comes of it where the conversation is gone, or is not temporary any more."""
+    """Add a hold. Does nothing if the conversation is gone or is no longer temporary."""
     with transaction.atomic():
         if _locked(conversation):
             Hold.objects.get_or_create(conversation_id=conversation, process=process)
 
 
 def let_go(conversation: UUID, process: UUID) -> Erased | None:
-    """What was erased, since no other worker holds it, nor does a legal hold."""
+    """Delete a hold, and erase the conversation unless a worker or a legal hold keeps it.
+
+    Returns what was erased, or None.
+    """
     with transaction.atomic():
         found = _locked(conversation)
         Hold.objects.filter(conversation=conversation, process=process).delete()
@@ -59,7 +62,7 @@ def let_go(conversation: UUID, process: UUID) -> Erased | None:
 
 
 def sweep(process: UUID, held: Collection[UUID]) -> list[Erased]:
-    """Erases what no worker holds, nor has held for a while. This one holds no more than `held`."""
+    """Erase what no worker holds or has held for a while. This worker holds only `held`."""
     Hold.objects.filter(process=process).exclude(conversation__in=held).delete()
     left = Conversation.objects.filter(is_temporary=True, updated_at__lt=Now() - LEFT_FOR)
     held_by_others = _living_holds().filter(conversation=models.OuterRef("pk"))
@@ -69,7 +72,7 @@ def sweep(process: UUID, held: Collection[UUID]) -> list[Erased]:
 
 
 def keep(conversation: Conversation) -> None:
-    """Makes it an ordinary one, which is called by its first words; one that is, stays as it is."""
+    """Make it an ordinary conversation, titled by its first prompt. Does nothing if it is one."""
     if not conversation.is_temporary:
         return
     first = conversation.messages.filter(role="user", parent=None, deleted_at=None).first()
@@ -82,7 +85,7 @@ def keep(conversation: Conversation) -> None:
 
 
 def _locked(conversation: UUID) -> Conversation | None:
-    """Of two workers one waits for what the other does with it."""
+    """Return it locked, so that two workers act on it one after the other."""
     temporary = Conversation.objects.filter(pk=conversation, is_temporary=True)
     return temporary.select_for_update().first()
 

@@ -1,6 +1,6 @@
-"""Which replies called a tool, by its name: what their JSON says, asked of the database.
+"""A query condition for replies that called a tool of a given name, read from their JSON.
 
-No index finds them: which conversations to look in is known by their facts.
+No index covers it; the conversation facts say which conversations to look in.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.sql.compiler import SQLCompiler
 
-# Of every round; the last one's calls have a field of their own (`StoredReply`).
+# Covers all rounds; the last round's calls have a field of their own (`StoredReply`).
 NAMES = (
     "(jsonb_path_query_array({table}earlier_rounds, '$[*].tool_runs[*].name')"
     " || jsonb_path_query_array({table}tool_runs, '$[*].name'))"
@@ -25,12 +25,12 @@ IN_JSON = (
 
 
 class HasCalled(models.Func):
-    """Whether a reply called the tool of this name: a condition in a query of messages."""
+    """Whether a reply called the tool of this name: a condition for a query of messages."""
 
     output_field = models.BooleanField()
 
     def __init__(self, tool: str) -> None:
-        super().__init__(models.F("pk"))  # which says the table's alias
+        super().__init__(models.F("pk"))  # resolves to the table's alias
         self.tool = tool
 
     def as_sql(

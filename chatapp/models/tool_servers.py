@@ -1,4 +1,4 @@
-"""Servers of tools that models may call."""
+"""Tool servers (MCP), whose tools the models may call."""
 
 import re
 import shlex
@@ -17,16 +17,18 @@ from chatapp.models.users import User
 def validate_tool_url(value: str) -> None:
     parts = http_parts(value)
     if parts is None or parts.fragment:
-        raise ValidationError("This is no URL of a tool server, for example https://host/mcp.")
+        raise ValidationError("That isn't a valid tool server URL. Example: https://host/mcp")
     if names_an_account(parts):
-        raise ValidationError("The URL is shown to administrators: put the password in a header.")
+        raise ValidationError(
+            "The URL is visible to administrators. Put the password in a header instead."
+        )
 
 
 def validate_command(value: str) -> None:
     try:
         shlex.split(value)
     except ValueError as error:
-        raise ValidationError(f"This is no command: {str(error).lower()}.") from error
+        raise ValidationError(f"That isn't a valid command: {str(error).lower()}.") from error
 
 
 class ToolServer(models.Model):
@@ -84,34 +86,33 @@ class ToolServer(models.Model):
 
     @staticmethod
     def all_enabled(person: int | None = None) -> "list[ToolServer]":
-        """Those that are connected; for a person, each says whether it is open to them."""
+        """Return the enabled servers. For a person, `is_open` says whether each is open to them."""
         if person is None:
             return _ENABLED.all()
         return [*_ENABLED_FOR.all(person)]
 
     @property
     def is_open(self) -> bool:
-        """Whether it is to the person for whom `all_enabled` was asked; to anybody else it is."""
+        """Whether it is open to the person passed to `all_enabled`; True without one."""
         return bool(vars(self).get("opens", True))
 
     @property
     def secret_problem(self) -> str:
-        """Why what is stored for it is of no use; "" where there is nothing to say."""
+        """Why its stored secrets can't be used, or ""."""
         if not isinstance(self.secrets, Unreadable):
             return ""
         return (
-            f"The headers or environment of the tool server {self.name} can't be read, since "
-            "SECRET_KEY is another than they were stored with. An administrator must enter them "
-            "again."
+            f"The headers or environment of the tool server {self.name} can't be read, because "
+            "SECRET_KEY has changed since they were saved. An administrator must enter them again."
         )
 
     def clean(self) -> None:
-        """The field that the transport needs is there, and the secrets have its form."""
+        """Check that the field that the transport needs is set and that the secrets parse."""
         is_command = self.transport == self.Transport.STDIO
         if is_command and not self.command.strip():
-            raise ValidationError({"command": "Give the command that starts the server."})
+            raise ValidationError({"command": "Enter the command that starts the server."})
         if not is_command and not self.url:
-            raise ValidationError({"url": "Give the URL of the server, up to and with its path."})
+            raise ValidationError({"url": "Enter the URL of the server, including its path."})
         self.secret_pairs()
 
     def asks_before(self, tool: str) -> bool:
@@ -119,7 +120,7 @@ class ToolServer(models.Model):
         return self.asks_first and tool not in map(str.strip, self.unasked_tools.splitlines())
 
     def secret_pairs(self) -> dict[str, str]:
-        """The headers, or the variables of the environment; `ValidationError` for a bad line."""
+        """Return the headers or environment variables; raises `ValidationError` for a bad line."""
         is_command = self.transport == self.Transport.STDIO
         form = r"([A-Za-z_]\w*)=(.*)" if is_command else r"([\w!#$%&'*+.^`|~-]+):[ \t]*([ -~]*)"
         pairs = {}
@@ -129,8 +130,8 @@ class ToolServer(models.Model):
                 pairs[match[1]] = match[2]
             elif line.strip():
                 example = "NAME=value" if is_command else "Authorization: Bearer key"
-                # The line itself stays out of the message: it may hold a password.
-                raise ValidationError(f"Line {number} does not read like {example}.")
+                # The line itself is not quoted, since it may hold a password.
+                raise ValidationError(f"Line {number} doesn't have the form {example}.")
         return pairs
 
 

@@ -1,4 +1,4 @@
-"""Why the database can't be used, as far as its errors and the disk tell, with the cure."""
+"""Why the database can't be used, as far as its errors and the disk tell, with the remedy."""
 
 from pathlib import Path
 
@@ -11,45 +11,45 @@ UPGRADE = "Run make upgrade, or manage.py migrate."
 
 
 def trouble_with(database: BaseDatabaseWrapper, error: Exception) -> Trouble | None:
-    """What a database's error means; None where that is not known."""
+    """Return what a database error means, or None if that is unknown."""
     if database.vendor == "sqlite":
         name = str(database.settings_dict["NAME"]).removeprefix("file:").partition("?")[0]
         return _of_sqlite(Path(name), str(error))
-    return _of_postgresql(_psycopgs(error))
+    return _of_postgresql(_psycopg_error(error))
 
 
 def _of_sqlite(file: Path, text: str) -> Trouble | None:
     if "is locked" in text:
         return Trouble(
             f"another program has locked {file}",
-            f"End it, or wait until it has ended, and run this again. fuser -v {file} names it: a "
-            "backup script perhaps, or an open sqlite3.",
+            f"Stop that program or wait for it to finish, then run this again. fuser -v {file} "
+            "shows it: often a backup script or an open sqlite3 shell.",
         )
     if "no such table" in text or "no such column" in text:
         return Trouble(f"{file} does not have this version's tables", UPGRADE)
     if "not a database" in text or "malformed" in text:
         return Trouble(
-            f"{file} is damaged, or no SQLite database",
-            "Move it away, and bring a backup back with manage.py restore.",
+            f"{file} is damaged or not a SQLite database",
+            "Move it away, and restore a backup with manage.py restore.",
         )
     if trouble := trouble_of_folder(file.parent):
         return trouble
     if "readonly" in text or "unable to open" in text:
         return Trouble(
             f"{file} can't be written ({text})",
-            "Let the app's user own it and the files beside it (-wal, -shm), and see that none is "
-            "immutable (lsattr).",
+            "Make the app's user the owner of it and of the files beside it (-wal, -shm), and "
+            "check that none is immutable (lsattr).",
         )
     if "disk" in text:  # full, or an I/O error
         return Trouble(
-            f"{file} can't be read or written as it should: {text}",
-            "See that its disk has room (df), and what the kernel says of it (dmesg).",
+            f"{file} can't be read or written correctly: {text}",
+            "Check that its disk has free space (df), and what the kernel logged (dmesg).",
         )
     return None
 
 
-def _psycopgs(error: BaseException) -> BaseException | None:
-    """Its own error, of which Django made others."""
+def _psycopg_error(error: BaseException) -> BaseException | None:
+    """Return the psycopg error that Django wrapped, or None."""
     known: BaseException | None = error
     while known and not isinstance(known, psycopg.Error):
         known = known.__cause__ or known.__context__
@@ -62,20 +62,20 @@ def _of_postgresql(error: BaseException | None) -> Trouble | None:
             return Trouble("it does not have this version's tables", UPGRADE)
         case psycopg.errors.ReadOnlySqlTransaction():
             return Trouble(
-                "it can only be read: it is a replica, or was set to be",
-                "Let DATABASE_URL name the primary server.",
+                "it is read-only: a replica, or configured so",
+                "Point DATABASE_URL to the primary server.",
             )
         case psycopg.errors.InsufficientPrivilege():
             return Trouble(
-                f"the user of DATABASE_URL may not do what is needed: {_first_line(error)}",
-                "Let that user own the database.",
+                f"the user of DATABASE_URL lacks a privilege: {_first_line(error)}",
+                "Make that user the owner of the database.",
             )
         case psycopg.errors.DiskFull():
-            return Trouble("its disk is full", "Make room on PostgreSQL's host.")
+            return Trouble("its disk is full", "Free some space on PostgreSQL's host.")
         case psycopg.OperationalError():
             return Trouble(
                 f"it can't be reached: {_first_line(error)}",
-                "See that it runs, and that DATABASE_URL names it.",
+                "Check that it is running and that DATABASE_URL points to it.",
             )
     return None
 

@@ -1,4 +1,4 @@
-"""How often each upstream failed, by day and kind: what the page of upstreams shows."""
+"""Counts of upstream failures by day and kind, shown on the page of upstreams."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -11,20 +11,20 @@ from chatapp.models.usage import Usage
 from chatapp.upstream.wire.errors import ErrorKind
 from chatapp.upstream.wire.reply import Ending
 
-FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # of the upstream
+FAILURES = frozenset({Ending.FAILED, Ending.CUT_OFF, Ending.TIMED_OUT})  # caused by the upstream
 
 
 class UpstreamFailureQuerySet(models.QuerySet["UpstreamFailure"]):
     def since(self, days: int) -> "UpstreamFailureQuerySet":
-        """Those of so many days, today included."""
+        """Those of the last `days` days, including today."""
         today = Usage.day_of(timezone.now())
         return self.filter(day__gt=today - timedelta(days=days))
 
 
 class UpstreamFailure(models.Model):
-    """Failures of one kind on one day of the installation's zone."""
+    """The failures of one kind on one day in the installation's time zone."""
 
-    # No constraint: a process of the version before can delete an upstream that stands here.
+    # No constraint: a process of the previous version can delete an upstream that has rows here.
     upstream = models.ForeignKey(
         Upstream, models.CASCADE, db_constraint=False, related_name="failures"
     )
@@ -47,7 +47,7 @@ class UpstreamFailure(models.Model):
 
     @classmethod
     def count_one(cls, upstream: int, kind: str) -> None:
-        """Count a reply that failed now, in the transaction that saves it."""
+        """Count a reply that failed now. Call it in the transaction that saves the reply."""
         now = timezone.now()
         key = {"upstream_id": upstream, "day": Usage.day_of(now), "kind": kind}
         cls.objects.get_or_create(**key, defaults={"last_at": now})
@@ -55,17 +55,17 @@ class UpstreamFailure(models.Model):
 
     @property
     def words(self) -> str:
-        return WORDS.get(self.kind, "answered in a way that the app can't read")
+        return WORDS.get(self.kind, "sent a response that the app can't read")
 
 
 WORDS: Mapping[str, str] = {
     ErrorKind.UNAUTHORIZED: "refused its key",
-    ErrorKind.RATE_LIMITED: "was asked too often",
-    ErrorKind.UNREACHABLE: "was not reached",
-    ErrorKind.SERVER_ERROR: "failed by itself",
-    ErrorKind.BAD_REQUEST: "refused the request",
+    ErrorKind.RATE_LIMITED: "was over its rate limit",
+    ErrorKind.UNREACHABLE: "was unreachable",
+    ErrorKind.SERVER_ERROR: "had a server error",
+    ErrorKind.BAD_REQUEST: "rejected the request",
     ErrorKind.NOT_FOUND: "did not know the model or the address",
     ErrorKind.STREAM_ERROR: "failed in the middle of an answer",
     ErrorKind.TIMED_OUT: "took too long",
-    Ending.CUT_OFF: "broke off",
+    Ending.CUT_OFF: "ended a reply too early",
 }

@@ -1,4 +1,4 @@
-"""Upstreams: where they are, their keys, and what an administrator set for them."""
+"""Upstreams: their addresses, keys and models, as an administrator set them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ from chatapp.models.users import User
 from chatapp.upstream.wire.decoder import MAX_CHOICES
 from chatapp.upstream.wire.dialects import AUTO, DIALECTS, RESERVED_PARAMETERS
 
-DEMO = "Demo"  # the name of the built-in one, which the environment connects
+DEMO = "Demo"  # the name of the built-in upstream, which the environment connects
 SILENCE_SECONDS = 300
-NONE_GIVEN = "None of the models is given to you. Ask your administrator for one."
-NOT_OFFERED = "This model is not offered any more. Choose another."
+NONE_GIVEN = "You don't have access to any model. Ask your administrator for one."
+NOT_OFFERED = "This model is no longer available. Choose another."
 
 
 def validate_base_url(value: str) -> None:
-    """Django's own URL validator would refuse the host names of a private network."""
+    """Check a base URL. Django's validator would reject the host names of private networks."""
     parts = http_parts(value)
     if parts is None or parts.query or parts.fragment:
-        raise ValidationError("This is no base URL, for example https://host/v1.")
+        raise ValidationError("That isn't a valid base URL. Example: https://host/v1")
     if names_an_account(parts):
-        raise ValidationError("The URL is shown to staff: put what it must send into the API key.")
+        raise ValidationError("The URL is visible to staff. Put any secret into the API key.")
 
 
 def validate_parameters(value: object) -> None:
     if not isinstance(value, dict):
-        raise ValidationError('This is no JSON object, for example {"temperature": 0.2}.')
+        raise ValidationError('That isn\'t a JSON object. Example: {"temperature": 0.2}')
     if ours := RESERVED_PARAMETERS & value.keys():
-        raise ValidationError(f"The app itself sets {', '.join(sorted(ours))}: leave it out.")
+        raise ValidationError(f"The app sets {', '.join(sorted(ours))} itself. Remove it here.")
     if "n" in value and value["n"] not in range(1, MAX_CHOICES + 1):
         raise ValidationError(f"n must be a number from 1 to {MAX_CHOICES}.")
 
@@ -48,8 +48,7 @@ def validate_offered_models(value: str) -> None:
         model, has_name, name = (part.strip() for part in line.partition("="))
         if has_name and (not name or len(model.split()) != 1):
             raise ValidationError(
-                f"“{line.strip()[:80]}” is no model with its name, for example: "
-                "gpt-4o = The quick one"
+                f"“{line.strip()[:80]}” isn't a model and its name. Example: gpt-4o = The quick one"
             )
 
 
@@ -130,8 +129,10 @@ class Upstream(models.Model):
 
     @staticmethod
     def offering(choice: ModelChoice, person: int) -> "Upstream":
-        """The upstream of the model, as far as its administrator says, for the person of this
-        primary key; raises `Refused`."""
+        """Return the upstream of a model that is offered to the person with this primary key.
+
+        Raises `Refused` if it is disabled, doesn't offer the model, or isn't open to the person.
+        """
         upstream = _ENABLED.first(choice.name, person, choice.upstream)
         named = upstream.named_models if upstream else ()
         if upstream is None or (named and choice.name not in named):
@@ -144,13 +145,13 @@ class Upstream(models.Model):
 
     @staticmethod
     def all_enabled() -> "list[Upstream]":
-        """Those that answer, in the order in which people see them."""
+        """Return the enabled upstreams, in the order in which people see them."""
         return _ALL_ENABLED.all()
 
     @property
     def named_models(self) -> Mapping[str, str]:
-        """The models that its administrator named, in that order, each with its name for people,
-        "" where it was given none. Empty where all that it lists are offered."""
+        """The models that the administrator listed, in that order, each with its display name or
+        "". Empty if all models that the upstream lists are offered."""
         return _named_in(self.offered_models)
 
     @property
@@ -159,18 +160,20 @@ class Upstream(models.Model):
 
     @property
     def secret_problem(self) -> str:
-        """Why its key is of no use; "" where there is nothing to say."""
+        """Why its key can't be used, or ""."""
         if not isinstance(self.api_key, Unreadable):
             return ""
         return (
-            f"The key of {self.name} can't be read, since SECRET_KEY is another than it was stored "
-            "with. An administrator must enter it again."
+            f"The key of {self.name} can't be read, because SECRET_KEY has changed since it was "
+            "saved. An administrator must enter it again."
         )
 
     @classmethod
     def connect_environment(cls, name: str, base_url: str, api_key: str) -> None:
-        """Makes the environment's upstream of this name the one that is offered of its kind: the
-        demo only where nothing else is, or an administrator said so."""
+        """Store the environment's upstream under this name, and disable its others.
+
+        The demo is enabled only if no other upstream is, or if it was enabled already.
+        """
         mine = cls.objects.filter(from_environment=True)
         mine.exclude(name=name).update(enabled=False)
         answering = cls.objects.filter(enabled=True)
@@ -187,7 +190,7 @@ class Upstream(models.Model):
 
     @classmethod
     def switch_demo_off(cls) -> Self | None:
-        """The demo, where it was on; something better is connected."""
+        """Disable the demo, since a real upstream is connected; return it if it was enabled."""
         demo = cls.objects.filter(from_environment=True, name=DEMO, enabled=True)
         found = demo.first()
         return found if demo.update(enabled=False) else None
@@ -208,7 +211,7 @@ _ENABLED = Query(
 _ALL_ENABLED = Query(lambda: Upstream.objects.filter(enabled=True))
 
 
-@lru_cache(maxsize=64)  # a thread asks once for each of its replies
+@lru_cache(maxsize=64)  # each thread page asks once per reply
 def _named_in(lines: str) -> Mapping[str, str]:
     named: dict[str, str] = {}
     for line in lines.splitlines():

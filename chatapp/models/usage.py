@@ -1,7 +1,7 @@
-"""The ledger: what replies and titles cost, in tokens and in money, and whom.
+"""The ledger: what replies and titles cost in tokens and money, and who asked for them.
 
-A row is kept when the message goes that it was booked for, and the conversation, and the person.
-What it cost in money is as certain as its tokens are: reported, or estimated like them.
+A row outlives the message it was booked for, its conversation and its person. The cost in money is
+as certain as the tokens: reported, or estimated as they are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,12 +25,12 @@ from chatapp.upstream.wire.reply import Ending
 if TYPE_CHECKING:
     from chatapp.models.messages import Message
 
-AT_ONCE = 1000  # rows, so that a statement has no more parameters than PostgreSQL takes
+AT_ONCE = 1000  # rows, to stay below PostgreSQL's maximum number of parameters
 COUNTS = tuple(TokenUsage.__dataclass_fields__)
 REPORTED = {"source": "reported"}  # in place of a price
 UPPER = {"upper_prompt_tokens": "prompt_tokens", "upper_completion_tokens": "completion_tokens"}
 
-# Of one reply, as a query counts it; what was estimated before there were upper figures as it is.
+# Upper bound of a reply's tokens in a query; for rows older than the upper figures, the total.
 AT_MOST = Coalesce(
     models.F("upper_prompt_tokens") + models.F("upper_completion_tokens"),
     "total_tokens",
@@ -39,15 +39,15 @@ AT_MOST = Coalesce(
 
 
 class Usage(models.Model):
-    """What a reply cost, in tokens, with the counts that the wire formats know.
+    """What a reply or a title cost, with the counts that the wire formats define.
 
-    Where it is estimated the counts are the likely ones, and `upper_…` what it cost at most, as
-    `chatapp.upstream.wire.estimates` has it.
+    If it is estimated, the counts are the likely ones and `upper_…` the upper bounds, see
+    `chatapp.upstream.wire.estimates`.
 
-    The key is that of the message, so that a reply is booked once, whoever ends it; or of the
-    conversation that was given a title. No constraint holds it, nor what else a row refers to:
-    what it names may go, and a process of the version before, which knows nothing of the ledger,
-    can delete people and upstreams that stand in it.
+    The key is that of the message, so that a reply is booked once, whichever process ends it; or
+    that of the conversation that got a title. There are no foreign key constraints: what a row
+    names may be deleted, and a process of the previous version, which does not know the ledger, can
+    delete people and upstreams that appear in it.
     """
 
     class Kind(models.TextChoices):
@@ -80,9 +80,9 @@ class Usage(models.Model):
     upstream_name = models.CharField(max_length=100, default="", db_default="")
     model = models.CharField(max_length=200, default="", db_default="")
     kind = models.CharField(max_length=5, choices=Kind, default=Kind.REPLY, db_default=Kind.REPLY)
-    # Empty where a process of the version before has booked it; see `chatapp.models.ledger`.
+    # Empty if a process of the previous version booked it; see `chatapp.models.ledger`.
     booked_at = models.DateTimeField(null=True)
-    day = models.DateField(null=True)  # of the installation's zone; under it the row is summed up
+    day = models.DateField(null=True)  # in the installation's time zone; the sums are by day
     ending = models.CharField(
         max_length=14, default="", db_default="", choices=[(one.value, one.value) for one in Ending]
     )
@@ -101,8 +101,8 @@ class Usage(models.Model):
     rejected_prediction_tokens = models.PositiveBigIntegerField(null=True)
     upper_prompt_tokens = models.PositiveBigIntegerField(null=True)
     upper_completion_tokens = models.PositiveBigIntegerField(null=True)
-    # In nano-dollars, as the gateway reported it or by the price that is kept with it; none where
-    # neither is known.
+    # In nano-dollars, as the gateway reported it or computed from `price`; None if neither is
+    # known.
     cost = models.PositiveBigIntegerField(null=True)
     price = models.JSONField(null=True, editable=False)  # `Price.as_record`, or `REPORTED`
 
@@ -130,11 +130,11 @@ class Usage(models.Model):
 
     @classmethod
     def nothing(cls) -> Self:
-        """Of a reply that ended before its upstream was asked."""
+        """Return the usage of a reply that ended before its upstream was asked."""
         return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
 
     def of_reply(self, reply: "Message") -> Self:
-        """As what this reply cost, to be booked."""
+        """Fill in the reply that this is the cost of, for booking; return self."""
         self.message = reply
         self.ending = reply.ending
         self.first_token_ms = _milliseconds(reply.time_to_first_token)
@@ -145,19 +145,19 @@ class Usage(models.Model):
         return self
 
     def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
-        """As what it cost to give this conversation its title, to be booked."""
+        """Fill in the conversation whose title this is the cost of, for booking; return self."""
         self.message_id, self.kind = conversation, self.Kind.TITLE
         self._charge(user, upstream, model, asked_at=timezone.now())
         return self
 
     def forget_erased_person(self) -> None:
-        """In a transaction: whose it was may have gone with it, or be going just now."""
+        """Clear the person if they have been erased. Call it in a transaction, which locks them."""
         person = User.objects.select_for_update().filter(pk__in=[self.user_id]).first()
         self.user_id = person.pk if person else None
 
     @staticmethod
     def day_of(moment: datetime) -> date:
-        """In the installation's zone."""
+        """Return the day of a moment in the installation's time zone."""
         return moment.astimezone(Limit.zone()).date()
 
     def _charge(
@@ -177,21 +177,24 @@ class Usage(models.Model):
 
     @property
     def has_reported_cost(self) -> bool:
-        """Whether the gateway said what it charged."""
+        """Whether the gateway reported what it charged."""
         return self.cost is not None and self.price in (None, REPORTED)
 
     @classmethod
     def book(cls, usages: Iterable[Self]) -> None:
-        """Stores each as the one row of its message, in place of one that may stand there: another
-        process may have ended a reply of which its own has more."""
+        """Store each as the only row of its message, replacing one that exists: another process may
+        have ended a reply of which its own process has more."""
         rows = list(usages)
         for start in range(0, len(rows), AT_ONCE):
             _BOOKED.run_as_one(*rows[start : start + AT_ONCE])
 
     @classmethod
     def of_rounds(cls, records: Iterable[Mapping[str, Any]]) -> Self:
-        """The sum over what a reply asked its upstream: reported where all of it is, unknown where
-        none is known, and otherwise estimated, since it leaves something out or guesses at it."""
+        """Return the sum over a reply's requests.
+
+        It is reported if all are, unknown if none is known, and otherwise estimated, since it
+        leaves something out or contains guesses.
+        """
         records = list(records)
         known = [one for one in records if one["provenance"] != cls.Provenance.UNKNOWN]
         sums = {
@@ -200,7 +203,7 @@ class Usage(models.Model):
             if any(one.get(name) is not None for one in known)
         }
         if any(one.get("cost") is None for one in records):
-            sums.pop("cost", None)  # of a part of it, which would be taken for the whole
+            sums.pop("cost", None)  # a partial cost would be taken for the whole
         if any(one.get(upper) is not None for upper in UPPER for one in known):
             sums |= {upper: sum(_at_most(one, upper) for one in known) for upper in UPPER}
         reported = all(one["provenance"] == cls.Provenance.REPORTED for one in records)
@@ -215,13 +218,13 @@ class Usage(models.Model):
 
     @property
     def upper_total_tokens(self) -> int | None:
-        """What it cost at most, where it is estimated."""
+        """Upper bound of the tokens if the usage is estimated, else None."""
         if self.upper_prompt_tokens is None or self.upper_completion_tokens is None:
             return None
         return self.upper_prompt_tokens + self.upper_completion_tokens
 
     def as_record(self) -> dict[str, Any]:
-        """The counts and where they come from, as JSON keeps them for a round."""
+        """Return the counts and their provenance as JSON, to be kept for a round."""
         counts = {name: getattr(self, name) for name in COUNTS}
         counts |= {name: getattr(self, name) for name in UPPER if getattr(self, name) is not None}
         return counts | {"provenance": self.provenance}

@@ -1,8 +1,8 @@
-"""People, and their roles.
+"""People and their roles.
 
-Who administers sets things up, and reads nobody's conversations; who reviews reads them, and sets
-nothing up. One person may do both, and most do neither. Django's flags are what keeps the first of
-the two, `reviews` the second; `is_staff` opens the settings' pages to either.
+Administrators set things up and read nobody's conversations; reviewers read them and set nothing
+up. One person may be both, and most are neither. Django's flags store the first role, `reviews` the
+second; `is_staff` opens the settings pages to either.
 """
 
 from collections.abc import Iterable
@@ -16,25 +16,25 @@ from chatapp.models.refusals import Refused
 from chatapp.models.statements import Query
 from chatapp.seen import is_blank
 
-LONGEST_LOGIN = 255  # characters: one more than a username or an address may have
+LONGEST_LOGIN = 255  # characters: one more than the maximum of a username or an address
 LAST_ADMINISTRATOR = (
     "This is the last account that can administer this server. Make another administrator first."
 )
-NOT_ONESELF = "Nobody gives themselves a role. Ask another administrator."
+NOT_ONESELF = "You can't give yourself a role. Ask another administrator."
 
 
 class Users(UserManager["User"]):
     use_in_migrations = False
 
     def create_superuser(self, *arguments: Any, **fields: Any) -> "User":
-        """Who makes one in the terminal can read the database, so that nothing is kept from them
-        by keeping the other role."""
+        """Create an administrator who is also a reviewer: somebody with a terminal on the server
+        can read the database anyway."""
         fields.setdefault("reviews", True)
         return super().create_superuser(*arguments, **fields)
 
 
 class User(AbstractUser):
-    """A person. Ours from the first migration, so that it can grow."""
+    """A person. A custom model from the first migration on, so that it can grow."""
 
     reviews = models.BooleanField(
         "reviewer", default=False, db_default=False, help_text="Reads everybody's conversations."
@@ -47,7 +47,7 @@ class User(AbstractUser):
     def clean(self) -> None:
         super().clean()
         if self.username and is_blank(self.username):
-            raise ValidationError({"username": "A name is of letters that can be seen."})
+            raise ValidationError({"username": "A username needs visible characters."})
 
     @property
     def administers(self) -> bool:
@@ -55,19 +55,19 @@ class User(AbstractUser):
 
     @property
     def roles(self) -> list[str]:
-        """In words; whoever has none is a member."""
+        """The names of the person's roles; ["Member"] if there are none."""
         named = {"Administrator": self.administers, "Reviewer": self.reviews}
         held = [role for role, is_held in named.items() if is_held]
         return held or ["Staff" if self.is_staff or self.is_superuser else "Member"]
 
     @property
     def opens_settings(self) -> bool:
-        """Whether the settings' pages have anything for them, or they only review."""
+        """Whether they may open settings pages beyond those of reviewers."""
         return self.is_staff and (self.is_superuser or bool(self.get_all_permissions()))
 
     @transaction.atomic
     def take_roles(self, administers: bool, reviews: bool, given_by: "User") -> None:
-        """Has these roles and no other; raises `Refused` where they may not be given."""
+        """Set the person's roles; raises `Refused` if `given_by` may not give them."""
         is_more = administers > self.administers or reviews > self.reviews
         if is_more and given_by.pk == self.pk:
             raise Refused(NOT_ONESELF)
@@ -79,7 +79,7 @@ class User(AbstractUser):
 
     @staticmethod
     def kept(pk: int | str) -> "User | None":
-        """The person of this primary key, for whom every page and action asks."""
+        """Return the person with this primary key. Every page and action calls this."""
         return _KEPT.first(pk)
 
     @staticmethod
@@ -89,30 +89,33 @@ class User(AbstractUser):
 
     @classmethod
     def by_login(cls, login: str) -> "User | None":
-        """Who signs in by this: a username, else the e-mail address of one account alone.
+        """Return the person who signs in by this: a username, else an email address that only one
+        account has.
 
-        In lower or upper case, and both asked for whatever is found, so that the time is the same.
+        Case is ignored. Both queries always run, so that the time reveals nothing.
         """
-        login = login[:LONGEST_LOGIN]  # SQLite's LIKE fails on what is too long for it
+        login = login[:LONGEST_LOGIN]  # SQLite's LIKE fails if the pattern is too long
         named = list(cls.objects.filter(username__iexact=login)[:2])
-        written_to = list(cls.objects.filter(email__iexact=login)[:2]) if login else []
-        found = named or written_to
+        by_email = list(cls.objects.filter(email__iexact=login)[:2]) if login else []
+        found = named or by_email
         exact = [user for user in found if login in (user.username, user.email)]
         found = exact if len(found) > 1 else found
         return found[0] if len(found) == 1 else None
 
     @classmethod
     def by_address(cls, address: str) -> "User | None":
-        """Whose e-mail address this is, but for the case of its ASCII letters: to a PostgreSQL a
-        letter without its dot is one with it."""
+        """Return the person with this email address, ignoring the case of ASCII letters only.
+
+        PostgreSQL's comparison alone would also equate a dotless i with i.
+        """
         found = cls.objects.filter(email__iexact=address) if address else ()
         wanted = address.encode().lower()
         return next((one for one in found if one.email.encode().lower() == wanted), None)
 
     @classmethod
     def leaves_no_administrator(cls, without: Iterable[int]) -> bool:
-        """Whether nobody could administer any more without these; call it in a transaction, in
-        which the administrators stay what they are."""
+        """Return whether no administrator would be left without these. Call it in a transaction,
+        which keeps the administrators as they are until it ends."""
         administrators = cls.objects.filter(is_active=True, is_staff=True, is_superuser=True)
         left = set(administrators.select_for_update().values_list("pk", flat=True))
         return bool(left) and left <= set(without)

@@ -1,14 +1,14 @@
-"""What the database's files still have of people who were erased.
+"""Remove what the database's files still hold of people who were erased.
 
-PostgreSQL: a deleted row stays in its table until a vacuum, and its words stay in the search's
-indexes even after one: a GIN index never lets go of a word that it knew
-(https://www.postgresql.org/docs/current/gin.html). So after an erasure these indexes are written
-anew, and then every table is vacuumed, and the planner's statistics, which have some values of each
-column. Old bytes may lie in the free space of a page until it is written again.
+PostgreSQL: a deleted row stays in its table until a vacuum, and its words stay in the search
+indexes even after one, because a GIN index never removes a word
+(https://www.postgresql.org/docs/current/gin.html). So after an erasure these indexes are rebuilt
+and then all tables are vacuumed, and so are the planner's statistics, which contain some values of
+each column. Old bytes may remain in the free space of a page until it is written again.
 
-SQLite: what is deleted is overwritten where it lies (`secure_delete`), and not where it lay before
-the rows around it moved to another page, as they do whenever pages fill or empty. So the search's
-index is written anew, then the whole file, and the write-ahead log is emptied.
+SQLite: deleted content is overwritten in place (`secure_delete`), but not where it was before the
+rows around it moved to another page, as happens whenever pages fill or empty. So the search index
+is rebuilt, then the whole file, and the write-ahead log is emptied.
 """
 
 from datetime import datetime
@@ -21,27 +21,27 @@ from chatapp.models.full_text import POSTGRESQL_INDEXES, clear_deleted
 from chatapp.models.locks import only_one_process
 
 LOCK = "vacuum"
-PATIENCE = "10min"  # with who reads since before, as a backup does; then it waits for another hour
+PATIENCE = "10min"  # for old readers such as a backup; after that, try again in an hour
 LAST_ERASURE = (
     "SELECT {} FROM chatapp_auditevent WHERE action = 'person.erased' "
     "ORDER BY sequence DESC LIMIT 1"
 )
-# By hand: the one that runs by itself may leave indexes out.
+# The last manual vacuum: an automatic one may skip indexes.
 LAST_VACUUM = (
     "SELECT last_vacuum FROM pg_stat_user_tables WHERE relid = 'chatapp_message'::regclass"
 )
-# SQLite keeps no such moment: in this number of its file stands the erasure that it was done after.
+# SQLite records no such moment, so the file's user_version holds the last erasure it was done for.
 VACUUMED = "PRAGMA user_version"
-# Nobody writes to SQLite meanwhile, some 9 seconds for a GB, and who waits does so for 20 at most.
+# SQLite blocks writers meanwhile, for some 9 seconds per GB, and they wait 20 seconds at most.
 MOST_WHILE_SERVING = 10**9  # bytes
-READER_SECONDS = 1.0  # that the log waits for who reads; where that is too short, for another hour
+READER_SECONDS = 1.0  # to wait for readers of the log; if they take longer, try again in an hour
 
 
 def vacuum_erased(connection: BaseDatabaseWrapper, *, is_serving: bool = False) -> bool:
-    """Whether somebody was erased since it was last done; outside of a transaction.
+    """Vacuum if somebody was erased since the last time, and return whether it did.
 
-    Others read meanwhile, and on PostgreSQL write. Where `is_serving`, a file of SQLite's for which
-    they would wait too long is left alone.
+    Call it outside of a transaction. Others can read meanwhile, and on PostgreSQL write. If
+    `is_serving`, a large SQLite file is left alone, since writers would wait too long.
     """
     if connection.vendor == "sqlite":
         is_wanted, vacuum = _is_wanted_by_sqlite, _vacuum_sqlite
@@ -52,21 +52,21 @@ def vacuum_erased(connection: BaseDatabaseWrapper, *, is_serving: bool = False) 
     if not is_wanted(connection):
         return False
     with only_one_process(LOCK):
-        if not is_wanted(connection):  # another process has done it by now
+        if not is_wanted(connection):  # another process has just done it
             return False
         vacuum(connection)
     return True
 
 
 def is_large(connection: BaseDatabaseWrapper) -> bool:
-    """Whether it is a file of SQLite's that no server writes anew by itself."""
+    """Whether it is a SQLite file that is too large to vacuum while serving."""
     if connection.vendor != "sqlite":
         return False
     return Path(connection.settings_dict["NAME"]).stat().st_size > MOST_WHILE_SERVING
 
 
 def stop_vacuum(connection: BaseDatabaseWrapper) -> None:
-    """Ends at once the one that this session is in; from another thread."""
+    """Interrupt the vacuum that this connection runs. Call it from another thread."""
     if (session := connection.connection) is not None:
         session.interrupt() if connection.vendor == "sqlite" else session.cancel()
 
@@ -92,7 +92,7 @@ def _vacuum_sqlite(connection: BaseDatabaseWrapper) -> None:
 
 
 def _erasure(connection: BaseDatabaseWrapper) -> int | None:
-    """The last one as a number of 28 bits, which is hardly that of another."""
+    """Return 28 bits that identify the last erasure, or None."""
     mac = _one(connection, LAST_ERASURE.format("mac"))
     return int(str(mac)[:7], 16) if mac else None
 
@@ -105,8 +105,11 @@ def _is_wanted_by_postgresql(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _vacuum_postgresql(connection: BaseDatabaseWrapper) -> None:
-    """The messages last of all tables, by which it is known that all of it was done. An index that
-    is written anew waits for whoever sees rows that are deleted, so that no vacuum leaves them."""
+    """Rebuild the search indexes and vacuum all tables, the messages last.
+
+    So the time of the messages' vacuum shows that everything was done. Rebuilding an index waits
+    for transactions that can still see deleted rows, so the vacuum can remove them all.
+    """
     tables = set(
         connection.introspection.django_table_names(only_existing=True, include_views=False)
     )
@@ -120,7 +123,7 @@ def _vacuum_postgresql(connection: BaseDatabaseWrapper) -> None:
                 cursor.execute(f"REINDEX INDEX CONCURRENTLY {index}")
             for table in ordered:
                 cursor.execute(f'VACUUM (ANALYZE, INDEX_CLEANUP ON) "{table}"')
-            cursor.execute("VACUUM pg_catalog.pg_statistic")  # where this role owns the database
+            cursor.execute("VACUUM pg_catalog.pg_statistic")  # works if this role owns the database
         finally:
             if connection.connection and not connection.connection.closed:
                 cursor.execute("RESET lock_timeout")

@@ -1,6 +1,6 @@
-"""What is shown of a conversation: a window of one branch, and whether that goes on beyond it.
+"""What a page shows of a conversation: a window of one branch, and whether more lies beyond it.
 
-However long the branch is, no more messages are read than are shown.
+No more messages are read than are shown, however long the branch is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,43 +17,43 @@ from chatapp.models.statements import Among, Slot
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation
 
-WINDOW = 30  # messages of a page
-MORE = 40  # that come where its reader reaches an end of those
+WINDOW = 30  # messages on a page
+MORE = 40  # messages loaded when the reader reaches an end of the window
 
 
 @dataclass(frozen=True)
 class View:
     """A conversation as it is shown: some messages of a branch, oldest first.
 
-    Where it ends in several replies that were asked for at once, and none of them was chosen, they
-    are shown side by side below their prompt, the last of the thread.
+    If the branch ends in several replies that were requested at once and none was chosen, they are
+    shown side by side below their prompt, which is the last message of the thread.
     """
 
     conversation: "Conversation"
     thread: list[Message]
-    end: Message | None = None  # of the branch, with what `Message.KNOWN_BY` names
-    streaming: Sequence[Message] = ()  # in whatever process
-    together: Sequence[Message] = ()  # all in which it ends, of which `end` is the first; or none
-    beside: Sequence[Message] = ()  # the same as they are shown, where this window reaches them
+    end: Message | None = None  # of the branch, with the fields in `Message.KNOWN_BY`
+    streaming: Sequence[Message] = ()  # in any process
+    together: Sequence[Message] = ()  # the replies side by side, `end` first; or none
+    beside: Sequence[Message] = ()  # the same as they are shown, if this window reaches them
     has_earlier: bool = False
     has_later: bool = False
-    follows: bool = False  # what a page has already
+    follows: bool = False  # it only continues what a page has already
 
     @property
     def head(self) -> Message | None:
-        """The last message that is shown; of replies side by side, their prompt."""
+        """The last message that is shown; the prompt of replies side by side."""
         return self.thread[-1] if self.thread else None
 
     @property
     def leaf(self) -> UUID | None:
-        """What leads to this end again."""
+        """The message to remember so that the same end is found again."""
         if self.end is None:
             return None
         return self.end.parent_id if self.together else self.end.pk
 
     @property
     def ending(self) -> str:
-        """Of the last message that is shown; of replies side by side, of each."""
+        """The ending of the last message that is shown; of replies side by side, all of them."""
         last = self.beside or self.thread[-1:]
         return " ".join(message.ending for message in last)
 
@@ -62,21 +62,21 @@ class View:
         return [*self.thread, *self.beside]
 
     def is_known(self, head: UUID | None, ending: str) -> bool:
-        """Whether a page has all until this end whose last message is that, with that ending."""
+        """Whether a page is complete whose last message is `head`, in this state."""
         endings = " ".join(one.ending for one in self.together or filter(None, [self.end]))
         return (self.leaf, endings) == (head, ending)
 
     def runs(self, reply: UUID) -> bool:
-        """Whether this reply is shown, and had not ended when it was read."""
+        """Whether this reply is shown and was still streaming when it was read."""
         return any(message.pk == reply and message.is_streaming for message in self.shown)
 
     def newest(self) -> Self:
-        """With the last messages of the branch."""
+        """Return the view with the last messages of the branch."""
         found = branches.upwards(self.end.pk, WINDOW + 1) if self.end else []
         return self._with(reversed(found[:WINDOW]), has_earlier=len(found) > WINDOW)
 
     def around(self, at: UUID) -> Self:
-        """With a message of the branch, and what stands before and after it."""
+        """Return the view with a message of the branch, and those before and after it."""
         assert self.end
         below = branches.downwards(at, self.end.pk, WINDOW // 2 + 2)[1:]
         after = below[: WINDOW // 2]
@@ -89,39 +89,39 @@ class View:
         )
 
     def before(self, message: UUID) -> Self:
-        """With what stands before a message."""
+        """Return the view with the messages before this one."""
         found = branches.upwards(message, MORE + 2)[1:]
         return self._with(reversed(found[:MORE]), has_earlier=len(found) > MORE)
 
     def after(self, message: UUID) -> Self:
-        """With what stands after a message of the branch."""
+        """Return the view with the messages of the branch after this one."""
         assert self.end
         found = branches.downwards(message, self.end.pk, MORE + 2)[1:]
         return self._with(found[:MORE], has_later=len(found) > MORE)
 
     def prompts(self) -> list[UUID]:
-        """What its owner typed on the branch, the oldest first."""
+        """Return the prompts that the owner typed on this branch, oldest first."""
         return branches.prompts(self.end.pk) if self.end else []
 
     def since(self, head: UUID | None, ending: str | None = None) -> Self:
-        """What a page lacks whose last message is this one, of which it has this ending.
+        """Return what a page lacks that ends with message `head` in the state `ending`.
 
-        All of it, where that is not among these.
+        Returns the whole view if `head` is not among its messages.
         """
         ids = [message.pk for message in self.thread]
         if head not in ids:
             return self
-        place = ids.index(head)
-        is_last = place == len(ids) - 1
-        known = self.ending if is_last else self.thread[place].ending
-        missing = self.thread[place + 1 if known == ending else place :]
+        index = ids.index(head)
+        is_last = index == len(ids) - 1
+        known = self.ending if is_last else self.thread[index].ending
+        missing = self.thread[index + 1 if known == ending else index :]
         beside = self.beside if missing else ()
         return replace(self, thread=missing, beside=beside, has_earlier=False, follows=True)
 
     def _with(
         self, ids: Iterable[UUID], *, has_earlier: bool = False, has_later: bool = False
     ) -> Self:
-        """With these messages, and what stands beside the last of them."""
+        """Return the view with these messages, and the replies side by side if it reaches them."""
         wanted = list(ids)
         several = len(self.together) if self.end and self.end.pk in wanted[-1:] else 0
         read = _read(self.conversation, [*wanted, *(one.pk for one in self.together[1:several])])
@@ -136,9 +136,9 @@ class View:
 
 
 def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
-    """The messages of these ids as they are shown, in that order.
+    """Return the messages with these ids, in this order, as they are shown.
 
-    Each has `siblings`: all that follow what it follows, oldest first, itself included.
+    Each gets `siblings`: all messages with the same parent, oldest first, itself included.
     """
     wanted = list(ids)
     found = {message.pk: message for message in _SHOWN.all(wanted)}
@@ -151,9 +151,9 @@ def _read(conversation: "Conversation", ids: Iterable[UUID]) -> list[Message]:
 
 
 def _shown(*ids: Slot) -> "models.QuerySet[Message]":
-    # By their ids alone, or SQLite would look at all messages of the conversation for them.
+    # Filter by id alone, or SQLite would scan all messages of the conversation.
     related = Message.objects.filter(pk__in=ids, deleted_at=None)  # type: ignore[misc]
-    # One takes long to decrypt, the other to read, in which nobody else has a turn.
+    # The key takes long to decrypt and the log probabilities long to read, while others wait.
     related = related.defer("upstream__api_key", "logprobs")
     related = related.select_related("usage", "upstream", "feedback")
     return related.annotate(keeps_logprobs=models.Q(logprobs__isnull=False)).order_by()

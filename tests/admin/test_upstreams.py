@@ -108,7 +108,7 @@ def test_a_model_that_is_named_without_its_id_or_name_is_refused(
     olives: Client, connected: Upstream, models: str
 ) -> None:
     page = posted(olives, connected, offered_models=models)
-    assert "is no model with its name, for example: gpt-4o = The quick one" in page
+    assert "model and its name. Example: gpt-4o = The quick one" in page
     assert connected.offered_models == ""
 
 

@@ -25,7 +25,7 @@ def test_from_a_wrong_address_to_the_first_answer(
         page.get_by_label("Name").fill("Team gateway")
         page.get_by_label("Address").fill("nowhere")
         page.get_by_role("button", name="Next").click()
-        expect(page.get_by_text("This is no base URL")).to_be_visible()
+        expect(page.get_by_text("That isn't a valid base URL")).to_be_visible()
         page.get_by_label("Address").fill("http://127.0.0.1:1/v1")
         page.get_by_role("button", name="Next").click()
         expect(page.get_by_text("did not list its models")).to_be_visible()

@@ -111,7 +111,7 @@ def test_what_one_decides_the_other_is_told_and_the_person_reads_why(
     olives.get_by_role("button", name="Add the note").click()
     expect(olives.locator(".review-note")).to_have_text("Too long to type again")
     olives.get_by_role("button", name="Take it on").click()
-    expect(olives.get_by_text(f"{rita.username} is at this one until")).to_be_visible()
+    expect(olives.get_by_text(f"{rita.username} has claimed this chat until")).to_be_visible()
 
     tab.page.goto(f"{equipped.url}/privacy/")
     row = tab.page.get_by_role("row", name=f"{rita.username}, as a reviewer")

@@ -165,7 +165,7 @@ def test_the_number_of_pinned_conversations_is_limited(
     assert change(alices, "pin", *pks[:2])[0] == 200
     assert change(alices, "pin", *pks[:2])[0] == 200  # already pinned
     status, reason = change(alices, "pin", pks[2])
-    assert (status, reason) == (422, "2 conversations can be pinned. Unpin some first.")
+    assert (status, reason) == (422, "You can pin at most 2 chats. Unpin some first.")
 
 
 def test_requests_without_htmx_are_redirected(alices: Client, sky: Conversation) -> None:

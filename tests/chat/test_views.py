@@ -165,11 +165,11 @@ async def test_without_an_upstream_the_page_says_what_to_do(alices: AsyncClient)
 async def test_without_access_people_learn_whom_to_ask_and_administrators_where_to_grant_it(
     alices: AsyncClient, olives: AsyncClient, connected: Upstream, path: str
 ) -> None:
-    await AccessRule.objects.acreate(upstream=connected)  # gives access to nobody
-    to_ask = "None of the models is given to you. Ask your administrator for one."
+    await AccessRule.objects.acreate(upstream=connected)  # nobody's
+    to_ask = "You don't have access to any model. Ask your administrator for one."
     for browser, told in (
         (alices, to_ask),
-        (olives, "None of the models is given to you. Say who"),
+        (olives, "You don't have access to any model. Say who"),
     ):
         offers = parse((await browser.get(path)).content.decode()).find(id="offers")
         assert " ".join(offers.text.split()).startswith(told)

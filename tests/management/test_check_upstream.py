@@ -60,7 +60,7 @@ def test_the_key_and_the_model_can_be_given(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["ftp://host/v1"], "This is no base URL"),
+        (["ftp://host/v1"], "That isn't a valid base URL"),
         (["Elsewhere"], "No upstream is named Elsewhere. Give a base URL"),
         (["Fake"], "Several upstreams are named Fake"),
         (["http://host/v1", "--key-from-env"], "needs a key in OPENAI_API_KEY"),

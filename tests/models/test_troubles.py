@@ -116,11 +116,11 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
     (full_disk, "the disk of DIR is full", "Free some space"),
     (full_disk_without_a_key, "the disk of DIR is full", "Free some space"),
     (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Let the app's user own it"),
-    (locked_database, "another program has locked DIR/chatapp.sqlite3", "End it, or wait"),
-    (damaged_database, "is damaged, or no SQLite database", "manage.py restore"),
-    (a_file_instead, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
-    (a_file_instead_and_a_key, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
-    (no_parent, "does not exist and can't be created", "set DATA_DIR to another directory"),
+    (locked_database, "another program has locked DIR/chatapp.sqlite3", "Stop that program or wait"),
+    (damaged_database, "is damaged or not a SQLite database", "manage.py restore"),
+    (a_file_instead, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
+    (a_file_instead_and_a_key, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
+    (no_parent, "is not there and can't be made", "set DATA_DIR to another directory"),
 ]
 
 
@@ -187,5 +187,5 @@ def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None
     away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
     told = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
     assert squeezed("The database can't be used: it can't be reached") in told
-    assert squeezed("See that it runs, and that DATABASE_URL names it.") in told
+    assert squeezed("Check that it is running and that DATABASE_URL points to it.") in told
     assert "hunter22" not in told

@@ -257,7 +257,7 @@ def test_a_model_that_is_not_offered_any_more_is_not_asked(
 ) -> None:
     gateway.enabled = False
     gateway.save()
-    with pytest.raises(Refused, match="not offered any more"):
+    with pytest.raises(Refused, match="no longer available"):
         asked.store(carol, HERE)
 
 

@@ -56,7 +56,7 @@ def test_what_a_colleague_is_at_or_has_changed_is_left_alone(
     rows = [f"{first.pk} 1", f"{second.pk} 1", f"{third.pk} 0"]
     answer = ritas.post(BULK, {"act": "claim", "rows": rows}, follow=True)
     told = told_by(answer.text)
-    assert told.startswith("1 done. 1 left alone: bob is at this one until ")
+    assert told.startswith("1 done. 1 left alone: bob has claimed this chat until ")
     assert told.endswith("1 left alone: somebody changed it meanwhile.")
 
 

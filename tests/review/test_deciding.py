@@ -64,9 +64,9 @@ def test_one_is_at_it_until_they_release_it_or_an_hour_is_over(
 ) -> None:
     assert "It is yours until" in do(ritas, conversation, "claim")
     page = do(olives, conversation, "claim")
-    assert "rita is at this one until" in page
+    assert "rita has claimed this chat until" in page
     assert "rita is at it until" in page
-    assert "not yours to release" in do(olives, conversation, "release")
+    assert "claimed this chat" in do(olives, conversation, "release")
     assert actions() == ["review.claimed"]
     over = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
     Review.objects.update(claimed_until=over)

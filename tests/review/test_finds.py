@@ -118,7 +118,7 @@ def test_what_makes_no_sample_is_told(ritas: Client, begin: Begin) -> None:
         assert "Choose a smaller share" in told(ritas, DRAW, name="One", share="100")
     assert not ReviewSample.objects.exists()
     told(ritas, DRAW, name="One", share="5")
-    assert "There is a sample of this name" in told(ritas, DRAW, name="One", share="5")
+    assert "A sample with this name already exists" in told(ritas, DRAW, name="One", share="5")
 
 
 class Deleting:
@@ -156,7 +156,7 @@ def test_a_name_that_is_given_while_another_draws_by_it_is_taken(
         return draw(name, *drawn)
 
     with patch.object(ReviewSample, "draw", later):
-        assert "There is a sample of this name" in told(ritas, DRAW, name="One", share="5")
+        assert "A sample with this name already exists" in told(ritas, DRAW, name="One", share="5")
     assert not AuditEvent.objects.filter(action="reviewsample.drawn").exists()
 
 

@@ -112,7 +112,7 @@ async def test_what_lists_nothing_is_told_and_its_models_are_named(
         "This field is required" in (await olives.post(path, {"to": "everybody"})).content.decode()
     )
     wrong = (await olives.post(path, {"to": "everybody", "names": "a b = c"})).content.decode()
-    assert "isn't a model and its name" in wrong
+    assert "a model and its name. Example" in wrong
     await olives.post(path, {"to": "everybody", "names": "one = First\ntwo"})
     assert list((await Upstream.objects.aget(name="Team")).named_models) == ["one", "two"]
 

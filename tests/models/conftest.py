@@ -1,4 +1,4 @@
-"""A gateway that nobody asks, and a conversation of Carol's in which nothing was asked yet."""
+"""An upstream that is never called, and a conversation of Carol's that is still empty."""
 
 import pytest
 

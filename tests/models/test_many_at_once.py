@@ -21,7 +21,7 @@ Limit.objects.create(cap={cap}, measure="tokens", period="month")
 ASK = """
 import django, json; django.setup()
 from django.conf import settings
-settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # a connection a thread
+settings.DATABASES["default"].get("OPTIONS", {{}}).pop("pool", None)  # one connection per thread
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from uuid import UUID
@@ -51,7 +51,7 @@ print([[one.spent, one.held] for one in Allowance.objects.all()])
 """
 
 
-def test_of_fifty_at_once_in_two_processes_ten_are_admitted_to_a_budget_for_ten(
+def test_of_fifty_prompts_in_two_processes_a_budget_for_ten_admits_ten(
     site: Site,
 ) -> None:
     environment = site.copy()

@@ -1,4 +1,4 @@
-"""Replies in the database: checkpoints, endings, what is interrupted, and what each has cost."""
+"""Replies in the database: checkpoints, endings, interruptions and costs."""
 
 from importlib import import_module
 from uuid import uuid4
@@ -17,7 +17,9 @@ from tests.support.stored import MODEL, asked, end, growing, reply_of
 pytestmark = pytest.mark.django_db
 
 
-def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+def test_a_checkpoint_saves_the_text_of_a_streaming_reply(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     reply.time_to_first_token = 0.25
     Message.objects.checkpoint([growing(reply, reply_of("Half of", "Hm."))])
@@ -26,7 +28,7 @@ def test_a_checkpoint_saves_what_streams(conversation: Conversation, gateway: Up
     assert reply.time_to_first_token == 0.25
 
 
-def test_a_late_checkpoint_overwrites_no_ended_reply(
+def test_a_late_checkpoint_does_not_overwrite_an_ended_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
@@ -36,7 +38,9 @@ def test_a_late_checkpoint_overwrites_no_ended_reply(
     assert (reply.content, reply.ending) == ("The whole of it", "complete")
 
 
-def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: Upstream) -> None:
+def test_interrupt_ends_only_streaming_replies(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     prompt, ended = asked(conversation, gateway, "Why?")
     end(ended, reply_of("So."), Ending.STOPPED)
     running = conversation.answer(prompt, gateway, MODEL, uuid4())
@@ -48,7 +52,7 @@ def test_interrupt_ends_only_what_streams(conversation: Conversation, gateway: U
     assert (ended.ending, prompt.ending) == ("stopped", "")
 
 
-def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
+def test_finish_saves_text_ending_and_cost(conversation: Conversation, gateway: Upstream) -> None:
     _, reply = asked(conversation, gateway, "Why?")
     tokens = TokenUsage(prompt_tokens=12, completion_tokens=18, total_tokens=30)
     usage = Usage.counted(Usage.Provenance.REPORTED, tokens)
@@ -58,7 +62,7 @@ def test_finish_keeps_text_ending_and_cost(conversation: Conversation, gateway: 
     assert (saved.usage.total_tokens, saved.usage.provenance) == (30, "reported")
 
 
-def test_a_reply_that_is_interrupted_costs_what_its_checkpoint_said(
+def test_an_interrupted_reply_costs_what_its_last_checkpoint_recorded(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
@@ -68,12 +72,12 @@ def test_a_reply_that_is_interrupted_costs_what_its_checkpoint_said(
     Message.objects.checkpoint([growing(reply, reply_of("x" * 400))])
     assert Message.objects.interrupt_orphans() == 1
     saved = Message.objects.select_related("usage").get(pk=reply.pk)
-    assert present(saved.usage.completion_tokens) > 200  # both choices, one of which is not stored
+    assert present(saved.usage.completion_tokens) > 200  # both choices; only one is stored
     assert saved.usage.as_record() == reply.usage_so_far
     assert saved.usage_so_far is None
 
 
-def test_a_reply_that_is_interrupted_before_a_checkpoint_costs_its_prompt(
+def test_a_reply_interrupted_before_its_first_checkpoint_costs_its_prompt(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     asked(conversation, gateway, "Why?" * 100)
@@ -84,7 +88,7 @@ def test_a_reply_that_is_interrupted_before_a_checkpoint_costs_its_prompt(
     assert present(usage.upper_total_tokens) > 400
 
 
-def test_a_process_that_was_taken_for_dead_books_its_reply_in_place_of_what_was_booked(
+def test_a_process_taken_for_dead_replaces_what_was_booked_for_its_reply(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, reply = asked(conversation, gateway, "Why?")
@@ -97,14 +101,14 @@ def test_a_process_that_was_taken_for_dead_books_its_reply_in_place_of_what_was_
     assert booked.upper_total_tokens is None
 
 
-def test_an_upgrade_books_what_died_before_it(
+def test_the_migration_books_replies_that_were_interrupted_earlier(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     prompt, lost = asked(conversation, gateway, "Why?")
     Message.objects.filter(pk=lost.pk).update(ending=Ending.INTERRUPTED)
     other = lost.other_choice(Reply(choice=1), Ending.COMPLETE)
     other.save(force_insert=True)
-    conversation.answer(prompt, gateway, MODEL, uuid4())  # which streams
+    conversation.answer(prompt, gateway, MODEL, uuid4())  # still streaming
     import_module("chatapp.migrations.0007_usage_and_clock").book_what_died(apps, None)
     booked = Usage.objects.get()
     assert (booked.message_id, booked.provenance) == (lost.pk, "unknown")

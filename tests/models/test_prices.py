@@ -1,4 +1,4 @@
-"""What replies cost in money: by which price, and no token twice."""
+"""What replies cost in money: at which price, and that no token is paid for twice."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ YESTERDAY = timezone.now() - timedelta(days=1)
 
 
 def price(gateway: Upstream, source: str = "administrator", **figures: Any) -> Price:
-    """From yesterday on."""
+    """Set a price that has been valid since yesterday."""
     given = {"holds_from": YESTERDAY, "model": MODEL} | figures
     return Price.objects.create(upstream=gateway, source=source, **given)
 
@@ -49,7 +49,7 @@ def booked(
         ({"cached": 0}, TokenUsage(1000, 0, 1000, cached_tokens=1000), 0),
         ({"cache_write": 12 * DOLLAR}, TokenUsage(1000, 0, 1000, cache_write_tokens=100), 10_200),
         ({"reasoning": 40 * DOLLAR}, TokenUsage(0, 500, 500, reasoning_tokens=100), 12_000),
-        # What an upstream counts wrongly is paid for no more than once.
+        # Counts that an upstream got wrong are not paid for twice.
         ({"cached": 1 * DOLLAR}, TokenUsage(10, 0, 10, cached_tokens=99, cache_write_tokens=9), 10),
         ({}, TokenUsage(0, 5, 5, reasoning_tokens=99), 100),
         ({}, TokenUsage(0, 0, 0), 0),
@@ -62,13 +62,13 @@ def test_cached_and_reasoning_tokens_are_parts_and_never_paid_twice(
     assert price(gateway, **given).cost(tokens) == cost * (DOLLAR // 10**6)
 
 
-def test_what_is_less_than_a_nano_dollar_is_rounded(gateway: Upstream) -> None:
+def test_fractions_of_a_nano_dollar_are_rounded(gateway: Upstream) -> None:
     cheap = price(gateway, input=37_500_000, output=0)  # 37.5 nano-dollars a token
     assert [cheap.cost(TokenUsage(count, 0, count)) for count in (1, 2, 3)] == [38, 75, 113]
     assert cheap.at_most(1, 0) == 38
 
 
-def test_no_cost_is_more_than_a_database_adds_up(gateway: Upstream) -> None:
+def test_a_cost_is_capped_so_that_sums_fit_the_database(gateway: Upstream) -> None:
     dear = price(gateway, input=MOST, output=MOST)
     assert dear.cost(TokenUsage(10**12, 10**12, 2 * 10**12)) == MOST_COST
     assert dear.at_most(10**12, 10**12) == MOST_COST
@@ -83,22 +83,24 @@ def test_a_reply_is_booked_with_its_price(conversation: Conversation, gateway: U
     assert usage.price["source"] == "administrator"
 
 
-def test_an_estimate_costs_and_stays_one(conversation: Conversation, gateway: Upstream) -> None:
+def test_an_estimate_gets_a_cost_and_stays_an_estimate(
+    conversation: Conversation, gateway: Upstream
+) -> None:
     price(gateway, input=10 * CENT, output=20 * CENT)
     usage = booked(conversation, gateway, provenance=Usage.Provenance.ESTIMATED)
     assert (usage.cost, usage.provenance) == (50 * CENT, "estimated")
 
 
-def test_a_model_without_a_price_counts_tokens_alone(
+def test_a_model_without_a_price_counts_only_tokens(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     price(gateway, model="another", input=1, output=1)
-    price(gateway, input=1)  # and nothing is known of what it writes
+    price(gateway, input=1)  # and no price for the output
     usage = booked(conversation, gateway)
     assert (usage.cost, usage.price, usage.total_tokens) == (None, None, 3_000_000)
 
 
-def test_what_the_gateway_charged_goes_before_every_price(
+def test_the_cost_reported_by_the_gateway_overrides_every_price(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     price(gateway, source="gateway", input=10 * CENT, output=20 * CENT)
@@ -110,18 +112,18 @@ def test_what_the_gateway_charged_goes_before_every_price(
     assert (free.cost, free.has_reported_cost) == (0, True)
 
 
-def test_a_cost_by_a_price_is_never_taken_for_a_reported_one(
+def test_a_computed_cost_is_never_taken_for_a_reported_one(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     price(gateway, input=10 * CENT, output=20 * CENT)
     _, reply = asked(conversation, gateway, "Why?")
     usage = Usage.counted(Usage.Provenance.REPORTED, TokenUsage(10**6, 0, 10**6))
-    for _ in range(2):  # as where a reply is saved again
+    for _ in range(2):  # as if the reply were saved again
         usage.of_reply(reply)
         assert (usage.cost, usage.has_reported_cost) == (10 * CENT, False)
 
 
-def test_rounds_cost_what_was_reported_where_it_was_of_all_of_them() -> None:
+def test_rounds_have_a_reported_cost_only_if_every_round_does() -> None:
     def record(tokens: TokenUsage | None) -> dict[str, Any]:
         known = Usage.Provenance.REPORTED if tokens else Usage.Provenance.UNKNOWN
         return Usage.counted(known, tokens).as_record()
@@ -131,19 +133,17 @@ def test_rounds_cost_what_was_reported_where_it_was_of_all_of_them() -> None:
     assert Usage.of_rounds([record(charged), record(other)]).cost is None
     assert Usage.of_rounds([record(charged), record(None)]).cost is None
     old = {name: value for name, value in record(other).items() if name != "cost"}
-    assert Usage.of_rounds([record(charged), old]).total_tokens == 6  # version 0.4 kept none
+    assert Usage.of_rounds([record(charged), old]).total_tokens == 6  # version 0.4 had no cost
 
 
-def test_unknown_usage_costs_nobody_knows_what(
-    conversation: Conversation, gateway: Upstream
-) -> None:
+def test_unknown_usage_has_no_cost(conversation: Conversation, gateway: Upstream) -> None:
     price(gateway, input=CENT, output=CENT)
     _, reply = asked(conversation, gateway, "Why?")
     end(reply, reply_of("So."))
     assert Usage.objects.get().cost is None
 
 
-def test_another_price_does_not_rewrite_the_past(
+def test_a_new_price_does_not_change_past_costs(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     price(gateway, input=10 * CENT, output=20 * CENT)
@@ -155,19 +155,17 @@ def test_another_price_does_not_rewrite_the_past(
     assert before.cost == 50 * CENT
 
 
-def test_a_reply_costs_what_held_when_it_was_asked_for(
-    conversation: Conversation, gateway: Upstream
-) -> None:
+def test_a_reply_is_priced_as_of_its_request(conversation: Conversation, gateway: Upstream) -> None:
     price(gateway, input=10 * CENT, output=20 * CENT)
     _, reply = asked(conversation, gateway, "Why?")
     price(gateway, input=DOLLAR, output=DOLLAR, holds_from=timezone.now())
     tokens = TokenUsage(1_000_000, 0, 1_000_000)
-    for _ in range(2):  # and again where its process was taken for dead
+    for _ in range(2):  # a second time as if its process had been taken for dead
         end(reply, reply_of("So."), usage=Usage.counted(Usage.Provenance.REPORTED, tokens))
         assert Usage.objects.get().cost == 10 * CENT
 
 
-def test_the_gateway_is_believed_first_and_the_library_last(gateway: Upstream) -> None:
+def test_the_gateways_price_takes_precedence_and_the_librarys_comes_last(gateway: Upstream) -> None:
     def holding() -> int | None:
         found = Price.holding(gateway.pk, MODEL)
         return found.input if found else None
@@ -179,13 +177,13 @@ def test_the_gateway_is_believed_first_and_the_library_last(gateway: Upstream) -
     assert holding() == 2
     price(gateway, "gateway", input=1, output=1)
     assert holding() == 1
-    price(gateway, "gateway", holds_from=timezone.now())  # its list says none any more
+    price(gateway, "gateway", holds_from=timezone.now())  # its list has no price any more
     assert holding() == 2
     price(gateway, "administrator", input=9, output=9, holds_from=datetime(2100, 1, 1, tzinfo=UTC))
     assert holding() == 2
 
 
-def test_a_context_is_known_beside_a_price(gateway: Upstream) -> None:
+def test_a_context_size_is_stored_beside_a_price(gateway: Upstream) -> None:
     price(gateway, "administrator", input=1, output=1)
     assert Price.context_of(gateway.pk, MODEL) is None
     price(gateway, "gateway", context_tokens=8192)
@@ -203,7 +201,7 @@ def kept() -> list[tuple[str, int | None, int | None]]:
     return [(one.model, one.input, one.context_tokens) for one in rows]
 
 
-def test_what_a_list_says_is_kept_once_until_it_says_something_else(gateway: Upstream) -> None:
+def test_a_listed_price_is_stored_only_when_it_changes(gateway: Upstream) -> None:
     listed = [ListedModel("a", context_tokens=8192, price=LISTED), ListedModel("b")]
     assert Price.hear(gateway.pk, listed) == 1
     assert Price.hear(gateway.pk, listed) == 0

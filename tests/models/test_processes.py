@@ -1,4 +1,4 @@
-"""Who lives, who died, and what the dead leave behind, whatever the clocks say."""
+"""Which processes live and which died, and what the dead leave behind, whatever clocks say."""
 
 import os
 import subprocess
@@ -15,21 +15,21 @@ from tests.support.stored import MODEL
 pytestmark = pytest.mark.django_db
 
 
-def test_what_a_living_process_streams_is_no_orphan(
+def test_a_reply_of_a_living_process_is_no_orphan(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     process = Process.here(is_alone=False)
     process.beat()
     conversation.ask(uuid4(), "Why?", None, gateway, MODEL, process.pk)
     silences, moment = Silences(), 100.0
-    for clock in (0, 30, -3600, 3600, 1, 0):  # the database's, which somebody sets
+    for clock in (0, 30, -3600, 3600, 1, 0):  # the database's clock is changed
         Process.objects.update(seen_at=timezone.now() + timedelta(seconds=clock))
         moment += EXPIRY_SECONDS - 1
         Process.objects.forget(silences.dead(Process.objects.beats(), moment, since=0))
     assert Message.objects.interrupt_orphans() == 0
 
 
-def test_what_a_silent_process_streamed_is_an_orphan_after_a_lease(
+def test_a_reply_of_a_silent_process_becomes_an_orphan(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     process, moment = Process.here(is_alone=False), 100.0
@@ -38,11 +38,11 @@ def test_what_a_silent_process_streamed_is_an_orphan_after_a_lease(
     silences = Silences()
     assert not silences.dead(Process.objects.beats(), moment, since=0)
     late = moment + EXPIRY_SECONDS + 0.1
-    # The database stood still until just now.
+    # The database did not answer until just now.
     assert not silences.dead(Process.objects.beats(), late, since=late - 1)
     dead = silences.dead(Process.objects.beats(), late, since=0)
     Process.objects.update(seen_at=timezone.now() + timedelta(seconds=1))
-    Process.objects.forget(dead)  # which it was not: it has beaten meanwhile
+    Process.objects.forget(dead)  # it isn't: it has sent a heartbeat meanwhile
     assert Message.objects.interrupt_orphans() == 0
     assert not silences.dead(Process.objects.beats(), late, since=0)
     later = late + EXPIRY_SECONDS + 0.1
@@ -50,7 +50,7 @@ def test_what_a_silent_process_streamed_is_an_orphan_after_a_lease(
     assert Message.objects.interrupt_orphans() == 1
 
 
-def test_a_process_that_was_forgotten_comes_back_with_its_next_beat(db: None) -> None:
+def test_a_forgotten_process_registers_again_with_its_next_heartbeat(db: None) -> None:
     process = Process.here(is_alone=False)
     assert process.beat()
     assert not process.beat()
@@ -59,7 +59,7 @@ def test_a_process_that_was_forgotten_comes_back_with_its_next_beat(db: None) ->
     assert Process.objects.get().pk == process.pk
 
 
-def test_who_died_here_is_known_at_once(db: None) -> None:
+def test_processes_that_died_on_this_host_are_found_at_once(db: None) -> None:
     died = subprocess.Popen(["true"])
     died.wait()
     living, dead = (Process.here(is_alone=True) for _ in range(2))

@@ -1,4 +1,4 @@
-"""What a prompt may use: held before it is asked, and more while it is written."""
+"""Budget reservations: what a prompt holds before it is sent, and more while its reply streams."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -52,14 +52,12 @@ def model(gateway: Upstream) -> ModelChoice:
 # Admitting
 
 
-def test_where_nothing_is_limited_a_prompt_has_no_purse(carol: User, model: ModelChoice) -> None:
+def test_a_prompt_without_limits_has_no_purse(carol: User, model: ModelChoice) -> None:
     turn = ask(carol, model)
     assert (turn.purse, turn.reply.is_limited) == (None, False)
 
 
-def test_a_prompt_holds_what_it_sends_at_most_and_2000_tokens(
-    carol: User, model: ModelChoice
-) -> None:
+def test_a_prompt_holds_its_upper_bound_and_2000_tokens(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     turn = ask(carol, model)
     assert account() == (0, WHOLE)
@@ -70,14 +68,14 @@ def test_a_prompt_of_hangul_holds_a_token_for_each_byte() -> None:
     assert len(TEXT.encode()) + UPPER.request + UPPER.message + len("user") == PROMPT
 
 
-def test_where_less_is_left_that_is_held(carol: User, model: ModelChoice) -> None:
+def test_a_prompt_holds_what_is_left_if_that_is_less(carol: User, model: ModelChoice) -> None:
     limit(PROMPT + LEAST_OUTPUT)
     turn = ask(carol, model)
     assert account() == (0, PROMPT + LEAST_OUTPUT)
     assert purse_of(turn).affordable == LEAST_OUTPUT
 
 
-def test_a_prompt_that_is_refused_is_not_stored(carol: User, model: ModelChoice) -> None:
+def test_a_refused_prompt_is_not_stored(carol: User, model: ModelChoice) -> None:
     limit(PROMPT + LEAST_OUTPUT - 1)
     with pytest.raises(Refused, match=r"leaves 1\d\d tokens, and this may need .* Your text is"):
         ask(carol, model)
@@ -99,7 +97,7 @@ def test_a_prompt_that_is_refused_is_not_stored(carol: User, model: ModelChoice)
         ({"model": MODEL}, f"The limit of 0 tokens for good with {MODEL} is used up."),
     ],
 )
-def test_who_is_refused_reads_which_limit_it_is(
+def test_a_refusal_names_the_limit(
     carol: User,
     gateway: Upstream,
     model: ModelChoice,
@@ -119,7 +117,7 @@ def test_who_is_refused_reads_which_limit_it_is(
     assert sentence in str(refused.value)
 
 
-def test_several_models_are_admitted_or_none(
+def test_several_models_are_admitted_together_or_not_at_all(
     carol: User, gateway: Upstream, model: ModelChoice
 ) -> None:
     other = ModelChoice(gateway.pk, "other")
@@ -135,7 +133,7 @@ def test_several_models_are_admitted_or_none(
     assert account() == (60, 0)
 
 
-def test_limits_concern_whom_and_what_they_name(
+def test_a_limit_applies_only_to_the_people_and_models_it_names(
     carol: User, gateway: Upstream, model: ModelChoice
 ) -> None:
     team, others = Group.objects.create(name="team"), Group.objects.create(name="others")
@@ -168,13 +166,15 @@ def test_each_person_has_an_allowance_of_their_own(carol: User, model: ModelChoi
     assert Allowance.objects.count() == 2
 
 
-def test_a_person_who_is_limited_alone_is_so_once(carol: User, model: ModelChoice) -> None:
+def test_an_each_person_limit_for_one_person_has_a_single_allowance(
+    carol: User, model: ModelChoice
+) -> None:
     limit(WHOLE, user=carol, is_each=True)
     ask(carol, model)
     assert Allowance.objects.get().user is None
 
 
-def test_of_several_limits_the_tightest_counts(carol: User, model: ModelChoice) -> None:
+def test_the_tightest_of_several_limits_counts(carol: User, model: ModelChoice) -> None:
     limit(100_000, is_each=True)
     limit(PROMPT + 300, period=Period.DAY)
     turn = ask(carol, model)
@@ -201,7 +201,7 @@ def test_money_does_not_limit_a_model_without_a_price(carol: User, model: ModelC
     assert account() == (0, 0)
 
 
-def test_so_many_replies_run_at_once(carol: User, model: ModelChoice) -> None:
+def test_the_number_of_replies_at_once_is_limited(carol: User, model: ModelChoice) -> None:
     limit(2, Measure.AT_ONCE)
     first = ask(carol, model)
     ask(carol, model)
@@ -212,7 +212,7 @@ def test_so_many_replies_run_at_once(carol: User, model: ModelChoice) -> None:
     ask(carol, model)
 
 
-def test_so_many_replies_are_asked_for_in_a_minute(
+def test_the_number_of_replies_per_minute_is_limited(
     carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(2, Measure.A_MINUTE)
@@ -247,7 +247,7 @@ def grow(purse: Purse) -> None:
         purses.grow([purse])
 
 
-def test_more_is_held_once_half_is_used(carol: User, model: ModelChoice) -> None:
+def test_more_is_held_once_over_half_is_used(carol: User, model: ModelChoice) -> None:
     limit(100_000)
     purse = purse_of(ask(carol, model))
     purse.tell(None)
@@ -261,7 +261,9 @@ def test_more_is_held_once_half_is_used(carol: User, model: ModelChoice) -> None
     assert not purse.wants_more
 
 
-def test_a_reply_that_gets_no_more_runs_to_its_hold(carol: User, model: ModelChoice) -> None:
+def test_a_reply_that_gets_no_more_runs_until_its_hold_is_used(
+    carol: User, model: ModelChoice
+) -> None:
     limit(WHOLE + 10)
     purse = purse_of(ask(carol, model))
     purse.tell(None)
@@ -275,7 +277,9 @@ def test_a_reply_that_gets_no_more_runs_to_its_hold(carol: User, model: ModelCho
     assert account() == (0, WHOLE + 10)
 
 
-def test_it_goes_on_where_another_reply_left_something(carol: User, model: ModelChoice) -> None:
+def test_a_reply_continues_once_another_reply_leaves_some_budget(
+    carol: User, model: ModelChoice
+) -> None:
     limit(2 * WHOLE)
     other, purse = ask(carol, model), purse_of(ask(carol, model))
     purse.tell(None)
@@ -287,18 +291,20 @@ def test_it_goes_on_where_another_reply_left_something(carol: User, model: Model
     assert (purse.was_refused, purse.output) == (False, 2 * WHOLE - 30 - PROMPT)
 
 
-def test_who_keeps_to_max_tokens_is_not_ended_before(carol: User, model: ModelChoice) -> None:
+def test_a_reply_that_keeps_to_max_tokens_is_not_ended_early(
+    carol: User, model: ModelChoice
+) -> None:
     limit(PROMPT + 100)
     purse = purse_of(ask(carol, model))
     purse.tell(100)
-    purse.written = 600  # bytes, of a hundred long words
+    purse.written = 600  # bytes, for a hundred long words
     assert not purse.wants_more
     assert not purse.is_over
     purse.written = 801
     assert purse.is_over
 
 
-def test_a_limit_that_is_removed_holds_nobody_back(carol: User, model: ModelChoice) -> None:
+def test_a_removed_limit_no_longer_applies(carol: User, model: ModelChoice) -> None:
     limit(WHOLE)
     turn = ask(carol, model)
     purse = purse_of(turn)
@@ -310,7 +316,7 @@ def test_a_limit_that_is_removed_holds_nobody_back(carol: User, model: ModelChoi
     finish(turn)
 
 
-def test_what_could_not_be_kept_is_not_held(
+def test_a_hold_that_could_not_be_saved_is_rolled_back(
     carol: User, model: ModelChoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(2 * WHOLE)
@@ -337,7 +343,7 @@ def test_what_could_not_be_kept_is_not_held(
 
 
 @pytest.mark.parametrize("measure", [Measure.AT_ONCE, Measure.A_MINUTE])
-def test_how_many_replies_there_may_be_ends_none_that_was_admitted(
+def test_limits_on_the_number_of_replies_never_end_an_admitted_one(
     carol: User, model: ModelChoice, measure: Measure
 ) -> None:
     limit(100_000)
@@ -354,7 +360,7 @@ def test_how_many_replies_there_may_be_ends_none_that_was_admitted(
         ask(carol, model)
 
 
-def test_another_request_is_admitted_again(carol: User, model: ModelChoice) -> None:
+def test_each_further_request_is_admitted_again(carol: User, model: ModelChoice) -> None:
     limit(WHOLE + 600)
     purse = purse_of(ask(carol, model))
     assert admit_again(purse, PROMPT, Usage.nothing())

@@ -1,4 +1,4 @@
-"""What goes by its age, what stays, and that the preview said so."""
+"""What retention deletes and keeps, and that the preview matches."""
 
 import random
 from collections import Counter
@@ -39,8 +39,8 @@ GIF = b"GIF89a"
 
 
 def chat(person: User, upstream: Upstream, title: str, days: float, **fields: object) -> Message:
-    """A conversation that was used last so many days ago, whose reply came with two images;
-    returns the reply."""
+    """Create a conversation that was last used that many days ago, with two images in its reply;
+    return the reply."""
     conversation = person.conversations.create(title=title)
     _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "one", uuid4())
     end(reply, reply_of("So."))
@@ -66,7 +66,7 @@ def keep(**days: int) -> Retention:
 
 
 def apply() -> Round:
-    """A round to its end."""
+    """Run a round to its end."""
     round = Round()
     for _ in iter(round.step, False):
         pass
@@ -74,7 +74,7 @@ def apply() -> Round:
     return round
 
 
-def test_nothing_goes_where_nothing_is_set(alice: User, connected: Upstream) -> None:
+def test_nothing_is_deleted_by_default(alice: User, connected: Upstream) -> None:
     chat(alice, connected, "Of old", 5000)
     assert Retention.now() == Retention()
     assert not apply().gone
@@ -82,7 +82,7 @@ def test_nothing_goes_where_nothing_is_set(alice: User, connected: Upstream) -> 
     assert not Retention().preview().counts
 
 
-def test_conversations_go_wherever_they_stand_but_what_is_held_or_in_use(
+def test_old_conversations_go_from_every_shelf_unless_held_or_in_use(
     alice: User, bob: User, olive: User, connected: Upstream
 ) -> None:
     old = timezone.now() - timedelta(days=40)
@@ -115,7 +115,7 @@ def test_conversations_go_wherever_they_stand_but_what_is_held_or_in_use(
     assert "Held" not in titles()
 
 
-def test_what_was_used_stays_counted(alice: User, connected: Upstream) -> None:
+def test_usage_stays_after_its_conversation_is_deleted(alice: User, connected: Upstream) -> None:
     chat(alice, connected, "Old", 31)
     usages, days = Usage.objects.count(), DailyUsage.objects.count()
     assert usages
@@ -125,7 +125,7 @@ def test_what_was_used_stays_counted(alice: User, connected: Upstream) -> None:
     assert (Usage.objects.count(), DailyUsage.objects.count()) == (usages, days)
 
 
-def test_images_go_earlier_and_their_reply_says_that_there_were_some(
+def test_images_go_earlier_and_their_reply_notes_that_there_were_some(
     alice: User, bob: User, olive: User, connected: Upstream
 ) -> None:
     old = chat(alice, connected, "Old", 8)
@@ -145,7 +145,7 @@ def test_images_go_earlier_and_their_reply_says_that_there_were_some(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_audit_logs_details_are_emptied_and_its_chain_holds(
+def test_emptying_audit_details_keeps_the_hash_chain_valid(
     alice: User, bob: User, olive: User, clock: Step
 ) -> None:
     LegalHold.begin(bob, None, "a matter", olive)
@@ -153,7 +153,7 @@ def test_the_audit_logs_details_are_emptied_and_its_chain_holds(
         for about in (alice, bob):
             audit.record("person.changed", actor=alice, about=about, detail={"note": "secret"})
     keep(audit_detail_days=1)
-    assert not Retention.now().preview().counts  # all is of today
+    assert not Retention.now().preview().counts  # everything is from today
     clock(2 * 86_400)
     preview = Retention.now().preview()
     assert (preview.details.count, preview.details.held) == (1, 1)
@@ -170,7 +170,7 @@ def test_the_audit_logs_details_are_emptied_and_its_chain_holds(
         audit.verify()
 
 
-def test_a_round_tells_the_audit_log_what_went(alice: User, connected: Upstream) -> None:
+def test_a_round_records_its_deletions_in_the_audit_log(alice: User, connected: Upstream) -> None:
     chat(alice, connected, "Old", 31)
     keep(conversation_days=30)
     apply()
@@ -180,7 +180,7 @@ def test_a_round_tells_the_audit_log_what_went(alice: User, connected: Upstream)
     assert event.detail.said == {"conversations": 1, "messages": 2, "images": 2}
 
 
-def test_a_round_is_bounded_and_the_next_goes_on(
+def test_a_round_is_bounded_and_the_next_one_continues(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = chat(alice, connected, "Long", 31)
@@ -196,20 +196,20 @@ def test_a_round_is_bounded_and_the_next_goes_on(
     assert sum((round.gone for round in rounds), Counter()) == preview.counts
 
 
-def test_whoever_takes_it_back_stops_a_round(alice: User, connected: Upstream) -> None:
+def test_withdrawing_the_setting_stops_a_running_round(alice: User, connected: Upstream) -> None:
     chat(alice, connected, "Old", 31)
     keep(conversation_days=30)
     round = Round()
-    assert round.step()  # its messages
+    assert round.step()  # deletes its messages
     Retention().store()
     assert not round.step()
     assert titles() == {"Old"}
 
 
-def test_what_is_used_just_then_stays(
+def test_a_conversation_used_at_the_last_moment_stays(
     alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look for what is due and the lock somebody asks something in it."""
+    """Somebody asks something in it after it was found due and before it is locked."""
     chat(alice, connected, "Old", 31)
     keep(conversation_days=30)
     locked = legal_holds.refuse_held
@@ -224,10 +224,10 @@ def test_what_is_used_just_then_stays(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_the_preview_counts_is_what_goes(
+def test_the_preview_counts_exactly_what_is_deleted(
     seed: int, alice: User, bob: User, olive: User, connected: Upstream, clock: Step
 ) -> None:
-    """Of all sorts of chats, and of all sorts of days."""
+    """For all kinds of chats and periods."""
     dice = random.Random(seed)  # noqa: S311 - not for secrets
     for number in range(12):
         person = dice.choice([alice, bob])

@@ -1,4 +1,4 @@
-"""Rules find what they look for in messages that are complete, and nobody waits for them."""
+"""Rules flag complete messages, and nobody waits for them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -46,13 +46,13 @@ def rule(db: None) -> Set:
     return rule
 
 
-def see_to_it() -> None:
+def index_and_judge() -> None:
     while index_some():
         pass
 
 
 def found() -> list[tuple[str, str]]:
-    """The names of rules, and the roles of what they found."""
+    """Return the names of rules with the roles of the messages they flagged."""
     return sorted(RuleFinding.objects.values_list("rule__name", "message__role"))
 
 
@@ -65,7 +65,7 @@ def said(text: str, role: str = "user", cost: int | None = None) -> Said:
     [
         ("secret", "A SECRET!", True),
         ("secret", "secretary", False),
-        ("secret", "top-secret_", False),  # what is joined by a line below is one word
+        ("secret", "top-secret_", False),  # words joined by an underscore are one word
         ("résumé", "my Resume.", True),
         ("credit card", "a credit\n card", True),
         ("credit card", "a creditcard", False),
@@ -78,13 +78,13 @@ def said(text: str, role: str = "user", cost: int | None = None) -> Said:
         ("null", "a\0null\0b", True),
     ],
 )
-def test_words_are_whole_ones_without_case_and_accents(
+def test_words_match_whole_words_ignoring_case_and_accents(
     rule: Set, words: str, text: str, is_found: bool
 ) -> None:
     assert rule(words).finds(said(text)) is is_found
 
 
-def test_each_kind_looks_at_what_it_applies_to(rule: Set) -> None:
+def test_a_rule_examines_only_the_messages_it_applies_to(rule: Set) -> None:
     assert rule(r"\d{4}-É", "pattern").finds(said("x 1234-é"))
     assert not rule("b", "pattern", "assistant").finds(said("b"))
     assert rule("b", "pattern", "assistant").finds(said("b", "assistant"))
@@ -96,95 +96,95 @@ def test_each_kind_looks_at_what_it_applies_to(rule: Set) -> None:
     assert not costly.finds(said("", "assistant", None))
 
 
-def test_no_pattern_takes_long_for_a_text(rule: Set) -> None:
-    """These take an engine that goes back and forth for ever."""
+def test_no_pattern_takes_long(rule: Set) -> None:
+    """These patterns take a backtracking engine practically for ever."""
     for pattern in (r"(a+)+b", r"(a|a)*b", r"(?:a|b)*a(?:a|b){400}c"):
         with less_than_counting(to=200_000_000):
             assert not rule(pattern, "pattern").finds(said("a" * 10**7))
 
 
 @pytest.mark.parametrize("pattern", ["(", "(?=a)", r"(a)\1", "a{1001}", r"\pL{100}", "\ud800"])
-def test_a_pattern_that_is_none_or_too_large_is_refused(pattern: str) -> None:
+def test_an_invalid_or_too_large_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ValidationError):
         compiled(pattern)
 
 
-def test_a_message_is_judged_when_it_is_complete_and_not_before(
+def test_a_message_is_judged_once_it_is_complete(
     rule: Set, alice: User, connected: Upstream
 ) -> None:
     rule("canary")
     _, reply = asked(started_by(alice), connected, "Of the canary")
     assert found() == []
-    see_to_it()
+    index_and_judge()
     assert found() == [("rule 0", "user")]
     Message.objects.checkpoint([growing(reply, reply_of("A canary is"))])
-    see_to_it()
+    index_and_judge()
     assert len(found()) == 1
     end(reply, reply_of("A canary is a bird"))
-    see_to_it()
+    index_and_judge()
     assert found() == [("rule 0", "assistant"), ("rule 0", "user")]
     assert not UnjudgedMessage.objects.exists()
 
 
 @pytest.mark.parametrize(("scope", "judged"), [("all", 2), ("flagged", 2), ("nothing", 0)])
-def test_what_nobody_may_review_is_not_judged(
+def test_messages_that_nobody_may_review_are_not_judged(
     rule: Set, alice: User, connected: Upstream, scope: str, judged: int
 ) -> None:
     ReviewPolicy.objects.create(scope=scope)
     rule("secret")
     answered(started_by(alice), connected, "A secret")
-    see_to_it()
+    index_and_judge()
     assert len(found()) == judged
     assert not UnjudgedMessage.objects.exists()
 
 
-def test_what_was_cut_short_is_judged_again_as_it_was_saved_in_the_end(
+def test_an_interrupted_reply_is_judged_again_when_its_final_text_is_saved(
     rule: Set, alice: User, connected: Upstream
 ) -> None:
     rule("canary")
     _, reply = asked(started_by(alice), connected, "A question")
     Message.objects.checkpoint([growing(reply, reply_of("Half a canary"))])
     Message.objects.interrupt_orphans()
-    see_to_it()
+    index_and_judge()
     assert len(found()) == 1
     end(Message.objects.get(pk=reply.pk), reply_of("Half a nightingale"), Ending.COMPLETE)
-    see_to_it()
+    index_and_judge()
     assert found() == []
 
 
-def test_what_a_reply_cost_is_known_by_then(rule: Set, alice: User, connected: Upstream) -> None:
+def test_the_cost_of_a_reply_is_known_when_it_is_judged(
+    rule: Set, alice: User, connected: Upstream
+) -> None:
     rule(kind="cost", applies_to="assistant", least=5)
     _, reply = asked(started_by(alice), connected, "A question")
     end(reply, reply_of("So."))
     Usage.objects.filter(pk=reply.pk).update(cost=5)
-    see_to_it()
+    index_and_judge()
     assert found() == [("rule 0", "assistant")]
 
 
-def test_a_rule_looks_at_nothing_from_before_it(
-    rule: Set, alice: User, connected: Upstream
-) -> None:
+def test_a_rule_ignores_older_messages(rule: Set, alice: User, connected: Upstream) -> None:
     conversation = started_by(alice)
     answered(conversation, connected, "Of the canary")
     one = rule("canary")
     off = rule("canary", is_on=False)
-    see_to_it()
+    index_and_judge()
     for _ in reindex():
         pass
-    see_to_it()
+    index_and_judge()
     assert found() == []
     answered(conversation, connected, "Of a canary")
-    see_to_it()
+    index_and_judge()
     assert {name for name, _ in found()} == {one.name}
     one.change(text="nightingale")
     off.change(is_on=True)
     for _ in reindex():
         pass
-    see_to_it()
+    index_and_judge()
     assert {name for name, _ in found()} == {one.name}
 
 
-def test_a_crash_between_leaves_what_waits(
+def test_a_crash_keeps_the_messages_that_wait(
     rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rule("canary")
@@ -196,13 +196,13 @@ def test_a_crash_between_leaves_what_waits(
     with monkeypatch.context() as patch:
         patch.setattr(review_rules.ReviewRule, "finds", fail)
         with pytest.raises(RuntimeError):
-            see_to_it()
+            index_and_judge()
     assert UnjudgedMessage.objects.count() == 2
-    see_to_it()
+    index_and_judge()
     assert len(found()) == 2
 
 
-def test_flags_go_with_what_they_are_of(
+def test_findings_are_deleted_with_their_rule_or_message(
     rule: Set, alice: User, bob: User, olive: User, connected: Upstream
 ) -> None:
     one, other = rule("canary"), rule("canary")
@@ -210,7 +210,7 @@ def test_flags_go_with_what_they_are_of(
     third = started_by(bob)
     for conversation in (first, second, third):
         answered(conversation, connected, "Of the canary")
-    see_to_it()
+    index_and_judge()
     assert RuleFinding.objects.count() == 12
     other.delete()
     assert RuleFinding.objects.count() == 6
@@ -225,7 +225,7 @@ def test_flags_go_with_what_they_are_of(
     assert {finding.rule for finding in RuleFinding.objects.all()} == {one}
 
 
-def test_a_trial_says_which_it_would_flag_and_stores_nothing(
+def test_a_trial_names_the_conversations_it_would_flag_and_stores_nothing(
     rule: Set, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary, other = started_by(alice), started_by(alice)
@@ -246,8 +246,10 @@ def test_a_trial_says_which_it_would_flag_and_stores_nothing(
     assert tried(wanted, everything).conversations == 1
 
 
-def test_a_rule_of_tomorrow_is_none_today(rule: Set, alice: User, connected: Upstream) -> None:
+def test_a_rule_that_begins_tomorrow_flags_nothing_today(
+    rule: Set, alice: User, connected: Upstream
+) -> None:
     rule("canary", begins_at=timezone.now() + timedelta(days=1))
     answered(started_by(alice), connected, "Of the canary")
-    see_to_it()
+    index_and_judge()
     assert found() == []

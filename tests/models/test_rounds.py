@@ -1,4 +1,4 @@
-"""What a round becomes in the next request."""
+"""How a round is repeated in the next request."""
 
 from chatapp.models.rounds import Round, ToolRun
 from chatapp.upstream.wire.events import Finished, ToolCallDelta
@@ -14,7 +14,7 @@ def round_of_a_call(extras: dict[str, object] | None = None) -> Round:
     return Round.of(reply, runs, {})
 
 
-def test_calls_go_back_with_their_results_and_with_arguments_that_can_be_read() -> None:
+def test_calls_go_back_with_their_results_and_with_valid_arguments() -> None:
     function = {"name": "f", "arguments": "{}"}
     assert round_of_a_call().as_chat_messages() == [
         {
@@ -26,14 +26,14 @@ def test_calls_go_back_with_their_results_and_with_arguments_that_can_be_read() 
     ]
 
 
-def test_what_else_came_with_a_call_goes_back_where_it_is_wanted_alone() -> None:
+def test_the_extras_of_a_call_go_back_only_to_the_model_that_sent_them() -> None:
     made = round_of_a_call({"google": {"thought_signature": "x"}})
     wanted, unwanted = (made.as_chat_messages(with_extras=wants)[0] for wants in (True, False))
     assert "thought_signature" in str(wanted)
     assert "thought_signature" not in str(unwanted)
 
 
-def test_the_reasoning_goes_back_in_the_field_in_which_it_came() -> None:
+def test_reasoning_goes_back_in_the_field_in_which_it_arrived() -> None:
     made = round_of_a_call()
     made.reasoning = "Hm."
     asked = made.as_chat_messages("reasoning_content")[0]

@@ -24,7 +24,7 @@ def test_a_clock_that_steps_back_hides_no_turn(alice: User, gateway: Upstream, c
     assert conversation.view(first[1].pk).thread == [*first, *second, *third]
 
 
-def test_the_newest_branch_is_the_one_that_was_asked_for_last(
+def test_the_newest_branch_is_the_one_with_the_latest_prompt(
     alice: User, gateway: Upstream, clock: Step
 ) -> None:
     conversation = started_by(alice)
@@ -49,7 +49,7 @@ def test_saving_a_reply_again_does_not_move_it(alice: User, gateway: Upstream) -
     assert conversation.view().thread == [prompt, second]
 
 
-def test_a_thread_whose_clock_had_stepped_back_before_there_were_numbers_is_whole(
+def test_a_thread_older_than_the_numbering_is_whole_although_its_clock_stepped_back(
     alice: User, gateway: Upstream, clock: Step
 ) -> None:
     conversation = started_by(alice)
@@ -117,7 +117,7 @@ def thread_of(environment: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_what_was_there_keeps_its_order_and_old_processes_go_on_meanwhile(
+def test_old_messages_keep_their_order_and_old_processes_keep_working(
     older: dict[str, str],
 ) -> None:
     execute(
@@ -135,8 +135,8 @@ def test_what_was_there_keeps_its_order_and_old_processes_go_on_meanwhile(
 
 
 @pytest.mark.thorough
-def test_messages_are_numbered_again_after_a_table_was_made_anew(older: dict[str, str]) -> None:
-    """As Django does on SQLite, to change a table: its triggers are gone then."""
+def test_messages_are_numbered_after_a_table_was_rebuilt(older: dict[str, str]) -> None:
+    """As Django does on SQLite to change a table, which drops its triggers."""
     run(older, "manage.py", "migrate", "--verbosity", "0")
     on = " ON chatapp_message" if "DATABASE_URL" in older else ""
     execute(older, f"DROP TRIGGER chatapp_message_sequence{on}")

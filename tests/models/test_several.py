@@ -1,4 +1,4 @@
-"""Several models at once: one prompt, a reply in each slot, and the one that is chosen."""
+"""Several models at once: one prompt, a reply in each slot, and the reply that is chosen."""
 
 from uuid import UUID, uuid4
 
@@ -52,7 +52,7 @@ def follow_up(turn: Turn, parent: Message) -> Prompt:
     return Prompt("And at night?", model, turn.conversation.pk, parent.pk, uuid4())
 
 
-def test_one_prompt_has_a_reply_of_each_model_in_its_slot(turn: Turn) -> None:
+def test_a_prompt_has_one_reply_per_model_each_in_its_slot(turn: Turn) -> None:
     assert [(one.model, one.slot) for one in turn.replies] == [*zip(MODELS, range(4), strict=True)]
     assert all(one.is_streaming and one.parent == turn.prompt for one in turn.replies)
     assert Message.objects.count() == 5
@@ -60,7 +60,7 @@ def test_one_prompt_has_a_reply_of_each_model_in_its_slot(turn: Turn) -> None:
     assert {one.prompt for one in turn.others} == {turn.prompt}
 
 
-def test_nothing_is_asked_while_one_of_them_streams(
+def test_a_prompt_is_refused_while_one_of_the_replies_streams(
     carol: User, turn: Turn, prompt: Prompt
 ) -> None:
     for reply in turn.replies[:3]:
@@ -72,7 +72,7 @@ def test_nothing_is_asked_while_one_of_them_streams(
     assert follow_up(turn, turn.reply).store(carol, HERE).prompt.parent == turn.reply
 
 
-def test_a_slot_streams_once(turn: Turn) -> None:
+def test_only_one_reply_streams_per_slot(turn: Turn) -> None:
     slots = Message.objects.streaming().values_list("slot", flat=True)
     assert sorted(slots) == [0, 1, 2, 3]
     end_all(turn)
@@ -82,7 +82,9 @@ def test_a_slot_streams_once(turn: Turn) -> None:
         asked(conversation, turn.reply.upstream, "More", turn.reply)  # type: ignore[arg-type]
 
 
-def test_they_count_each_for_the_person(carol: User, prompt: Prompt, settings: Settings) -> None:
+def test_each_reply_counts_towards_the_persons_maximum(
+    carol: User, prompt: Prompt, settings: Settings
+) -> None:
     settings.CHATAPP_REPLIES_PER_PERSON = 3
     with pytest.raises(Refused, match="3 replies"):
         prompt.store(carol, HERE)
@@ -90,14 +92,12 @@ def test_they_count_each_for_the_person(carol: User, prompt: Prompt, settings: S
     prompt.store(carol, HERE)
 
 
-def test_a_prompt_that_is_sent_again_is_asked_of_nobody(
-    carol: User, turn: Turn, prompt: Prompt
-) -> None:
+def test_a_prompt_sent_again_asks_no_model(carol: User, turn: Turn, prompt: Prompt) -> None:
     assert prompt.store(carol, HERE).is_repeated
     assert Message.objects.count() == 5
 
 
-def test_they_are_shown_side_by_side_from_the_first_word_on(turn: Turn) -> None:
+def test_replies_are_shown_side_by_side_from_the_beginning(turn: Turn) -> None:
     for _ in range(2):
         view = conversation_of(turn).view()
         assert (view.thread, view.beside) == ([turn.prompt], turn.replies)
@@ -105,7 +105,7 @@ def test_they_are_shown_side_by_side_from_the_first_word_on(turn: Turn) -> None:
         end_all(turn)
 
 
-def test_the_one_that_is_gone_on_with_is_shown_alone(turn: Turn) -> None:
+def test_the_chosen_reply_is_shown_alone(turn: Turn) -> None:
     end_all(turn)
     chosen = turn.replies[2]
     conversation_of(turn).read(chosen.pk)
@@ -114,14 +114,14 @@ def test_the_one_that_is_gone_on_with_is_shown_alone(turn: Turn) -> None:
     assert view.thread[1].siblings == turn.replies
 
 
-def test_one_that_was_chosen_early_waits_for_the_others(turn: Turn) -> None:
+def test_a_reply_chosen_early_waits_for_the_others(turn: Turn) -> None:
     end(turn.reply, reply_of("So."))
     conversation_of(turn).read(turn.reply.pk)
     view = conversation_of(turn).view()
     assert (view.thread, view.beside) == ([turn.prompt, turn.replies[1]], [])
 
 
-def test_what_follows_the_first_leads_through_it_alone(carol: User, turn: Turn) -> None:
+def test_a_follow_up_to_the_first_reply_leads_only_through_it(carol: User, turn: Turn) -> None:
     end_all(turn)
     following = follow_up(turn, turn.reply).store(carol, HERE)
     view = conversation_of(turn).view()
@@ -129,7 +129,7 @@ def test_what_follows_the_first_leads_through_it_alone(carol: User, turn: Turn) 
     assert not view.beside
 
 
-def test_a_step_back_to_their_prompt_leads_to_what_followed_one_of_them(
+def test_stepping_back_to_their_prompt_leads_to_the_continued_reply(
     carol: User, prompt: Prompt, turn: Turn
 ) -> None:
     end_all(turn)
@@ -144,7 +144,7 @@ def test_a_step_back_to_their_prompt_leads_to_what_followed_one_of_them(
     assert not view.beside
 
 
-def test_a_retry_stands_alone_beside_them(carol: User, turn: Turn, prompt: Prompt) -> None:
+def test_a_retry_is_shown_alone(carol: User, turn: Turn, prompt: Prompt) -> None:
     end_all(turn)
     once_more = Retry(turn.replies[1].pk, prompt.model).store(carol, HERE)
     assert conversation_of(turn).view().thread == [turn.prompt, once_more.reply]
@@ -152,7 +152,9 @@ def test_a_retry_stands_alone_beside_them(carol: User, turn: Turn, prompt: Promp
     assert once_more.reply.siblings == [*turn.replies, once_more.reply]
 
 
-def test_an_edit_may_be_asked_of_several(carol: User, prompt: Prompt, gateway: Upstream) -> None:
+def test_an_edit_can_be_sent_to_several_models(
+    carol: User, prompt: Prompt, gateway: Upstream
+) -> None:
     conversation = carol.conversations.create(title="Sky")
     first, _ = answered(conversation, gateway, "Why?")
     edit = Edit("Why not?", prompt.model, id=uuid4(), others=prompt.others, edited=first.pk)
@@ -166,7 +168,7 @@ def test_an_edit_may_be_asked_of_several(carol: User, prompt: Prompt, gateway: U
     assert conversation_of(turn).view().beside == turn.replies
 
 
-def test_those_that_are_left_stay_side_by_side(turn: Turn) -> None:
+def test_after_a_deletion_the_remaining_replies_stay_side_by_side(turn: Turn) -> None:
     end_all(turn)
     Message.objects.filter(pk=turn.reply.pk).update(deleted_at="2026-01-01T00:00Z")
     conversation = conversation_of(turn)
@@ -180,7 +182,7 @@ def test_those_that_are_left_stay_side_by_side(turn: Turn) -> None:
     assert view.leaf == turn.replies[3].pk
 
 
-def test_a_page_lacks_them_until_it_knows_the_ending_of_each(turn: Turn) -> None:
+def test_a_page_is_incomplete_until_it_has_the_ending_of_each_reply(turn: Turn) -> None:
     end(turn.reply, reply_of("So."))
     view = conversation_of(turn).view()
     known = "complete streaming streaming streaming"
@@ -193,13 +195,13 @@ def test_a_page_lacks_them_until_it_knows_the_ending_of_each(turn: Turn) -> None
         assert (lacking.thread, lacking.beside) == ([turn.prompt], turn.replies)
 
 
-def test_a_new_chat_begins_with_the_first_of_them(carol: User, turn: Turn) -> None:
+def test_a_new_chat_preselects_the_first_of_the_models(carol: User, turn: Turn) -> None:
     used = Conversation.model_used_last_by(carol)
     assert used
     assert used.name == MODEL
 
 
-def test_what_is_sent_is_one_branch(turn: Turn) -> None:
+def test_only_one_branch_is_sent(turn: Turn) -> None:
     end_all(turn)
     said = conversation_of(turn).said(turn.reply.pk)
     assert (said.end, said.length) == (turn.reply.pk, 2)

@@ -1,4 +1,4 @@
-"""Statements that are made once: with other values they say what the ORM would."""
+"""Compiled statements return what the ORM would, for every value."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -27,7 +27,7 @@ BY_ROLE = Query(
     Message._meta.get_field("role"),
 )
 
-# Padded by whoever has fewer: as many values as slots.
+# Fewer values than slots are padded by the caller.
 SHOWN = Query(
     lambda *pks: (
         Message.objects.filter(pk__in=pks)
@@ -44,7 +44,7 @@ def messages(conversation: Conversation, gateway: Upstream) -> tuple[Message, Me
     return answered(conversation, gateway, "Why?")
 
 
-def test_a_query_gives_what_the_orm_would(messages: tuple[Message, Message]) -> None:
+def test_a_query_returns_what_the_orm_would(messages: tuple[Message, Message]) -> None:
     for message in messages:
         found = BY_ROLE.all(message.conversation_id, message.role)
         stored = Message.objects.get(pk=message.pk)
@@ -55,7 +55,7 @@ def test_a_query_gives_what_the_orm_would(messages: tuple[Message, Message]) -> 
     assert BY_ROLE.count(uuid4(), "user") == 0
 
 
-def test_a_query_reads_along_what_the_orm_would(messages: tuple[Message, Message]) -> None:
+def test_a_query_loads_related_rows_as_the_orm_would(messages: tuple[Message, Message]) -> None:
     prompt, reply = SHOWN.all(*(message.pk for message in messages))
     assert [vars(one)["is_asked"] for one in (prompt, reply)] == [True, False]
     assert prompt.upstream is None
@@ -69,7 +69,7 @@ def test_a_query_reads_along_what_the_orm_would(messages: tuple[Message, Message
     assert SHOWN.all(reply.pk, reply.pk) == [reply]
 
 
-def test_values_are_those_that_the_orm_would_give(
+def test_values_are_those_that_the_orm_would_return(
     messages: tuple[Message, Message], conversation: Conversation, carol: User
 ) -> None:
     empty = carol.conversations.create()
@@ -88,7 +88,7 @@ def test_values_are_those_that_the_orm_would_give(
 
 
 @pytest.mark.parametrize("count", [0, 1, Among.AT_ONCE, Among.AT_ONCE + 1])
-def test_any_number_of_values_is_asked_for(carol: User, count: int) -> None:
+def test_a_query_takes_any_number_of_values(carol: User, count: int) -> None:
     every = [carol.conversations.create(title=str(number)).pk for number in range(count + 1)]
     among = Among(
         lambda *pks: Conversation.objects.filter(pk__in=pks).only("title"), Conversation._meta.pk
@@ -112,19 +112,19 @@ def test_a_value_is_never_part_of_the_statement(carol: User) -> None:
     assert named.first(carol.username) == carol
 
 
-def test_what_is_stored_is_as_a_save_leaves_it(carol: User) -> None:
+def test_an_inserted_instance_is_as_save_leaves_it(carol: User) -> None:
     made = Conversation(user=carol, title="It's {} %s \" ;")
     Insert(Conversation).run(made)
     stored = Conversation.objects.get()
     assert (stored.pk, stored.title, stored.user_id) == (made.pk, made.title, carol.pk)
     assert (stored.created_at, stored.updated_at) == (made.created_at, made.updated_at)
     made.title = "Another"
-    made.save()  # it knows that it is stored
+    made.save()  # an update, since it knows that it is stored
     with pytest.raises(IntegrityError):
         Insert(Conversation).run(made)
 
 
-def test_what_is_new_is_as_its_model_makes_it(
+def test_a_new_instance_equals_one_that_its_model_makes(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     pk, now = uuid4(), timezone.now()
@@ -139,7 +139,7 @@ def test_what_is_new_is_as_its_model_makes_it(
     assert Message.objects.get() == ours
 
 
-def test_a_row_that_is_there_is_replaced_where_that_is_meant(
+def test_an_existing_row_is_replaced_if_requested(
     messages: tuple[Message, Message],
 ) -> None:
     usage = Usage.objects.get(message=messages[1])
@@ -149,7 +149,7 @@ def test_a_row_that_is_there_is_replaced_where_that_is_meant(
     assert (stored.total_tokens, stored.provenance) == (7, Usage.Provenance.UNKNOWN)
 
 
-def test_an_update_says_how_many_rows_it_found(carol: User) -> None:
+def test_an_update_returns_how_many_rows_matched(carol: User) -> None:
     one, other = (Conversation.objects.create(user=carol, title=title) for title in "ab")
     update = Update(Conversation, ["updated_at"], where=["id", "title"])
     one.updated_at += timedelta(days=1)
@@ -159,7 +159,7 @@ def test_an_update_says_how_many_rows_it_found(carol: User) -> None:
     assert Conversation.objects.first() == one
 
 
-def test_whoever_looks_on_sees_every_statement(messages: tuple[Message, Message]) -> None:
+def test_execute_wrappers_see_every_statement(messages: tuple[Message, Message]) -> None:
     seen = []
 
     def note(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
@@ -173,7 +173,7 @@ def test_whoever_looks_on_sees_every_statement(messages: tuple[Message, Message]
     assert len(seen) == 3
 
 
-def test_nothing_is_run_in_a_transaction_that_has_failed(carol: User) -> None:
+def test_no_statement_runs_in_a_failed_transaction(carol: User) -> None:
     made = Conversation(user=carol, title="Twice")
     Insert(Conversation).run(made)
 
@@ -186,7 +186,7 @@ def test_nothing_is_run_in_a_transaction_that_has_failed(carol: User) -> None:
         transaction.atomic(fail_and_go_on)()
 
 
-def test_what_is_left_out_is_asked_for_when_it_is_needed(carol: User) -> None:
+def test_deferred_fields_are_loaded_on_access(carol: User) -> None:
     names = Query(
         lambda name: User.objects.filter(username=name).only("password"),
         User._meta.get_field("username"),

@@ -1,4 +1,4 @@
-"""What a person stores without asking a model is bounded, in all and within an hour."""
+"""What people store without asking a model is bounded, in total and per hour."""
 
 import pytest
 from pytest_django import Settings
@@ -29,14 +29,14 @@ def test_projects_count_in_bytes(carol: User) -> None:
         take_room(carol, LIMIT - 4002, ample())
 
 
-def test_what_is_replaced_makes_room(carol: User) -> None:
+def test_replaced_text_frees_its_bytes(carol: User) -> None:
     Project.objects.create(user=carol, name="", instructions="x" * LIMIT)
     take_room(carol, LIMIT, ample(), in_place_of=LIMIT)
     with pytest.raises(Refused):
         take_room(carol, LIMIT + 1, ample(), in_place_of=LIMIT)
 
 
-def test_a_person_over_the_limit_can_still_shorten(carol: User) -> None:
+def test_a_person_over_the_limit_can_still_shorten_text(carol: User) -> None:
     Project.objects.create(user=carol, name="", instructions="x" * 2 * LIMIT)
     take_room(carol, LIMIT + 1, ample(), in_place_of=2 * LIMIT)
 
@@ -60,7 +60,7 @@ def test_forks_and_notes_count_until_they_are_deleted(
     take_room(carol, LIMIT, ample())
 
 
-def test_a_note_from_before_they_were_counted_can_be_taken_back(
+def test_a_note_older_than_the_quota_can_be_removed(
     conversation: Conversation, gateway: Upstream
 ) -> None:
     _, reply = answered(conversation, gateway, "Why?")
@@ -71,7 +71,7 @@ def test_a_note_from_before_they_were_counted_can_be_taken_back(
     assert conversation.stored_bytes == 0
 
 
-def test_nobody_stores_more_in_an_hour_than_a_part_of_it(carol: User) -> None:
+def test_nobody_can_store_more_than_a_part_of_the_quota_per_hour(carol: User) -> None:
     hourly = Allowance(0, 1000)
     take_room(carol, 600, hourly)
     with pytest.raises(Refused, match="within an hour"):
@@ -79,7 +79,7 @@ def test_nobody_stores_more_in_an_hour_than_a_part_of_it(carol: User) -> None:
     take_room(carol, 400, hourly)
 
 
-def test_another_person_has_an_allowance_of_their_own(carol: User) -> None:
+def test_each_person_has_their_own_quota(carol: User) -> None:
     dave = User.objects.create_user("dave")
     Project.objects.create(user=carol, name="", instructions="x" * LIMIT)
     take_room(dave, LIMIT, ample())

@@ -1,4 +1,4 @@
-"""Temporary conversations in the database: who holds them, and what becomes of the others."""
+"""Temporary conversations in the database: who holds them, and when they are erased."""
 
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def fleeting(carol: User, gateway: Upstream) -> Conversation:
-    """Carol's, with a question and its answer."""
+    """A temporary conversation of Carol's with one answered prompt."""
     conversation = Conversation(user=carol, title="Temporary chat", is_temporary=True)
     answered(conversation, gateway, "Why is the sky blue?")
     return conversation
 
 
 def process() -> UUID:
-    """One that lives."""
+    """Return the id of a living process."""
     return Process.objects.create(pid=1, place="here", is_alone=False).pk
 
 
@@ -42,7 +42,7 @@ def test_it_is_erased_when_the_last_worker_lets_go(fleeting: Conversation, carol
     assert (booked.user, booked.upstream_name) == (carol, "Gateway")
 
 
-def test_a_worker_that_died_holds_nothing(fleeting: Conversation) -> None:
+def test_a_dead_worker_holds_nothing(fleeting: Conversation) -> None:
     here, dead = process(), uuid4()
     temporary.hold(fleeting.pk, dead)
     temporary.hold(fleeting.pk, here)
@@ -60,7 +60,7 @@ def test_a_worker_that_died_holds_nothing(fleeting: Conversation) -> None:
         (10, "me, as far as the database knows", True),
     ],
 )
-def test_what_nobody_holds_is_swept_up_after_a_while(
+def test_conversations_that_nobody_holds_are_erased_after_a_while(
     fleeting: Conversation, minutes: int, holder: str, is_erased: bool
 ) -> None:
     me = process()
@@ -72,7 +72,9 @@ def test_what_nobody_holds_is_swept_up_after_a_while(
     assert Conversation.objects.exists() != is_erased
 
 
-def test_an_ordinary_one_is_neither_held_nor_erased(carol: User, gateway: Upstream) -> None:
+def test_an_ordinary_conversation_is_neither_held_nor_erased(
+    carol: User, gateway: Upstream
+) -> None:
     ordinary, here = started_by(carol), process()
     answered(ordinary, gateway, "Why?")
     age(ordinary, 10)
@@ -84,14 +86,14 @@ def test_an_ordinary_one_is_neither_held_nor_erased(carol: User, gateway: Upstre
     assert Conversation.objects.get() == ordinary
 
 
-def test_one_that_is_kept_already_keeps_its_title(fleeting: Conversation) -> None:
+def test_keeping_a_conversation_twice_does_not_change_its_title(fleeting: Conversation) -> None:
     temporary.keep(fleeting)
     fleeting.rename("Mine")
     temporary.keep(Conversation.objects.get())
     assert Conversation.objects.get().title == "Mine"
 
 
-def test_one_that_is_kept_is_not_called_by_what_was_deleted(
+def test_a_kept_conversation_is_not_titled_by_a_deleted_prompt(
     fleeting: Conversation, gateway: Upstream
 ) -> None:
     fleeting.messages.update(deleted_at=timezone.now())
@@ -100,7 +102,7 @@ def test_one_that_is_kept_is_not_called_by_what_was_deleted(
     assert Conversation.objects.get().title == "And why is it not?"
 
 
-def test_one_that_is_kept_is_called_by_its_first_words(fleeting: Conversation) -> None:
+def test_a_kept_conversation_is_titled_by_its_first_prompt(fleeting: Conversation) -> None:
     here = process()
     temporary.hold(fleeting.pk, here)
     temporary.keep(fleeting)
@@ -114,5 +116,5 @@ def test_one_that_is_kept_is_called_by_its_first_words(fleeting: Conversation) -
     assert not Hold.objects.exists()
 
 
-def test_a_title_is_never_asked_for(fleeting: Conversation) -> None:
+def test_a_temporary_conversation_is_never_titled_by_a_model(fleeting: Conversation) -> None:
     assert not fleeting.claim_title(fleeting.title)

@@ -1,4 +1,4 @@
-"""What a tool server's record takes, and what it makes of its secrets."""
+"""Validation of tool servers, and how their secrets are parsed."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from chatapp.models import ToolServer
         ({"result_limit_kb": 10_001}, "less than or equal to 10000"),
     ],
 )
-def test_what_cannot_work_is_refused_with_a_sentence(more: dict[str, Any], sentence: str) -> None:
+def test_invalid_settings_are_refused_with_a_sentence(more: dict[str, Any], sentence: str) -> None:
     server = ToolServer(**{"name": "wiki", "url": "https://host/mcp", **more})
     with pytest.raises(ValidationError) as refused:
         server.full_clean(validate_unique=False, validate_constraints=False)
@@ -33,7 +33,7 @@ def test_what_cannot_work_is_refused_with_a_sentence(more: dict[str, Any], sente
     assert "sk-very-secret" not in str(refused.value)
 
 
-def test_secrets_are_pairs() -> None:
+def test_secrets_are_parsed_into_pairs() -> None:
     assert ToolServer(secrets="A: b: c \n\nX-D:").secret_pairs() == {"A": "b: c", "X-D": ""}
     server = ToolServer(transport=ToolServer.Transport.STDIO, secrets="A=b=ü \nB=")
     assert server.secret_pairs() == {"A": "b=ü", "B": ""}

@@ -1,4 +1,4 @@
-"""A disk or a database that can't be used: each command says what is wrong and what to do."""
+"""A disk or database that can't be used: every command says what is wrong and what to do."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ KEY = "a-key-of-the-environment-" * 3
 
 @dataclass
 class Installation:
-    """A migrated one, and what a test has done to it."""
+    """A migrated installation, and what a test has broken in it."""
 
     data_dir: Path
     shell: str = ""  # run before the command, in a mount namespace of its own
@@ -54,7 +54,7 @@ class Installation:
 
 
 def squeezed(text: str) -> str:
-    """Without spaces, since doctor breaks its lines, and long paths too."""
+    """Remove spaces, since the doctor wraps its lines and long paths."""
     return "".join(text.split())
 
 
@@ -116,7 +116,11 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
     (full_disk, "the disk of DIR is full", "Free some space"),
     (full_disk_without_a_key, "the disk of DIR is full", "Free some space"),
     (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Let the app's user own it"),
-    (locked_database, "another program has locked DIR/chatapp.sqlite3", "Stop that program or wait"),
+    (
+        locked_database,
+        "another program has locked DIR/chatapp.sqlite3",
+        "Stop that program or wait",
+    ),
     (damaged_database, "is damaged or not a SQLite database", "manage.py restore"),
     (a_file_instead, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
     (a_file_instead_and_a_key, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
@@ -124,7 +128,7 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
 ]
 
 
-# A locked database is waited for for twenty seconds.
+# A locked database is retried for twenty seconds.
 SLOW_OR_SIMILAR = (locked_database, full_disk_without_a_key, a_file_instead_and_a_key)
 
 
@@ -140,7 +144,7 @@ SLOW_OR_SIMILAR = (locked_database, full_disk_without_a_key, a_file_instead_and_
         for case in CASES
     ],
 )
-def test_it_is_told_with_its_cure(
+def test_every_command_names_the_problem_and_its_remedy(
     site: Site,
     tmp_path: Path,
     happen: Callable[[Installation], None],
@@ -161,10 +165,10 @@ def test_it_is_told_with_its_cure(
     assert squeezed(cure) in told
 
 
-def test_a_secret_that_could_not_be_written_whole_is_not_kept(
+def test_a_partially_written_secret_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the next start would take what there is of it for the secret."""
+    """Otherwise the next start would take the truncated file for the secret."""
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("needs /dev/full")
@@ -183,7 +187,7 @@ def test_a_secret_that_could_not_be_written_whole_is_not_kept(
 @pytest.mark.thorough
 @pytest.mark.server
 @pytest.mark.parametrize("command", ["serve", "migrate"])
-def test_a_postgresql_that_is_away_is_told(tmp_path: Path, command: str) -> None:
+def test_an_unreachable_postgresql_is_reported(tmp_path: Path, command: str) -> None:
     away = f"postgres://alice:hunter22@127.0.0.1:{free_port()}/chat"
     told = Installation(tmp_path, environment={"DATABASE_URL": away}).run(command)
     assert squeezed("The database can't be used: it can't be reached") in told

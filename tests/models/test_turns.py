@@ -1,4 +1,4 @@
-"""What a person asks for, and what becomes of it: a turn, the one that is there, or a sentence."""
+"""Storing prompts, continuations and retries: a new turn, the existing one, or a refusal."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -38,7 +38,7 @@ def model(gateway: Upstream) -> ModelChoice:
 
 @pytest.fixture
 def prompt(model: ModelChoice) -> Prompt:
-    """A first one."""
+    """The first prompt of a conversation."""
     return Prompt("Why is the sky blue?", model, id=uuid4())
 
 
@@ -71,7 +71,7 @@ def test_a_first_prompt_begins_a_conversation(carol: User, prompt: Prompt) -> No
     assert not turn.is_repeated
 
 
-def test_a_follow_up_stands_under_what_it_follows(carol: User, prompt: Prompt) -> None:
+def test_a_follow_up_is_a_child_of_the_reply_it_follows(carol: User, prompt: Prompt) -> None:
     first = ended(prompt.store(carol, HERE))
     turn = follow_up(first).store(carol, HERE)
     assert (turn.before.end, turn.before.length) == (first.reply.pk, 2)
@@ -83,24 +83,26 @@ def test_a_follow_up_stands_under_what_it_follows(carol: User, prompt: Prompt) -
     ]
 
 
-def test_a_prompt_that_is_sent_again_is_the_turn_that_is_there(carol: User, prompt: Prompt) -> None:
+def test_a_prompt_sent_again_returns_the_existing_turn(carol: User, prompt: Prompt) -> None:
     turn = prompt.store(carol, HERE)
-    again = prompt.store(carol, None)  # even by a server that takes nothing new
+    again = prompt.store(carol, None)  # even by a server that accepts nothing new
     assert again.is_repeated
     assert (again.prompt, again.reply) == (turn.prompt, turn.reply)
     assert Message.objects.count() == 2
 
 
-def test_an_id_that_stands_for_another_text_is_not_taken(carol: User, prompt: Prompt) -> None:
+def test_a_prompt_whose_id_belongs_to_another_text_gets_a_new_id(
+    carol: User, prompt: Prompt
+) -> None:
     first = ended(prompt.store(carol, HERE))
     other = replace(prompt, text="Why is it dark?")
     turn = other.store(carol, HERE)
     assert turn.prompt.pk != first.prompt.pk
     assert turn.prompt.content == other.text
-    assert other.id == prompt.id  # and what was asked stays what it was
+    assert other.id == prompt.id  # the request itself is not changed
 
 
-def test_the_id_of_somebody_elses_prompt_is_no_way_to_it(
+def test_the_id_of_another_persons_prompt_gives_no_access_to_it(
     carol: User, mallory: User, prompt: Prompt
 ) -> None:
     theirs = prompt.store(carol, HERE)
@@ -115,7 +117,7 @@ def test_a_prompt_without_an_id_is_stored_each_time(carol: User, prompt: Prompt)
     assert nameless.store(carol, HERE).prompt != nameless.store(carol, HERE).prompt
 
 
-def test_a_prompt_that_another_worker_stores_at_the_same_moment_is_stored_once(
+def test_a_prompt_that_two_workers_store_at_once_is_stored_once(
     carol: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offering = Upstream.offering
@@ -132,7 +134,7 @@ def test_a_prompt_that_another_worker_stores_at_the_same_moment_is_stored_once(
     assert Message.objects.count() == 2
 
 
-def test_nothing_is_asked_in_somebody_elses_conversation(
+def test_nobody_can_ask_in_another_persons_conversation(
     carol: User, mallory: User, prompt: Prompt
 ) -> None:
     theirs = ended(prompt.store(carol, HERE))
@@ -141,7 +143,7 @@ def test_nothing_is_asked_in_somebody_elses_conversation(
     assert Message.objects.count() == 2
 
 
-def test_while_a_reply_streams_nothing_more_is_asked(carol: User, prompt: Prompt) -> None:
+def test_a_prompt_is_refused_while_a_reply_streams(carol: User, prompt: Prompt) -> None:
     turn = prompt.store(carol, HERE)
     with pytest.raises(StillStreaming, match="still being written"):
         follow_up(turn).store(carol, HERE)
@@ -168,7 +170,7 @@ def test_a_continuation_is_a_prompt_that_nobody_typed(carol: User, prompt: Promp
     assert asked == {"role": "user", "content": GO_ON}
 
 
-def test_a_continuation_that_is_sent_again_is_stored_once(carol: User, prompt: Prompt) -> None:
+def test_a_continuation_sent_again_is_stored_once(carol: User, prompt: Prompt) -> None:
     first = stopped(prompt.store(carol, HERE))
     again = Continuation(first.reply.pk, prompt.model, uuid4())
     turn = again.store(carol, HERE)
@@ -177,21 +179,21 @@ def test_a_continuation_that_is_sent_again_is_stored_once(carol: User, prompt: P
     assert Message.objects.count() == 4
 
 
-def test_what_is_whole_followed_or_somebody_elses_is_not_continued(
+def test_a_complete_followed_or_foreign_reply_cannot_be_continued(
     carol: User, mallory: User, prompt: Prompt
 ) -> None:
     first = prompt.store(carol, HERE)
-    wish = Continuation(first.reply.pk, prompt.model)
+    continuation = Continuation(first.reply.pk, prompt.model)
     with pytest.raises(Refused, match="being written"):
-        wish.store(carol, HERE)
+        continuation.store(carol, HERE)
     stopped(first)
     with pytest.raises(Refused, match="not here"):
-        wish.store(mallory, HERE)
+        continuation.store(mallory, HERE)
     with pytest.raises(Refused, match="not here"):
         Continuation(first.prompt.pk, prompt.model).store(carol, HERE)
-    second = ended(wish.store(carol, HERE))
+    second = ended(continuation.store(carol, HERE))
     with pytest.raises(Refused, match="moved on"):
-        wish.store(carol, HERE)
+        continuation.store(carol, HERE)
     with pytest.raises(Refused, match="complete"):
         Continuation(second.reply.pk, prompt.model).store(carol, HERE)
     assert Message.objects.count() == 4
@@ -213,7 +215,7 @@ def test_a_retry_is_one_more_reply_to_the_prompt(
     assert turn.reply.upstream.api_key == gateway.api_key
 
 
-def test_what_is_not_ones_own_is_not_retried(
+def test_another_persons_messages_cannot_be_retried(
     carol: User, mallory: User, conversation: Conversation, gateway: Upstream, model: ModelChoice
 ) -> None:
     _, reply = answered(conversation, gateway, "Why?")
@@ -231,17 +233,17 @@ def test_what_is_not_ones_own_is_not_retried(
 def asked(
     request: pytest.FixtureRequest, carol: User, prompt: Prompt, model: ModelChoice
 ) -> Prompt | Retry:
-    """Something to ask after a first turn."""
+    """A request that follows a first turn."""
     first = ended(prompt.store(carol, HERE))
     return follow_up(first) if request.param == "prompt" else Retry(first.reply.pk, model)
 
 
-def test_a_server_that_restarts_takes_nothing_new(carol: User, asked: Prompt | Retry) -> None:
+def test_a_restarting_server_accepts_nothing_new(carol: User, asked: Prompt | Retry) -> None:
     with pytest.raises(Refused, match="restarting"):
         asked.store(carol, None)
 
 
-def test_so_many_replies_are_written_for_one_person(
+def test_the_number_of_running_replies_per_person_is_limited(
     carol: User, mallory: User, asked: Prompt | Retry, prompt: Prompt, settings: Settings
 ) -> None:
     settings.CHATAPP_REPLIES_PER_PERSON = 2
@@ -252,7 +254,7 @@ def test_so_many_replies_are_written_for_one_person(
         asked.store(carol, HERE)
 
 
-def test_a_model_that_is_not_offered_any_more_is_not_asked(
+def test_a_model_that_is_no_longer_offered_is_refused(
     carol: User, asked: Prompt | Retry, gateway: Upstream
 ) -> None:
     gateway.enabled = False
@@ -261,15 +263,15 @@ def test_a_model_that_is_not_offered_any_more_is_not_asked(
         asked.store(carol, HERE)
 
 
-# Speed: while many prompts come at once, each statement waits for its turn to run.
+# Speed: with many prompts at once, every statement waits for its turn to run.
 
 
 def test_a_turn_takes_few_statements(
     carol: User, prompt: Prompt, model: ModelChoice, django_assert_num_queries: Queries
 ) -> None:
-    with django_assert_num_queries(10):  # one asks whether there are limits, one for the policy
+    with django_assert_num_queries(10):  # one looks for limits, one for the policy
         first = prompt.store(carol, HERE)
-    with django_assert_num_queries(5):  # with the model's price, which is remembered
+    with django_assert_num_queries(5):  # including the model's price, which is cached
         ended(first)
     with django_assert_num_queries(12):
         second = follow_up(first).store(carol, HERE)

@@ -1,4 +1,4 @@
-"""Upstreams: their keys at rest, what is offered of them, and the one of the environment."""
+"""Upstreams: encrypted keys, offered models, and the upstream from the environment."""
 
 import pytest
 from django.db import connection
@@ -16,7 +16,7 @@ def test_an_upstreams_key_is_encrypted_at_rest(gateway: Upstream) -> None:
     assert Upstream.objects.get().api_key == "sk-very-secret"
 
 
-def test_the_environments_upstream_replaces_the_one_of_another_name() -> None:
+def test_the_environments_upstream_replaces_one_with_another_name() -> None:
     Upstream.connect_environment("Demo", "http://127.0.0.1:1/v1", "one")
     Upstream.connect_environment("Default", "https://old/v1", "two")
     Upstream.connect_environment("Default", "https://gw/v1", "three")
@@ -36,7 +36,7 @@ def test_the_environment_leaves_an_administrators_upstream_alone(gateway: Upstre
     assert gateway.base_url == "http://gw/v1"
 
 
-def test_the_demo_answers_where_nothing_else_does_or_where_it_was_switched_on(
+def test_the_demo_is_enabled_if_nothing_else_is_or_if_it_was_switched_on(
     gateway: Upstream,
 ) -> None:
     demo = Upstream.objects.filter(name="Demo")
@@ -63,9 +63,7 @@ def test_an_upstream_offers_any_model_until_its_models_are_named(gateway: Upstre
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_an_upstream_that_is_disabled_or_gone_offers_nothing(
-    gateway: Upstream, is_there: bool
-) -> None:
+def test_a_disabled_or_deleted_upstream_offers_nothing(gateway: Upstream, is_there: bool) -> None:
     choice = ModelChoice(gateway.pk, "any")
     if is_there:
         Upstream.objects.update(enabled=False)
@@ -75,7 +73,7 @@ def test_an_upstream_that_is_disabled_or_gone_offers_nothing(
         Upstream.offering(choice, 0)
 
 
-def test_an_upstream_whose_key_cannot_be_read_says_so(gateway: Upstream) -> None:
+def test_an_unreadable_key_is_reported(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
     with pytest.raises(Refused, match="SECRET_KEY is another"):

@@ -1,4 +1,4 @@
-"""What is read of a long conversation: no more than is shown, however long it is."""
+"""Reading a long conversation: no more is read than is shown."""
 
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -20,7 +20,7 @@ LENGTH = 200
 
 @pytest.fixture
 def long(conversation: Conversation) -> list[UUID]:
-    """The messages of the conversation, prompts and replies by turns."""
+    """The ids of the conversation's messages, prompts and replies alternating."""
     ids = [uuid4() for _ in range(LENGTH)]
     began = timezone.now()
     Message.objects.bulk_create(
@@ -49,7 +49,7 @@ def test_the_newest_messages_are_shown(conversation: Conversation, long: list[UU
     assert view.end == view.head
 
 
-def test_a_window_is_read_by_statements_that_are_made_once(
+def test_a_window_is_read_by_compiled_statements(
     conversation: Conversation, long: list[UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation.view()
@@ -62,7 +62,7 @@ def test_a_window_is_read_by_statements_that_are_made_once(
     ("at", "first", "last"),
     [(0, 0, 15), (3, 0, 18), (100, 86, 115), (184, 170, 199), (190, 170, 199), (199, 170, 199)],
 )
-def test_a_message_is_shown_among_those_around_it(
+def test_a_message_is_shown_with_those_around_it(
     conversation: Conversation, long: list[UUID], at: int, first: int, last: int
 ) -> None:
     view = conversation.view_around(long[at])
@@ -72,7 +72,7 @@ def test_a_message_is_shown_among_those_around_it(
     assert view.end.pk == long[-1]
 
 
-def test_earlier_and_later_messages_follow_those_that_are_there(
+def test_earlier_and_later_messages_adjoin_those_shown(
     conversation: Conversation, long: list[UUID]
 ) -> None:
     before, after = conversation.earlier(long[100]), conversation.later(long[100])
@@ -86,7 +86,7 @@ def test_earlier_and_later_messages_follow_those_that_are_there(
     assert numbers(conversation.earlier(long[0])) == numbers(conversation.later(long[-1])) == []
 
 
-def test_a_fork_is_read_on_along_the_branch_that_was_read_last(
+def test_reading_past_a_fork_follows_the_branch_read_last(
     conversation: Conversation, gateway: Upstream, long: list[UUID]
 ) -> None:
     prompt = Message.objects.get(pk=long[98])
@@ -101,7 +101,7 @@ def test_a_fork_is_read_on_along_the_branch_that_was_read_last(
     assert around.thread[-1].siblings == [Message.objects.get(pk=long[99]), other]
 
 
-def test_as_many_statements_are_run_however_long_it_is(
+def test_the_number_of_statements_does_not_depend_on_the_length(
     conversation: Conversation, gateway: Upstream, long: list[UUID]
 ) -> None:
     short = Conversation(user=conversation.user, title="Short")
@@ -116,7 +116,7 @@ def test_as_many_statements_are_run_however_long_it_is(
         assert counts[0] <= counts[1]
 
 
-def test_a_page_that_has_a_part_lacks_the_rest(
+def test_a_page_with_a_part_of_the_thread_lacks_the_rest(
     conversation: Conversation, long: list[UUID]
 ) -> None:
     view = conversation.view()
@@ -128,7 +128,7 @@ def test_a_page_that_has_a_part_lacks_the_rest(
     assert not view.follows
 
 
-def test_prompts_are_what_was_typed_on_the_branch(
+def test_prompts_are_those_typed_on_the_branch(
     conversation: Conversation, gateway: Upstream, long: list[UUID]
 ) -> None:
     assert conversation.standing().prompts() == long[::2]

@@ -145,7 +145,7 @@ def test_one_is_changed_switched_and_deleted_with_before_and_after(
         ({"name": "taken"}, "There is a rule of this name"),
         ({"words": " \n"}, "Say here what the rule looks for"),
         ({"words": "x\n" * 201}, "200 lines at most"),
-        ({"kind": "pattern", "pattern": "("}, "Mend it"),
+        ({"kind": "pattern", "pattern": "("}, "Correct it"),
         ({"kind": "pattern", "pattern": "x" * 501}, "at most 500"),
         ({"kind": "pattern", "pattern": r"\pL{100}"}, "This pattern isn&#x27;t valid"),
         ({"kind": "cost", "cost": "much"}, "Enter a number"),

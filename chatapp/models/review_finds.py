@@ -35,10 +35,10 @@ class ReviewView(models.Model):
 
     @classmethod
     def of(cls, reviewer: User) -> "models.QuerySet[ReviewView]":
-        there: models.QuerySet[ReviewView] = cls.objects.filter(
+        visible: models.QuerySet[ReviewView] = cls.objects.filter(
             models.Q(maker=reviewer) | models.Q(is_shared=True)
         )
-        return there.select_related("maker")
+        return visible.select_related("maker")
 
 
 class ReviewSample(models.Model):

@@ -47,8 +47,8 @@ class ReviewPolicy(models.Model):
         return f"{self.get_scope_display()}; {reader}{people}"
 
     def is_like(self, other: "ReviewPolicy") -> bool:
-        said = "scope", "names_reader", "hides_names"
-        return all(getattr(self, name) == getattr(other, name) for name in said)
+        fields = "scope", "names_reader", "hides_names"
+        return all(getattr(self, name) == getattr(other, name) for name in fields)
 
     @classmethod
     def timeline(cls) -> "Sequence[ReviewPolicy]":
@@ -123,10 +123,10 @@ def tells_names() -> models.Q:
     return _begun_under(lambda policy: not policy.hides_names)
 
 
-def _begun_under(such: Callable[[ReviewPolicy], bool]) -> models.Q:
+def _begun_under(matches: Callable[[ReviewPolicy], bool]) -> models.Q:
     found = models.Q(pk__in=[])
     for policy, held in _held_by(""):
-        if such(policy):
+        if matches(policy):
             found |= held
     return found
 

@@ -44,8 +44,8 @@ class ReviewSearch(models.Model):
 
     @classmethod
     def living(cls, reviewer: User, pk: UUID) -> "ReviewSearch | None":
-        there = cls.objects.filter(pk=pk, reviewer=reviewer, ends_at__gt=timezone.now())
-        found: ReviewSearch | None = there.first()
+        living = cls.objects.filter(pk=pk, reviewer=reviewer, ends_at__gt=timezone.now())
+        found: ReviewSearch | None = living.first()
         return found
 
     def found(self, person: int | None = None, until: datetime | None = None) -> list[UUID]:

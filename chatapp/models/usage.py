@@ -134,7 +134,7 @@ class Usage(models.Model):
         return cls.estimated(Estimate(TokenUsage(0, 0, 0), TokenUsage(0, 0, 0)))
 
     def of_reply(self, reply: "Message") -> Self:
-        """Fill in the reply that this is the cost of, for booking; return self."""
+        """Fill in the reply that had this cost, for booking; return self."""
         self.message = reply
         self.ending = reply.ending
         self.first_token_ms = _milliseconds(reply.time_to_first_token)
@@ -145,7 +145,7 @@ class Usage(models.Model):
         return self
 
     def of_title(self, conversation: UUID, user: int, upstream: Upstream, model: str) -> Self:
-        """Fill in the conversation whose title this is the cost of, for booking; return self."""
+        """Fill in the conversation that got its title for this cost, for booking; return self."""
         self.message_id, self.kind = conversation, self.Kind.TITLE
         self._charge(user, upstream, model, asked_at=timezone.now())
         return self
@@ -183,7 +183,7 @@ class Usage(models.Model):
     @classmethod
     def book(cls, usages: Iterable[Self]) -> None:
         """Store each as the only row of its message, replacing one that exists: another process may
-        have ended a reply of which its own process has more."""
+        have ended a reply that its own process knows more of."""
         rows = list(usages)
         for start in range(0, len(rows), AT_ONCE):
             _BOOKED.run_as_one(*rows[start : start + AT_ONCE])

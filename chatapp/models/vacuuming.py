@@ -30,7 +30,7 @@ LAST_ERASURE = (
 LAST_VACUUM = (
     "SELECT last_vacuum FROM pg_stat_user_tables WHERE relid = 'chatapp_message'::regclass"
 )
-# SQLite records no such moment, so the file's user_version holds the last erasure it was done for.
+# SQLite records no such moment, so the file's user_version identifies the last erasure.
 VACUUMED = "PRAGMA user_version"
 # SQLite blocks writers meanwhile, for some 9 seconds per GB, and they wait 20 seconds at most.
 MOST_WHILE_SERVING = 10**9  # bytes

@@ -62,7 +62,7 @@ class View:
         return [*self.thread, *self.beside]
 
     def is_known(self, head: UUID | None, ending: str) -> bool:
-        """Whether a page is complete whose last message is `head`, in this state."""
+        """Whether a page that ends with message `head` in this state is complete."""
         endings = " ".join(one.ending for one in self.together or filter(None, [self.end]))
         return (self.leaf, endings) == (head, ending)
 

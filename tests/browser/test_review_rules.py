@@ -60,7 +60,7 @@ def test_a_rule_is_tried_saved_and_finds_what_a_reviewer_then_searches(
     page.get_by_label("Looks for").select_option("pattern")
     page.get_by_label("Pattern").fill("(")
     page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_role("alert")).to_contain_text("Mend it.")
+    expect(page.get_by_role("alert")).to_contain_text("Correct it.")
     expect_fine(page)
     page.get_by_label("Looks for").select_option("words")
     page.get_by_label("Words").fill("Zebrácrossing\nother")

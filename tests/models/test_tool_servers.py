@@ -15,7 +15,7 @@ from chatapp.models import ToolServer
         ({"name": "a--b"}, "Use lower-case letters, digits and single hyphens"),
         ({"url": ""}, "Enter the URL of the server"),
         ({"url": "ftp://host/mcp"}, "That isn't a valid tool server URL"),
-        ({"url": "https://me:secret@host/mcp"}, "put the password in a header"),
+        ({"url": "https://me:secret@host/mcp"}, "Put the password in a header"),
         ({"transport": "stdio", "command": " "}, "Enter the command"),
         ({"transport": "stdio", "command": "run 'it"}, "no closing quotation"),
         ({"secrets": "sk-very-secret"}, "Line 1 doesn't have the form Authorization"),

@@ -112,10 +112,10 @@ def no_parent(it: Installation) -> None:
 
 
 CASES: list[tuple[Callable[[Installation], None], str, str]] = [
-    (read_only_directory, "is on a disk that is mounted read-only", "Mount it read-write"),
-    (full_disk, "the disk of DIR is full", "Free some space"),
-    (full_disk_without_a_key, "the disk of DIR is full", "Free some space"),
-    (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Let the app's user own it"),
+    (read_only_directory, "is on a disk that is mounted read-only", "Mount it for writing"),
+    (full_disk, "the disk of DIR is full", "Make room there"),
+    (full_disk_without_a_key, "the disk of DIR is full", "Make room there"),
+    (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Make the app's user the owner"),
     (
         locked_database,
         "another program has locked DIR/chatapp.sqlite3",

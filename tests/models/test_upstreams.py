@@ -76,5 +76,5 @@ def test_a_disabled_or_deleted_upstream_offers_nothing(gateway: Upstream, is_the
 def test_an_unreadable_key_is_reported(gateway: Upstream) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = 'gAAAAunreadable'")
-    with pytest.raises(Refused, match="SECRET_KEY is another"):
+    with pytest.raises(Refused, match="SECRET_KEY has changed"):
         Upstream.offering(ModelChoice(gateway.pk, "any"), 0)

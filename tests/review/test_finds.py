@@ -112,7 +112,7 @@ def test_what_makes_no_sample_is_told(ritas: Client, begin: Begin) -> None:
     assert "Give it a name first" in told(ritas, DRAW, share="5")
     for share in ("", "0", "100.1", "0.05", "many", "NaN", "9" * 400):
         assert "from 0.1 to 100" in told(ritas, DRAW, name="One", share=share), share
-    assert "Nothing was found" in told(ritas, DRAW, name="One", share="5", tool="x")
+    assert "nothing to draw from" in told(ritas, DRAW, name="One", share="5", tool="x")
     assert "not all of the filter" in told(ritas, DRAW, name="One", share="5", since="soon")
     with patch.object(review_finds, "MOST_DRAWN", 1):
         assert "Choose a smaller share" in told(ritas, DRAW, name="One", share="100")

@@ -19,8 +19,8 @@ from chatapp.models.users import User
 
 FULL = (
     "Your forks, projects and notes take up {used} of the {allowed} you may use, and this needs "
-    "{needed}. Delete some that you no longer need, from the trash too, or ask an administrator for "
-    "more space."
+    "{needed}. Delete some that you no longer need, from the trash too, or ask an administrator "
+    "for more space."
 )
 TOO_FAST = "You have stored as much as is allowed within an hour. Try again later."
 

@@ -112,9 +112,9 @@ def no_parent(it: Installation) -> None:
 
 
 CASES: list[tuple[Callable[[Installation], None], str, str]] = [
-    (read_only_directory, "is on a disk that is mounted read-only", "Mount it for writing"),
-    (full_disk, "the disk of DIR is full", "Make room there"),
-    (full_disk_without_a_key, "the disk of DIR is full", "Make room there"),
+    (read_only_directory, "is on a disk that is mounted read-only", "Mount it read-write"),
+    (full_disk, "the disk of DIR is full", "Free some space"),
+    (full_disk_without_a_key, "the disk of DIR is full", "Free some space"),
     (read_only_database, "DIR/chatapp.sqlite3 can't be written", "Make the app's user the owner"),
     (
         locked_database,
@@ -122,9 +122,9 @@ CASES: list[tuple[Callable[[Installation], None], str, str]] = [
         "Stop that program or wait",
     ),
     (damaged_database, "is damaged or not a SQLite database", "manage.py restore"),
-    (a_file_instead, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
-    (a_file_instead_and_a_key, "DIR is a file and no directory", "Set DATA_DIR to a directory"),
-    (no_parent, "is not there and can't be made", "set DATA_DIR to another directory"),
+    (a_file_instead, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
+    (a_file_instead_and_a_key, "DIR is a file, not a directory", "Set DATA_DIR to a directory"),
+    (no_parent, "does not exist and can't be created", "set DATA_DIR to another directory"),
 ]
 
 

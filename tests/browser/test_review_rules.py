@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Desk, SitDown, Tab
+from tests.browser.conftest import Desk, SitDown, Tab, confirmed
 from tests.browser.test_accessible import expect_accessible
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
 from tests.support.live import Server, Site
@@ -54,16 +54,19 @@ def test_a_rule_is_tried_saved_and_finds_what_a_reviewer_then_searches(
     page = sit_down(site.olive, phone=phone).context.new_page()
     page.goto(f"{server.url}/review/rules/")
     expect_fine(page)
-    page.get_by_role("link", name="Add a rule").click()
+    expect(page.get_by_role("link", name="Add a rule")).to_be_visible()
+    confirmed(page, f"{server.url}/review/rules/add/")
     page.get_by_label("Name").fill(LONG)
     expect(page.get_by_label("Pattern")).to_be_hidden()
     page.get_by_label("Looks for").select_option("pattern")
     page.get_by_label("Pattern").fill("(")
     page.get_by_role("button", name="Try it").click()
-    expect(page.get_by_role("alert")).to_contain_text("Correct it.")
+    wrong = page.get_by_role("alert").filter(has_text="Correct it.")
+    expect(wrong).to_be_visible()
     expect_fine(page)
     page.get_by_label("Looks for").select_option("words")
     page.get_by_label("Words").fill("Zebrácrossing\nother")
+    page.get_by_label("Why you try it").fill("A complaint")
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_role("status")).to_contain_text("0 of the newest")
     expect_fine(page)

@@ -140,6 +140,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "review/rules/<int:pk>/": ("review/rules/{rule}/",),
     "review/rules/add/": ("review/rules/add/",),
     "settings/": ("settings/",),
+    "upstreams/": ("upstreams/",),
     "upstreams/<int:pk>/": ("upstreams/{upstream}/",),
     "upstreams/<int:pk>/address/": ("upstreams/{other}/address/",),
     "upstreams/new/": ("upstreams/new/",),

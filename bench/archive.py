@@ -90,10 +90,10 @@ def fill(username: str, own: int, others: int) -> None:
 
 
 def _put(some: list[Made], kinds: list[str], began_at: datetime, known: set[UUID]) -> None:
-    from chatapp.indexing import mark
     from chatapp.models import Conversation, Message, full_text
     from chatapp.models.full_text import Row
     from chatapp.models.search_entries import PROMPT, REPLY, TITLE, first_id
+    from chatapp.text.indexing import mark
 
     conversations: dict[UUID, Any] = {}
     messages, entries = [], []
@@ -135,7 +135,7 @@ def _put(some: list[Made], kinds: list[str], began_at: datetime, known: set[UUID
 
 @cache
 def _words_of(text: str) -> list[str]:
-    from chatapp.indexing import entries
+    from chatapp.text.indexing import entries
 
     return next(entries(text))
 

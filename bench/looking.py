@@ -21,7 +21,7 @@ from bench.looked_for import ENOUGH, FIND_NOTHING, Wish, Wishes, policies, wishe
 
 if TYPE_CHECKING:
     from chatapp.models import User
-    from chatapp.review.places import Place
+    from chatapp.staff.review.places import Place
 
 STEPPED = ("nothing", "person", "model rare", "flagged by any", "cost 1000000000", "sample")
 PAGES = 20  # of each kind
@@ -37,7 +37,7 @@ def reviewer() -> "User":
 
 def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
     """Each value's first page, its middle and its last one, in turns; so many at least."""
-    from chatapp.review.queries import Asked
+    from chatapp.staff.review.queries import Asked
 
     asked = [Asked(reviewer(), **one) for one in values]
     found = [list(one.conversations().values_list("updated_at", "pk")) for one in asked]
@@ -48,8 +48,8 @@ def measured(values: Sequence[Wish], tries: int) -> tuple[int, list[float]]:
 
 
 def places_of(found: Sequence[tuple[Any, Any]]) -> Iterator["Place | None"]:
-    from chatapp.review.places import Place
-    from chatapp.review.queries import PAGE
+    from chatapp.staff.review.places import Place
+    from chatapp.staff.review.queries import PAGE
 
     yield None
     for number in {len(found) // 2, len(found) - PAGE // 2}:
@@ -65,8 +65,8 @@ def took(do: Callable[..., object], *given: object) -> float:
 
 
 def show(wish: Wish, place: "Place | None") -> None:
-    from chatapp.review.queries import Asked, page_of
-    from chatapp.review.rows import rows_of
+    from chatapp.staff.review.queries import Asked, page_of
+    from chatapp.staff.review.rows import rows_of
 
     asked = Asked(reviewer(), **wish)
     keys, _ = page_of(asked, place)
@@ -96,7 +96,7 @@ def begun_under(fields: Wish) -> Iterator[None]:
 
 def steps(every: Wishes) -> Found:
     """From conversations to those before and after them, of what a filter finds."""
-    from chatapp.review.queries import Asked, neighbours_of
+    from chatapp.staff.review.queries import Asked, neighbours_of
 
     found = {}
     for name in STEPPED:
@@ -116,9 +116,9 @@ def pages(every: Wishes) -> Found:
     from django.urls import reverse
 
     from chatapp.models import Opening
-    from chatapp.review.coming import query_of
-    from chatapp.review.filters import FilterForm
-    from chatapp.review.queries import reviewable
+    from chatapp.staff.review.coming import query_of
+    from chatapp.staff.review.filters import FilterForm
+    from chatapp.staff.review.queries import reviewable
 
     def client_of(person: "User") -> Client:
         client = Client(headers={"host": "localhost"})
@@ -152,7 +152,7 @@ def pages(every: Wishes) -> Found:
 
 
 def plans(values: Sequence[Wish]) -> Iterator[str]:
-    from chatapp.review.queries import PAGE, Asked
+    from chatapp.staff.review.queries import PAGE, Asked
 
     for one in values:
         found = Asked(reviewer(), **one).conversations().values("pk", "updated_at")[: PAGE + 1]

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from chatapp.disk import trouble_of_error
+from chatapp.checks.disk import trouble_of_error
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 WRITTEN_SECONDS = 5.0  # to wait for another process that is writing the secret

@@ -94,12 +94,12 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "chatapp.middleware.database_away.DatabaseAwayMiddleware",
-    "chatapp.middleware.bad_input.BadInputMiddleware",
-    "chatapp.middleware.static_files.StaticFilesMiddleware",
-    "chatapp.middleware.branding.BrandingMiddleware",
-    "chatapp.access.idle_sessions.SessionMiddleware",
-    "chatapp.middleware.pace.PaceMiddleware",
+    "chatapp.server.middleware.database_away.DatabaseAwayMiddleware",
+    "chatapp.server.middleware.bad_input.BadInputMiddleware",
+    "chatapp.server.middleware.static_files.StaticFilesMiddleware",
+    "chatapp.server.middleware.branding.BrandingMiddleware",
+    "chatapp.sessions.idle_sessions.SessionMiddleware",
+    "chatapp.server.middleware.pace.PaceMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -115,8 +115,8 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "environment": "chatapp.frames.environment.environment",
-            "context_processors": ["chatapp.frames.environment.csrf_input_once"],
+            "environment": "chatapp.rendering.fragments.environment.environment",
+            "context_processors": ["chatapp.rendering.fragments.environment.csrf_input_once"],
         },
     },
     {
@@ -128,14 +128,14 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chatapp.frames.environment.with_brand",
+                "chatapp.rendering.fragments.environment.with_brand",
             ]
         },
     },
 ]
 
 SQLITE = {
-    "ENGINE": "chatapp.sqlite",
+    "ENGINE": "chatapp.db.sqlite",
     "NAME": DATA_DIR / "chatapp.sqlite3",
     # IMMEDIATE: writers queue at BEGIN instead of failing when they upgrade; readers never wait.
     "OPTIONS": {
@@ -151,7 +151,7 @@ SQLITE = {
 }
 # Short timeouts, so that a database outage is reported within seconds and nothing hangs.
 POSTGRESQL = {
-    "ENGINE": "chatapp.postgresql",
+    "ENGINE": "chatapp.db.postgresql",
     "CONN_HEALTH_CHECKS": True,
     "OPTIONS": {
         "connect_timeout": 3,
@@ -181,16 +181,16 @@ CHANNEL_LAYERS = {
 
 # Counts sign-in attempts. Above MAX_ENTRIES in the database, expired entries are removed.
 DATABASE_CACHE = {
-    "BACKEND": "chatapp.access.shared_cache.SharedCache",
+    "BACKEND": "chatapp.sessions.shared_cache.SharedCache",
     "LOCATION": "chatapp_cacheentry",
     "OPTIONS": {"MAX_ENTRIES": 1000},
 }
 REDIS_CACHE = {
-    "BACKEND": "chatapp.access.redis_cache.RedisOrDatabase",
+    "BACKEND": "chatapp.sessions.redis_cache.RedisOrDatabase",
     "LOCATION": REDIS_URL,
     "KEY_PREFIX": f"chatapp.{INSTALLATION}",
     "OPTIONS": {
-        "serializer": "chatapp.access.redis_cache.Json",
+        "serializer": "chatapp.sessions.redis_cache.Json",
         # Seconds; short, because somebody is waiting to sign in.
         "socket_connect_timeout": 0.5,
         "socket_timeout": 0.5,
@@ -267,7 +267,7 @@ SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC_APP] if CHATAPP_OIDC
 SOCIALACCOUNT_ADAPTER = "chatapp.accounts.organisation.OrganisationAdapter"
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # allauth's own table of addresses is not used
 
-SESSION_ENGINE = "chatapp.access.session_store"
+SESSION_ENGINE = "chatapp.sessions.session_store"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED_OVER_TLS
 # With the __Host- prefix, a browser accepts these cookies only from this host, over HTTPS and for
 # the whole site, so that no other host of the domain can set them
@@ -311,7 +311,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
-        else "chatapp.middleware.static_files.HashedStaticFilesStorage"
+        else "chatapp.server.middleware.static_files.HashedStaticFilesStorage"
     },
 }
 WHITENOISE_MANIFEST_STRICT = False

@@ -15,11 +15,11 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker, Settings
 from tenacity import wait_none
 
-from chatapp.access.pace import allowances
 from chatapp.accounts import erasures
-from chatapp.generation import asking, storing
 from chatapp.models import Upstream, User, branding, prices
-from chatapp.worker import shut_down
+from chatapp.realtime.generation import asking, storing
+from chatapp.realtime.worker import shut_down
+from chatapp.sessions.rate_limits import allowances
 from tests.support import emptied, kinds, profile, timings
 from tests.support.certificates import Authority
 from tests.support.clock import clock  # noqa: F401 - a fixture

@@ -22,8 +22,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from chatapp.models import Conversation, Limit, Message, Upstream, Usage
+from chatapp.realtime.worker import shut_down, worker
 from chatapp.upstream.wire.reply import Ending
-from chatapp.worker import shut_down, worker
 from tests.support.fake_upstream import (
     Close,
     FakeUpstream,
@@ -242,7 +242,7 @@ def check_that_everything_is_booked_once(total: int, replies: int) -> None:
 async def test_a_round_that_was_never_requested_costs_nothing(
     book_keeping: Client, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatapp.generation.writer.MAX_ROUNDS", 2)
+    monkeypatch.setattr("chatapp.realtime.generation.writer.MAX_ROUNDS", 2)
     call = choice({"tool_calls": [{"index": 0, "id": "call_0", "function": CALL}]})
     upstream.default = [role(), call, finish("tool_calls"), usage(10, 5), done()]
     async with Tab(book_keeping) as tab:

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from chatapp import metrics
-from chatapp.generation.pace import SAMPLE_SECONDS, Pace
+from chatapp.realtime.generation.pace import SAMPLE_SECONDS, Pace
 
 
 def value(name: str, **labels: str) -> float:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.conf import global_settings, settings
 
-from chatapp.access import devices
 from chatapp.models import purses, reviews
+from chatapp.realtime.worker import temporaries
 from chatapp.server import http_protocol
-from chatapp.worker import temporaries
+from chatapp.sessions import devices
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `([A-Z_]+)` \| ([^|]+) \|", re.MULTILINE)

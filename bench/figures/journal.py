@@ -24,7 +24,7 @@ PATIENCE = {"CHATAPP_CLOSE_GRACE": "3600", "CHATAPP_DROP_GRACE": "3600"}
 WRITE = """
 import django, time, uuid
 django.setup()
-from chatapp.journal import Journal
+from chatapp.realtime.journal import Journal
 from chatapp.upstream.wire.events import AnswerDelta
 
 def cost(words):

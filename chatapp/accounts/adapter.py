@@ -11,9 +11,9 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
-from chatapp.access import devices
 from chatapp.accounts.identities import PROVIDER, identities_of
 from chatapp.models import User, audit
+from chatapp.sessions import devices
 
 ANYWHERE = "login_failed_anywhere"
 

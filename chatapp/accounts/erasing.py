@@ -16,7 +16,6 @@ from django.db import transaction
 
 from chatapp.accounts import erasures
 from chatapp.accounts.erasure_report import Report
-from chatapp.journal import complete_lost_replies
 from chatapp.models import (
     Conversation,
     Invitation,
@@ -27,7 +26,8 @@ from chatapp.models import (
 )
 from chatapp.models.legal_holds import refuse_held
 from chatapp.models.review_finds import forget_name
-from chatapp.worker import has_to_delete
+from chatapp.realtime.journal import complete_lost_replies
+from chatapp.realtime.worker import has_to_delete
 
 
 class LastAdministrator(Exception):

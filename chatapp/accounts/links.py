@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
+from chatapp.db.primary_keys import key_of
 from chatapp.models import User, branding
-from chatapp.row_keys import key_of
 
 logger = logging.getLogger(__name__)
 

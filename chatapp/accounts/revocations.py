@@ -46,7 +46,7 @@ def _session_deleted(instance: Session, **_: Any) -> None:
 def _look_again_at(people: list[int] | None) -> None:
     def tell() -> None:
         # Late, since few commands ever get here, and all of them would wait for the import.
-        from chatapp.worker import look_again_at
+        from chatapp.realtime.worker import look_again_at
 
         look_again_at(people)
 

@@ -16,15 +16,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatapp.access.sessions import is_switched_off
 from chatapp.accounts.auditing import origin_of
 from chatapp.accounts.confirming import confirm
 from chatapp.accounts.forms import SetupForm
 from chatapp.accounts.links import sends_mail
 from chatapp.accounts.setup_link import is_setup_token, setup_token
+from chatapp.db.primary_keys import key_of
 from chatapp.models import Installation, ReviewPolicy, User, audit
 from chatapp.models.locks import one_at_a_time
-from chatapp.row_keys import key_of
+from chatapp.sessions.validity import is_switched_off
 
 View = Callable[..., HttpResponseBase]
 

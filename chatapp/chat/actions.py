@@ -12,7 +12,6 @@ from channels.db import database_sync_to_async
 from django import forms
 from django.db import OperationalError
 
-from chatapp.access import sessions
 from chatapp.chat import asking, branching
 from chatapp.chat.fields import Fields
 from chatapp.chat.forms import (
@@ -30,12 +29,13 @@ from chatapp.chat.forms import (
     WatchForm,
 )
 from chatapp.chat.screen import Screen
-from chatapp.cluster import RemoteReply
-from chatapp.generation import Generation
 from chatapp.models import Refused
+from chatapp.realtime.cluster import RemoteReply
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.viewers import Viewer
+from chatapp.realtime.worker import worker
+from chatapp.sessions import validity
 from chatapp.upstream.wire.reply import Ending
-from chatapp.viewers import Viewer
-from chatapp.worker import worker
 
 F = TypeVar("F", bound=forms.Form)
 
@@ -116,7 +116,7 @@ class Actions:
         await self._screen.step(form.asked)
 
     async def _decide(self, form: DecisionForm, *, allowed: bool) -> None:
-        await database_sync_to_async(sessions.person_of)(self._viewer.session_key)
+        await database_sync_to_async(validity.person_of)(self._viewer.session_key)
         decision = form.asked
         for running in self._running(decision.conversation):
             if decision.reply in (None, running.reply):

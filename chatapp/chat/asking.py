@@ -5,12 +5,9 @@ from typing import TypeVar
 
 from channels.db import database_sync_to_async
 
-from chatapp import frames, rendering
-from chatapp.access import idle_sessions
 from chatapp.catalogue import open_to
 from chatapp.chat.screen import drawn
-from chatapp.fairness.turns import Share
-from chatapp.generation import stored
+from chatapp.concurrency.turns import Share
 from chatapp.models import (
     Continuation,
     ModelChoice,
@@ -23,8 +20,11 @@ from chatapp.models import (
     permitted,
 )
 from chatapp.models.upstreams import NONE_GIVEN, NOT_OFFERED
-from chatapp.viewers import Viewer
-from chatapp.worker import worker
+from chatapp.realtime.generation import stored
+from chatapp.realtime.viewers import Viewer
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments, pool
+from chatapp.sessions import idle_sessions
 
 T = TypeVar("T")
 
@@ -74,12 +74,12 @@ async def written(viewer: Viewer, write: Callable[[User], T]) -> T:
 
     async def show_delay() -> None:
         nonlocal is_delayed
-        await viewer.show(frames.problem_frame(WAITS))
+        await viewer.show(fragments.problem_frame(WAITS))
         is_delayed = True
 
     result = await stored(lambda: write(idle_sessions.used_by(viewer.session_key)), show_delay)
     if is_delayed:
-        await viewer.show(frames.problem_frame(""))
+        await viewer.show(fragments.problem_frame(""))
     return result
 
 
@@ -91,17 +91,17 @@ async def start(turn: Turn, viewer: Viewer) -> None:
     there, except the one that sent the prompt.
     """
     showing = worker().viewers.showing(turn.conversation.pk)
-    html_of = await rendering.arendered(frames.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
+    html_of = await pool.arendered(fragments.texts_of([turn.prompt]), PROMPT_PATIENCE_SECONDS)
     is_behind = not all(_is_at(turn, tab) or _stays(tab, viewer) for tab in showing)
     thread = await drawn(await _shown(turn)) if is_behind else None
     async with worker().one_prompt_at_a_time:
-        around = frames.composer_frame(turn.conversation, turn.reply)
+        around = fragments.composer_frame(turn.conversation, turn.reply)
         if turn.purse:
-            around += frames.limit_note_frame(turn.purse.near)
+            around += fragments.limit_note_frame(turn.purse.near)
         if turn.policy:  # it may have changed since the page was drawn
-            around += frames.policy_frame(turn.policy, turn.conversation)
-        around += frames.sidebar_frame(turn.conversation, running=True, first=True)
-        following = frames.turn_frame(turn.prompt, turn.replies, html_of)
+            around += fragments.policy_frame(turn.policy, turn.conversation)
+        around += fragments.sidebar_frame(turn.conversation, running=True, first=True)
+        following = fragments.turn_frame(turn.prompt, turn.replies, html_of)
         missed = await _show(turn, showing, viewer, around, following, thread)
         if missed:  # these tabs were shown other messages meanwhile
             thread = await drawn(await _shown(turn))
@@ -115,13 +115,13 @@ async def _show(
     sender: Viewer,
     around: str,
     following: str,
-    thread: frames.ThreadParts | None,
+    thread: fragments.ThreadParts | None,
 ) -> list[Viewer]:
     """Send each tab what it lacks, judged by its state at the moment of sending.
 
     Returns the tabs that need the whole thread, if no `thread` is given.
     """
-    whole = frames.thread_frame(thread) if thread else ""
+    whole = fragments.thread_frame(thread) if thread else ""
     share = Share()
     missed = []
     for tab in list(tabs):

@@ -3,11 +3,11 @@
 Each shows its result in all tabs of the conversation, in every process.
 """
 
-from chatapp import frames
 from chatapp.chat.asking import written
 from chatapp.models import Conversation, Deletion, Fork, Restoration
-from chatapp.viewers import Viewer, show_to
-from chatapp.worker import worker
+from chatapp.realtime.viewers import Viewer, show_to
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments
 
 
 async def delete(viewer: Viewer, deletion: Deletion) -> None:
@@ -15,7 +15,7 @@ async def delete(viewer: Viewer, deletion: Deletion) -> None:
     head = viewer.head
     deleted = await written(viewer, deletion.store)
     _announce_change(deleted.conversation)
-    await viewer.show(frames.deleted_frame(deleted, head))
+    await viewer.show(fragments.deleted_frame(deleted, head))
 
 
 async def restore(viewer: Viewer, restoration: Restoration) -> None:
@@ -23,7 +23,7 @@ async def restore(viewer: Viewer, restoration: Restoration) -> None:
     conversation = await written(viewer, restoration.store)
     viewer.shows_end = True
     _announce_change(conversation)
-    await viewer.show(frames.restored_frame())
+    await viewer.show(fragments.restored_frame())
 
 
 async def fork(viewer: Viewer, fork: Fork) -> None:
@@ -39,8 +39,8 @@ async def fork(viewer: Viewer, fork: Fork) -> None:
             pass
     conversation = copying.conversation
     tabs = worker().viewers.all_of(viewer.user_id)
-    await show_to(tabs, frames.sidebar_frame(conversation, running=False, first=True))
-    await viewer.show(frames.onward_frame(conversation))
+    await show_to(tabs, fragments.sidebar_frame(conversation, running=False, first=True))
+    await viewer.show(fragments.onward_frame(conversation))
 
 
 def _announce_change(conversation: Conversation) -> None:

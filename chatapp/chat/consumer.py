@@ -18,19 +18,19 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
 
-from chatapp import frames
-from chatapp.access import sessions
-from chatapp.access.origins import is_own_host, is_own_origin
-from chatapp.access.pace import allowances
-from chatapp.access.sessions import NotSignedIn
 from chatapp.chat.actions import ACTIONS, Actions
 from chatapp.chat.fields import Fields, fields_of
 from chatapp.chat.screen import Screen
 from chatapp.close_codes import CloseCode
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import Refused, User
-from chatapp.viewers import WRITE, Write
-from chatapp.worker import worker
+from chatapp.realtime.viewers import WRITE, Write
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments
+from chatapp.sessions import validity
+from chatapp.sessions.origins import is_own_host, is_own_origin
+from chatapp.sessions.rate_limits import allowances
+from chatapp.sessions.validity import NotSignedIn
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if not (is_own_host(self.scope) and is_own_origin(self.scope)):
             raise ConnectionRejected
         try:
-            person: User = await database_sync_to_async(sessions.person_of)(self.session_key)
+            person: User = await database_sync_to_async(validity.person_of)(self.session_key)
         except NotSignedIn as error:
             code = error.code if error.code is CloseCode.DEACTIVATED else None
             raise ConnectionRejected(code) from None
@@ -203,4 +203,4 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         prompt = None
         with suppress(ValueError):
             prompt = UUID(str(fields.get("prompt")))
-        await self.show(frames.problem_frame(problem, prompt))
+        await self.show(fragments.problem_frame(problem, prompt))

@@ -17,11 +17,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from chatapp.access.sessions import person_of
 from chatapp.chat.keeping import error_response, text_response
 from chatapp.chat.page_forms import ChosenForm
 from chatapp.models import Conversation, Feedback, Message, User, audit
 from chatapp.models.rounds import ToolRun
+from chatapp.sessions.validity import person_of
 
 AT_ONCE = 100  # messages per batch
 EMPTY: tuple[object, ...] = ("", None, [], False)

@@ -13,7 +13,7 @@ from chatapp.chat.page_forms import FeedbackForm
 from chatapp.models import Feedback, Message, Refused, User
 from chatapp.models.held import held
 from chatapp.models.storage import take_room
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
 
 
 @require_POST

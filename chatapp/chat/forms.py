@@ -10,7 +10,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 
-from chatapp.lines import LinesField
+from chatapp.db.primary_keys import key_of
 from chatapp.models import (
     Continuation,
     Deletion,
@@ -22,7 +22,7 @@ from chatapp.models import (
     Retry,
 )
 from chatapp.models.upstreams import NOT_OFFERED
-from chatapp.row_keys import key_of
+from chatapp.text.multiline import LinesField
 
 OUT_OF_DATE = "This page is out of date. Reload it."
 MOST_AT_ONCE = 4  # models that reply to one prompt side by side

@@ -16,7 +16,7 @@ from chatapp.chat.page_forms import ChangeForm, RenameForm
 from chatapp.models import Conversation, Refused, User, temporary
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.legal_holds import KEPT
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
 
 # The sentence shown for each action. After a number of chats it goes on in lower case.
 DONE = {

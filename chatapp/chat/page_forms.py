@@ -6,14 +6,14 @@ from uuid import UUID
 from django import forms
 
 from chatapp.chat.forms import OUT_OF_DATE, ModelField
-from chatapp.lines import LinesField
 from chatapp.models import Feedback, ModelChoice, Project, Upstream, User
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.conversations import LONGEST_TITLE
 from chatapp.models.feedback import LONGEST_NOTE
 from chatapp.models.projects import LONGEST_INSTRUCTIONS, LONGEST_NAME
 from chatapp.models.upstreams import NOT_OFFERED
-from chatapp.seen import SeenField
+from chatapp.text.multiline import LinesField
+from chatapp.text.visible import SeenField
 
 MOST_CHOSEN = 500  # conversations in one request
 CHANGES = (

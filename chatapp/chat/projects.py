@@ -15,7 +15,7 @@ from chatapp.chat.views import chat_page
 from chatapp.models import Project, Refused, User
 from chatapp.models.projects import MOST_PROJECTS
 from chatapp.models.storage import take_room
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
 
 
 @require_GET

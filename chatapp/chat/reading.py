@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp import frames, rendering
 from chatapp.chat.queries import number_of, uuid_of
 from chatapp.models import Conversation, Message, NotHere, User, View
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments, pool
 
 PAGE = 100  # prompts per page of an outline
 BEGINNING = 200  # characters of a prompt shown there
@@ -76,17 +76,17 @@ def own(request: HttpRequest, pk: UUID) -> Conversation:
         raise Http404 from None
 
 
-async def live_in(conversation: UUID) -> list[frames.ReplyView]:
+async def live_in(conversation: UUID) -> list[fragments.ReplyView]:
     """Return the replies running in the conversation in this process. Only for the event loop."""
     return [running.live.view() for running in worker().replies.of(conversation)]
 
 
-def html_of(view: View, live: Sequence[frames.ReplyView] = ()) -> SafeString:
+def html_of(view: View, live: Sequence[fragments.ReplyView] = ()) -> SafeString:
     """Draw the view's messages; running ones come from `live`, unless they have ended meanwhile."""
     shown = [one for one in live if view.runs(one.message.pk)]
     streaming = {one.message.pk for one in shown}
     others = [message for message in view.shown if message.pk not in streaming]
-    return frames.thread_html(view, rendering.rendered(frames.texts_of(others)), shown)
+    return fragments.thread_html(view, pool.rendered(fragments.texts_of(others)), shown)
 
 
 def _part(
@@ -94,7 +94,7 @@ def _part(
     pk: UUID,
     side: str,
     select: Callable[[Conversation, UUID], View],
-    live: Sequence[frames.ReplyView] = (),
+    live: Sequence[fragments.ReplyView] = (),
 ) -> HttpResponse:
     """Return the messages on one side (`before` or `after`) of the message the query names."""
     message = uuid_of(request.GET.get(side, ""))

@@ -12,14 +12,15 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.db import Error, OperationalError
 
-from chatapp import frames, metrics, rendering
-from chatapp.access import sessions
-from chatapp.access.sessions import NotSignedIn
+from chatapp import metrics
 from chatapp.chat.forms import Seen, Step
-from chatapp.generation import Generation
 from chatapp.models import Conversation, NotHere, Refused, ReviewPolicy, View
-from chatapp.viewers import Viewer
-from chatapp.worker import worker
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.viewers import Viewer
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments, pool
+from chatapp.sessions import validity
+from chatapp.sessions.validity import NotSignedIn
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Screen:
                 if not self._shows(seen.conversation):
                     worker().show(self._viewer, None)  # the page has left what it showed before
                 self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
-                await self._viewer.show(frames.problem_frame(NOT_SHOWN))
+                await self._viewer.show(fragments.problem_frame(NOT_SHOWN))
 
     async def catch_up(self, conversation: UUID) -> None:
         """Show what is new in the conversation in the database, if the tab still shows it.
@@ -78,8 +79,8 @@ class Screen:
                 await self._show_thread(view, thread, running)
             self._watch_remote_replies(view)
         is_running = bool(view.streaming)
-        sidebar = frames.sidebar_frame(view.conversation, running=is_running)
-        await self._viewer.show(sidebar + frames.problem_frame(""))
+        sidebar = fragments.sidebar_frame(view.conversation, running=is_running)
+        await self._viewer.show(sidebar + fragments.problem_frame(""))
 
     async def redraw(self, conversation: UUID) -> None:
         """Redraw all that the tab shows of it: any message may have been deleted or restored."""
@@ -174,7 +175,7 @@ class Screen:
                 self._schedule(DRAW_AGAIN_SECONDS, self._draw_again(seen, has_problem=True))
             else:
                 if has_problem:
-                    await self._viewer.show(frames.problem_frame(""))
+                    await self._viewer.show(fragments.problem_frame(""))
 
         return draw
 
@@ -183,7 +184,7 @@ class Screen:
             await self._draw(seen)
         except NotHere as error:
             policy = await database_sync_to_async(ReviewPolicy.now)()
-            await self._viewer.show(frames.emptied_frame(seen.conversation, str(error), policy))
+            await self._viewer.show(fragments.emptied_frame(seen.conversation, str(error), policy))
 
     async def _draw(self, seen: Seen) -> None:
         conversation, before, shown = seen.conversation, self._viewer.head, self._shown
@@ -202,14 +203,14 @@ class Screen:
             await self._show_running(running)
         worker().show(self._viewer, conversation)
         # The title may have changed since the page was drawn.
-        await self._viewer.show(frames.title_frame(view.conversation))
+        await self._viewer.show(fragments.title_frame(view.conversation))
         if view.conversation.is_temporary:
             worker().open_temporary(self._viewer, conversation)
         self._watch_remote_replies(view)
 
     async def _load_and_draw(
         self, conversation: UUID, select: Callable[[Conversation], View]
-    ) -> tuple[View, frames.ThreadParts, list[Generation]]:
+    ) -> tuple[View, fragments.ThreadParts, list[Generation]]:
         """Return the selected part of a conversation, its HTML, and the replies running meanwhile.
 
         Reads and draws again if the tab was shown something else meanwhile, since messages that
@@ -234,7 +235,7 @@ class Screen:
             raise OperationalError("it did not respond a second ago")
 
         def load() -> View:
-            person = sessions.person_of(self._viewer.session_key)
+            person = validity.person_of(self._viewer.session_key)
             found = person.conversations.kept().named(conversation)
             if found.mark_read():
                 worker().list_changed(person.pk)
@@ -244,13 +245,13 @@ class Screen:
         return view
 
     async def _show_thread(
-        self, view: View, thread: frames.ThreadParts, running: Sequence[Generation]
+        self, view: View, thread: fragments.ThreadParts, running: Sequence[Generation]
     ) -> None:
         """Show the drawn messages, and set the composer to follow the last one."""
         self._viewer.head = view.head.pk if view.head else None
         self._viewer.shows_end = not view.has_later
-        frame = frames.thread_frame(thread, [one.live.view() for one in running])
-        await self._viewer.show(frame + frames.composer_frame(view.conversation, view.end))
+        frame = fragments.thread_frame(thread, [one.live.view() for one in running])
+        await self._viewer.show(frame + fragments.composer_frame(view.conversation, view.end))
 
     async def _show_running(self, running: Sequence[Generation]) -> None:
         """Show snapshots of the running replies, all taken at one moment.
@@ -286,12 +287,12 @@ def _missing(conversation: Conversation, seen: Seen) -> View:
     return view.newest().since(seen.head, seen.ending) if is_behind and not seen.later else view
 
 
-async def drawn(view: View, running: Sequence[Generation] = ()) -> frames.ThreadParts:
+async def drawn(view: View, running: Sequence[Generation] = ()) -> fragments.ThreadParts:
     """Draw a conversation except for the replies that run in it, without blocking the event loop.
 
     A reply that has ended meanwhile is drawn as it was saved.
     """
     live = {one.reply for one in running if view.runs(one.reply)}
-    texts = frames.texts_of(message for message in view.shown if message.pk not in live)
-    html_of = await rendering.arendered(texts)
-    return await asyncio.to_thread(frames.ThreadParts.of, view, html_of, live)
+    texts = fragments.texts_of(message for message in view.shown if message.pk not in live)
+    html_of = await pool.arendered(texts)
+    return await asyncio.to_thread(fragments.ThreadParts.of, view, html_of, live)

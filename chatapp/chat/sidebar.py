@@ -16,14 +16,14 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chatapp.access.sessions import is_switched_off
 from chatapp.chat.days import Headings
 from chatapp.chat.queries import moment_of, number_of, uuid_of
 from chatapp.models import User, lists
 from chatapp.models.conversation_querysets import ConversationQuerySet
 from chatapp.models.lists import PAGE, Page, Place
 from chatapp.models.shelves import MOST_PINNED, TRASH_DAYS
-from chatapp.zones import zone_of
+from chatapp.sessions.time_zones import zone_of
+from chatapp.sessions.validity import is_switched_off
 
 MOST = 5 * PAGE  # rows in one response: as many as a browser page keeps
 

@@ -14,7 +14,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
-from chatapp import frames, rendering
 from chatapp.accounts.staff import to_second_factor
 from chatapp.catalogue import Offer, open_to
 from chatapp.chat import reading, sidebar
@@ -38,7 +37,8 @@ from chatapp.models import (
     permitted,
 )
 from chatapp.models.meters import meters_of, nearest
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
+from chatapp.rendering import fragments, pool
 
 
 @require_GET
@@ -127,7 +127,7 @@ def _shown(
 
 def _known_to_worker(
     upstreams: list[Upstream], conversation: Conversation | None
-) -> tuple[list[Offer], list[frames.ReplyView]]:
+) -> tuple[list[Offer], list[fragments.ReplyView]]:
     """Return the offered models, and the replies running in the conversation so far."""
     offers = worker().catalogue.known_offers(upstreams)
     is_live = conversation and (conversation.is_temporary or worker().replies.of(conversation.pk))
@@ -138,7 +138,7 @@ def _known_to_worker(
 
 async def _asked_of_worker(
     upstreams: list[Upstream], conversation: Conversation | None
-) -> tuple[list[Offer], list[frames.ReplyView]]:
+) -> tuple[list[Offer], list[fragments.ReplyView]]:
     """Do so on the event loop: only there can an upstream be asked or a running reply be read."""
     offers = await worker().catalogue.offers(upstreams=upstreams)
     if conversation and conversation.is_temporary:
@@ -304,4 +304,4 @@ def shortcuts(request: HttpRequest) -> HttpResponse:
 def help_page(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     text = help_for(request.user.is_staff)
-    return render(request, "help.html", {"text": rendering.rendered([text])(text)})
+    return render(request, "help.html", {"text": pool.rendered([text])(text)})

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from chatapp.checks.results import Finding, ok, skipped, warning
 from chatapp.doctor import probe
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
-from chatapp.findings import Finding, ok, skipped, warning
 
 _CURE = "Switch the proxy's buffering off (nginx: proxy_buffering off)."
 

@@ -14,9 +14,9 @@ from django.db import utils
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from chatapp.disk import Trouble, trouble_of_folder
+from chatapp.checks.disk import Trouble, trouble_of_folder
+from chatapp.checks.results import Finding, failed, ok, skipped
 from chatapp.doctor.report import clock_finding, milliseconds, reason
-from chatapp.findings import Finding, failed, ok, skipped
 from chatapp.models.troubles import trouble_with
 
 TOLERANCE_SECONDS = 2.0

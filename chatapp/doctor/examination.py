@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 
 from chatapp import environment
+from chatapp.checks.results import Finding, Verdict, skipped
 from chatapp.doctor import (
     buffering,
     database,
@@ -28,7 +29,6 @@ from chatapp.doctor import (
     upstreams,
     websocket,
 )
-from chatapp.findings import Finding, Verdict, skipped
 from chatapp.models.connections import unpooled_connection
 
 LOCK_SECONDS = 5.0  # that SQLite's lock is waited for

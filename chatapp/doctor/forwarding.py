@@ -7,9 +7,9 @@ from ipaddress import ip_address, ip_network
 import httpx
 from django.conf import settings
 
+from chatapp.checks.results import Finding, failed, ok, warning
 from chatapp.doctor.public import Public, cure_of
 from chatapp.doctor.report import reason
-from chatapp.findings import Finding, failed, ok, warning
 
 # An address that no machine has (RFC 5737): whoever believes it believes anything.
 FORGED = "192.0.2.77"

@@ -13,8 +13,8 @@ from chatapp.accounts.identities import (
     is_of,
     stored_issuer,
 )
+from chatapp.checks.results import Finding, failed, ok, printable, skipped, warning
 from chatapp.doctor.report import reason, shown_url
-from chatapp.findings import Finding, failed, ok, printable, skipped, warning
 
 
 def identities() -> Iterator[Finding]:

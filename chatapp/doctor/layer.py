@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
+from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.doctor.report import clock_finding, milliseconds, reason, shown_url
-from chatapp.findings import Finding, failed, ok, skipped, warning
 
 IDLE_SECONDS = 6.0  # redis-py 8 gives up reading after 5 unless it is told otherwise
 PATIENCE_SECONDS = 5.0

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 
-from chatapp.disk import trouble_of_folder
-from chatapp.findings import Finding, failed, ok, skipped, warning
+from chatapp.checks.disk import trouble_of_folder
+from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.server.data_dir import is_open
 
 MIB = 1024 * 1024

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 
+from chatapp.checks.results import Finding, failed, ok
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import reason
-from chatapp.findings import Finding, failed, ok
 
 PAGE = "/accounts/login/"
 

@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from chatapp.access.origins import is_own_origin
+from chatapp.sessions.origins import is_own_origin
 
 TOKEN_HEADER = "X-Chatapp-Probe"  # noqa: S105 - a header's name
 MAX_AGE_SECONDS = 300

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 
+from chatapp.checks.results import Finding, failed, ok
 from chatapp.doctor import probe
 from chatapp.doctor.report import clock_finding, milliseconds, reason
 from chatapp.doctor.settings_checks import origin_of
 from chatapp.doctor.tls import blind_context
-from chatapp.findings import Finding, failed, ok
 
 WAIT_SECONDS = 15.0
 MIB = 1024 * 1024

@@ -5,7 +5,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from chatapp.findings import Finding, Verdict, ok, printable, warning
+from chatapp.checks.results import Finding, Verdict, ok, printable, warning
 
 _VERDICT_WIDTH = 9
 _NAME_WIDTH = 17

@@ -13,7 +13,7 @@ from django.core import checks
 from django.core.checks.security import base
 from django.http.request import validate_host
 
-from chatapp.findings import Finding, failed, ok, warning
+from chatapp.checks.results import Finding, failed, ok, warning
 
 _RANDOM = "python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
 _COST_OF_A_NEW_KEY = "Everyone has to sign in again, and upstream keys have to be entered again."

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.doctor.report import reason
-from chatapp.findings import Finding, failed, ok, skipped, warning
 
 FEW_DAYS = 14
 CONNECT_SECONDS = 10.0

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterator
 
 from chatapp.catalogue import endpoint_of
+from chatapp.checks.results import Finding, failed, ok, skipped, warning
 from chatapp.doctor.report import milliseconds
-from chatapp.findings import Finding, failed, ok, skipped, warning
 from chatapp.models import ToolServer, Upstream
 from chatapp.upstream.check.problems import problem_of_error
 from chatapp.upstream.check.report import visible, visible_finding

@@ -14,12 +14,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Origin
 
+from chatapp.checks.results import Finding, failed, ok
 from chatapp.doctor import probe
 from chatapp.doctor.buffering import Arrivals
 from chatapp.doctor.public import Public
 from chatapp.doctor.report import milliseconds, reason
 from chatapp.doctor.tls import blind_context
-from chatapp.findings import Finding, failed, ok
 
 WAIT_SECONDS = 15.0
 # Beside the page's own socket, so that a proxy's rules for that one hold here too.

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import Error, connection
 
-from chatapp.disk import trouble_of_error, trouble_of_folder
+from chatapp.checks.disk import trouble_of_error, trouble_of_folder
 from chatapp.models.troubles import trouble_with
 
 

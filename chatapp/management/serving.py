@@ -18,10 +18,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 from twisted.internet.main import installReactor
 
-from chatapp import frames, metrics, rendering
-from chatapp.access import idle_sessions
+from chatapp import metrics
 from chatapp.accounts.setup_link import setup_link
-from chatapp.cluster import Heartbeat
 from chatapp.management import stored_secrets
 from chatapp.management.sentences import in_sentences
 from chatapp.management.supervisor import Post
@@ -29,9 +27,12 @@ from chatapp.models import Message, Process, Upstream
 from chatapp.models.locks import only_one_process
 from chatapp.models.processes import EXPIRY_SECONDS
 from chatapp.models.upstreams import DEMO
+from chatapp.realtime.cluster import Heartbeat
+from chatapp.realtime.worker import begin_as, shut_down
+from chatapp.rendering import fragments, pool
 from chatapp.server import lanes
 from chatapp.server.reactor import WriteFirstReactor
-from chatapp.worker import begin_as, shut_down
+from chatapp.sessions import idle_sessions
 
 logger = logging.getLogger(__name__)
 
@@ -200,8 +201,8 @@ class Serving:
             loop.add_reader(supervisor, self._stop_without, supervisor)
         else:
             loop.add_signal_handler(signal.SIGINT, self._stop)
-        rendering.warm_up()
-        loop.run_in_executor(None, frames.warm_up)
+        pool.warm_up()
+        loop.run_in_executor(None, fragments.warm_up)
         self._post.serves()
         if greeting:
             self._say(greeting)
@@ -227,5 +228,5 @@ class Serving:
             await shut_down(drain, alone=not self._post.supervisor)
         except Exception:  # whatever it was, the process ends
             logger.exception("The process could not stop as it should")
-        rendering.shut_down()
+        pool.shut_down()
         self._reactor.stop()

@@ -1,7 +1,7 @@
 """The installation's name, colours and logo, cached in this process for every page.
 
-They are read at the start of a request (chatapp/middleware/branding.py), so that templates make no
-queries and error pages need no database.
+They are read at the start of a request (`chatapp.server.middleware.branding`), so that templates
+make no queries and error pages need no database.
 """
 
 import time

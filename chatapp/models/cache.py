@@ -1,4 +1,4 @@
-"""The table of `chatapp.access.shared_cache`, with the columns of Django's database cache."""
+"""The table of `chatapp.sessions.shared_cache`, with the columns of Django's database cache."""
 
 from django.db import models
 

@@ -25,7 +25,7 @@ from chatapp.models.statements import Insert, Query, Update, new
 from chatapp.models.upstreams import ModelChoice, Upstream
 from chatapp.models.users import User
 from chatapp.models.windows import View
-from chatapp.seen import from_first_seen
+from chatapp.text.visible import from_first_seen
 
 LONGEST_TITLE = 80
 TEMPORARY = "Temporary chat"  # the title of one, which must not quote its prompt

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from django.db import connection, models, transaction
 from django.db.models.functions import Cast, Coalesce, Length
 
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import branches, storage
 from chatapp.models.conversations import LONGEST_TITLE, Conversation
 from chatapp.models.held import GONE, held

@@ -19,7 +19,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models.signals import post_migrate
 from django.dispatch import receiver
 
-from chatapp.indexing import Phrase, Term
+from chatapp.text.indexing import Phrase, Term
 
 # Words are already normalised: only a space separates them, and nothing is folded again. The table
 # stores its content, because deleting from a contentless one in SQLite 3.40 requires the words.

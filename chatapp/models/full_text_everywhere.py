@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from chatapp.indexing import Term
 from chatapp.models.full_text import as_uuid, fts5, rows_of, tsquery
 from chatapp.models.users import User
+from chatapp.text.indexing import Term
 
 COUNTED = 1000  # newest entries in which terms are counted, to see how common they are
 COMMON, COMMON_OF_ONE = 20, 100  # matches that make a term common: for everybody, for one person

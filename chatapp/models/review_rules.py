@@ -18,12 +18,12 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
-from chatapp.indexing import Words
 from chatapp.models.messages import Message, texts_of
 from chatapp.models.prices import DOLLAR
 from chatapp.models.review_policies import is_reviewable, may_be_flagged
 from chatapp.models.statements import Query
 from chatapp.models.usage import Usage
+from chatapp.text.indexing import Words
 
 if TYPE_CHECKING:
     from chatapp.models.conversations import Conversation

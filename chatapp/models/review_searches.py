@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 from django.db import models
 from django.utils import timezone
 
-from chatapp.indexing import terms
 from chatapp.models.full_text_everywhere import LAST, find_everywhere
 from chatapp.models.reviews import LONGEST_REASON
 from chatapp.models.search_entries import first_id
 from chatapp.models.users import User
+from chatapp.text.indexing import terms
 
 LONGEST_SEARCH = 200  # characters
 LASTS = timedelta(minutes=30)

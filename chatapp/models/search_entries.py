@@ -18,7 +18,6 @@ from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chatapp.indexing import entries, mark, name_marks
 from chatapp.models import full_text
 from chatapp.models.conversations import UNINDEXED_TITLE, Conversation
 from chatapp.models.full_text import Row
@@ -27,6 +26,7 @@ from chatapp.models.messages import Message, texts_of
 from chatapp.models.review_rules import await_judging, judge_some
 from chatapp.models.statements import Among, Query
 from chatapp.models.users import User
+from chatapp.text.indexing import entries, mark, name_marks
 
 MESSAGES_AT_ONCE, TITLES_AT_ONCE = 60, 100
 CHARACTERS_AT_ONCE = 300_000  # beyond which a batch takes no further message

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
 from django.template.defaultfilters import filesizeformat
 
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models.refusals import Refused
 from chatapp.models.users import User
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chatapp.disk import Trouble, trouble_of_folder
+from chatapp.checks.disk import Trouble, trouble_of_folder
 
 UPGRADE = "Run make upgrade, or manage.py migrate."
 

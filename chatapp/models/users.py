@@ -14,7 +14,7 @@ from django.db import models, transaction
 
 from chatapp.models.refusals import Refused
 from chatapp.models.statements import Query
-from chatapp.seen import is_blank
+from chatapp.text.visible import is_blank
 
 LONGEST_LOGIN = 255  # characters: one more than the maximum of a username or an address
 LAST_ADMINISTRATOR = (

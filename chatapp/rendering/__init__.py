@@ -1,35 +1,4 @@
-"""Renders texts to HTML in worker processes that can be killed, and caches the results.
+"""HTML: Markdown, the pool of processes that renders it, and fragments for pages and sockets.
 
-`rendered` and `arendered` take texts and return a function from each text to its HTML. A string is
-Markdown; `Typed` is text that a person typed. `drawn` does the jobs of a `LiveMarkdown`.
-
-Text that is sure to be cheap is rendered in place. Everything else goes to a few worker processes
-with a time limit, since no lexer is trusted and Python's `re` holds the GIL in any thread. Results
-are kept for a while, for reloads and other tabs.
-
-If rendering takes too long or a worker dies, the text is shown unformatted: nothing here raises.
+Imports `catalogue`, `models`, `upstream` and what is below them.
 """
-
-from chatapp.rendering.jobs import Typed
-from chatapp.rendering.texts import (
-    HtmlOf,
-    Renderer,
-    arendered,
-    drawn,
-    forget,
-    rendered,
-    shut_down,
-    warm_up,
-)
-
-__all__ = [
-    "HtmlOf",
-    "Renderer",
-    "Typed",
-    "arendered",
-    "drawn",
-    "forget",
-    "rendered",
-    "shut_down",
-    "warm_up",
-]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from chatapp.indexing import Term, entries
 from chatapp.models import User
+from chatapp.text.indexing import Term, entries
 
 
 @dataclass(frozen=True)

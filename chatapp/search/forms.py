@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from django import forms
 
-from chatapp.indexing import Phrase, Term, mark, name_marks, quoted, terms
 from chatapp.models.search_entries import CODE, MODEL, PROMPT, REPLY, TITLE
+from chatapp.text.indexing import Phrase, Term, mark, name_marks, quoted, terms
 
 LONGEST, MOST_TERMS = 500, 32
 PIECES = re.compile(

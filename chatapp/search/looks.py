@@ -10,8 +10,8 @@ from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
 from unicodedata import normalize
 
-from chatapp.indexing import Term, fold
-from chatapp.indexing.words import RUNS
+from chatapp.text.indexing import Term, fold
+from chatapp.text.indexing.words import RUNS
 
 BEFORE, AFTER = 70, 190  # characters around the best match
 NEAR = 160  # words within this many characters count as together

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chatapp.indexing import fold
 from chatapp.models import Conversation, Message, User
 from chatapp.models.full_text import Hit, find
 from chatapp.models.search_entries import SAID, TITLE, first_id
 from chatapp.search.forms import Wanted, any_of
 from chatapp.search.looks import Looks, Segment
 from chatapp.search.passages import Passage, passage_of
+from chatapp.text.indexing import fold
 
 TITLES, HITS = 6, 60
 CONVERSATIONS = 16

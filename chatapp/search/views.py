@@ -10,7 +10,7 @@ from chatapp.models import User
 from chatapp.search.commands import commands
 from chatapp.search.forms import SearchForm
 from chatapp.search.results import Results, recent, results
-from chatapp.zones import zone_of
+from chatapp.sessions.time_zones import zone_of
 
 RECENT = 6
 

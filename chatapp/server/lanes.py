@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
-from chatapp.fairness.turns import FewAtATime
+from chatapp.concurrency.turns import FewAtATime
 
 LONG_SECONDS = 0.1  # after which work is taken to wait for something, and no other waits for it
 FINISH_SECONDS = 1.0

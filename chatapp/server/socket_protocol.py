@@ -30,8 +30,8 @@ from django.conf import settings
 
 from chatapp import metrics
 from chatapp.close_codes import CloseCode
-from chatapp.fairness.allowance import Allowance
-from chatapp.viewers import WRITE
+from chatapp.concurrency.token_bucket import Allowance
+from chatapp.realtime.viewers import WRITE
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 // that a paragraph is one node and not one for each token: a word that is written to its end on the
 // next line is then no node that moves.
 
-// As chatapp/frames/swaps.py writes it, with text alone.
+// As chatapp/rendering/fragments/swaps.py writes it, with text alone.
 const ADDED = /^<template hx-swap-oob="append target:([^" ]+)">([^<]*)<\/template>$/;
 
 const decoder = document.createElement("template");

@@ -1,4 +1,4 @@
-// All scripts of the chat page, which is served them as one file: chatapp/middleware/bundles.py. They
+// All scripts of the chat page, which is served them as one file: chatapp/server/middleware/bundles.py. They
 // run in this order, each after what it imports itself; foreign.js acts before any.
 
 import "./foreign.js";

@@ -18,14 +18,14 @@ from django.core import serializers
 from django.db import connection, transaction
 from django.test import Client
 
-from chatapp import rendering
 from chatapp.accounts.erasing import LastAdministrator, erase
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Message, ReplyImage, Upstream, Usage, User, vacuuming
 from chatapp.models.vacuuming import vacuum_erased
+from chatapp.realtime.worker import worker
+from chatapp.realtime.worker.housekeeping import clean_up
+from chatapp.rendering import pool
 from chatapp.upstream.wire.reply import Ending
-from chatapp.worker import worker
-from chatapp.worker.housekeeping import clean_up
 from tests.conftest import PASSWORD
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.present import present
@@ -151,7 +151,7 @@ async def test_no_text_of_theirs_is_kept_rendered(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgotten = asyncio.Event()
-    monkeypatch.setattr(rendering, "forget", forgotten.set)
+    monkeypatch.setattr(pool, "forget", forgotten.set)
     await sync_to_async(erase)([alice])
     async with asyncio.timeout(10):
         await forgotten.wait()

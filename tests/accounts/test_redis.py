@@ -10,9 +10,9 @@ import pytest
 import redis
 from django.core.cache import caches
 
-from chatapp.access import redis_cache
-from chatapp.access.redis_cache import RedisOrDatabase
 from chatapp.accounts.adapter import MISMATCH, PATIENCE
+from chatapp.sessions import redis_cache
+from chatapp.sessions.redis_cache import RedisOrDatabase
 from tests.conftest import PASSWORD
 from tests.deployment.services import Redis
 from tests.support.live import Person, Server, Site
@@ -39,7 +39,7 @@ def asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shared(server: Redis, prefix: str = "one") -> RedisOrDatabase:
     """As one more process would have it."""
-    options = {"serializer": "chatapp.access.redis_cache.Json", "socket_timeout": 0.2}
+    options = {"serializer": "chatapp.sessions.redis_cache.Json", "socket_timeout": 0.2}
     return RedisOrDatabase(server.url, {"KEY_PREFIX": prefix, "OPTIONS": options})
 
 

@@ -11,10 +11,10 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from chatapp.access import devices, idle_sessions
-from chatapp.access.session_store import SessionStore
 from chatapp.accounts.erasing import erase
 from chatapp.models import Device, User
+from chatapp.sessions import devices, idle_sessions
+from chatapp.sessions.session_store import SessionStore
 from tests.accounts.test_second_factor import set_up, sign_in
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.present import present

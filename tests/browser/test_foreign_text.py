@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, Route, WebSocket, WebSocketRoute, expect
 
-from chatapp.markdown.allowed import ALLOWED
+from chatapp.rendering.markdown.allowed import ALLOWED
 from tests.browser.conftest import Desk, SitDown, Tab
 from tests.security.payloads import PAYLOADS, SETS, TOOL_SERVER
 from tests.support.fake_upstream import (

@@ -6,10 +6,10 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from chatapp.fairness.turns import FewAtATime
-from chatapp.generation import asking
+from chatapp.concurrency.turns import FewAtATime
 from chatapp.models import Message
-from chatapp.worker import worker
+from chatapp.realtime.generation import asking
+from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.stored import saved
 from tests.support.tab import Tab

@@ -9,9 +9,9 @@ from asgiref.sync import SyncToAsync
 from django.test import Client
 
 from chatapp import catalogue
-from chatapp.generation import storing
 from chatapp.models import AccessRule, Conversation, Message, ReviewPolicy, Upstream, Usage
-from chatapp.worker import worker
+from chatapp.realtime.generation import storing
+from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import (
     MODEL,
     FakeUpstream,

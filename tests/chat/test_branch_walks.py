@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from pytest_django import Settings
 
 from chatapp.models import Conversation, Message, Upstream, User
-from chatapp.worker import shut_down
+from chatapp.realtime.worker import shut_down
 from tests.chat.browsing import Browsing, Shown, drawn_on, shown_on
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.page import Element, Page

@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from chatapp.close_codes import CloseCode
 from chatapp.models import Conversation, Usage, User
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.stored import saved
 from tests.support.tab import Tab

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chatapp.chat.days import Headings, heading
 from chatapp.models import User
-from chatapp.zones import EASTMOST, WESTMOST, zone_of
+from chatapp.sessions.time_zones import EASTMOST, WESTMOST, zone_of
 
 NOW = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
 

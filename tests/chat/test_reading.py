@@ -9,9 +9,9 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from chatapp import frames
 from chatapp.chat import reading
 from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.rendering import fragments
 from tests.support.stored import answered, end, reply_of, started_by
 from tests.support.tab import Tab
 
@@ -241,6 +241,6 @@ def test_a_reply_saved_meanwhile_is_shown_as_saved(
     assert ended.head
     live = Message.objects.get(pk=ended.head.pk)
     live.ending, live.content = "streaming", ""
-    page = reading.html_of(ended, [frames.ReplyView(live, [])])
+    page = reading.html_of(ended, [fragments.ReplyView(live, [])])
     assert 'data-ending="streaming"' not in page
     assert numbers(page)[-1] == LENGTH - 1

@@ -7,11 +7,11 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient, Client
 from pytest_django import Settings
 
-from chatapp import rendering
 from chatapp.chat import screen
-from chatapp.cluster.alone import NoHeartbeat
 from chatapp.models import Upstream, User
-from chatapp.worker import worker
+from chatapp.realtime.cluster.alone import NoHeartbeat
+from chatapp.realtime.worker import worker
+from chatapp.rendering import pool
 from tests.chat.browsing import Browsing
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.stored import saved
@@ -162,7 +162,7 @@ async def test_a_turn_is_not_added_below_a_branch_the_tab_moved_to_meanwhile(
         assert stepper.shown[0][1] == "First"
 
     await stepper.until_done()
-    hold(monkeypatch, rendering, "arendered", step)
+    hold(monkeypatch, pool, "arendered", step)
     await sender.ask("Third")
     await sender.until_ended()
     await stepper.until_done()

@@ -9,9 +9,9 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 from pytest_django import Settings
 
-from chatapp.generation import Generation
 from chatapp.models import Message, Upstream
-from chatapp.worker import worker
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.worker import worker
 from tests.chat.browsing import shown_on
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.page import Page

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from chatapp.models import Conversation, Installation, Message, Process, Upstream, Usage, User
 from chatapp.models import temporary as rows
-from chatapp.worker import shut_down, temporaries, worker
+from chatapp.realtime.worker import shut_down, temporaries, worker
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, done, finish, role
 from tests.support.tab import WAIT_SECONDS, Tab
 

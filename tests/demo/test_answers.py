@@ -13,7 +13,7 @@ from chatapp.demo.script import Script
 from chatapp.demo.showpieces import CODE, MATH, SHOWPIECES, TABLE
 from chatapp.demo.suggestions import SUGGESTIONS
 from chatapp.demo.tokens import split_tokens
-from chatapp.titling.wording import messages_for
+from chatapp.realtime.titling.wording import messages_for
 
 CONTINUE = "Continue where you stopped."
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from chatapp.checks.results import Finding, Verdict
 from chatapp.doctor.public import Public
-from chatapp.findings import Finding, Verdict
 from tests.doctor.relay import Relay
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import buffering, websocket
 from chatapp.doctor.buffering import Arrivals
-from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay
 from tests.support.live import Server

@@ -11,8 +11,8 @@ import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatapp import environment
+from chatapp.checks.results import Verdict
 from chatapp.doctor.database import database, is_usable
-from chatapp.findings import Verdict
 from chatapp.models.connections import unpooled_connection
 from tests.doctor import verdicts
 from tests.support.live import Site, free_port

@@ -2,10 +2,10 @@
 
 import pytest
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import buffering, forwarding, pages, public, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
-from chatapp.findings import Verdict
 from tests.doctor import verdicts
 from tests.doctor.conftest import HTTPS_PORT
 from tests.doctor.relay import Relay, saying

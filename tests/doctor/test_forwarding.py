@@ -3,10 +3,10 @@
 import pytest
 from django.conf import settings
 
+from chatapp.checks.results import Finding, Verdict
 from chatapp.doctor import forwarding, websocket
 from chatapp.doctor.forwarding import Sight
 from chatapp.doctor.public import Public
-from chatapp.findings import Finding, Verdict
 from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority

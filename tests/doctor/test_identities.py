@@ -7,8 +7,8 @@ from allauth.socialaccount.models import SocialAccount
 from pytest_django import Settings
 
 from chatapp.accounts.identities import uid_of
+from chatapp.checks.results import Verdict
 from chatapp.doctor.identities import identities
-from chatapp.findings import Verdict
 from chatapp.models import User
 from tests.accounts.provider import Provider, running, trust
 from tests.doctor import only, verdicts

@@ -13,8 +13,8 @@ from channels.layers import InMemoryChannelLayer
 from channels_redis.core import RedisChannelLayer
 from channels_redis.pubsub import RedisPubSubChannelLayer
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor.layer import message_after_idling, redis_server
-from chatapp.findings import Verdict
 from tests.doctor import only, verdicts
 from tests.support.live import free_port
 from tests.support.program import WAIT_SECONDS

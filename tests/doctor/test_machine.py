@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage, StaticFilesStorage
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import machine
-from chatapp.findings import Verdict
 from tests.doctor import only
 from tests.support.live import Site
 

@@ -1,7 +1,7 @@
 """Pages that get into caches."""
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import pages
-from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay, dropping, saying
 from tests.support.live import Server

@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import public, websocket
 from chatapp.doctor.public import Public
-from chatapp.findings import Verdict
 from tests.doctor import only, through, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.support.live import Server, free_port

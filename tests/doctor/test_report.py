@@ -1,7 +1,7 @@
 """How findings read, and that they hold no secret."""
 
+from chatapp.checks.results import Finding, Verdict, failed, ok, warning
 from chatapp.doctor.report import clock_finding, lines, reason, shown_url, summary
-from chatapp.findings import Finding, Verdict, failed, ok, warning
 
 LONG = "a sentence that goes on " * 8
 

@@ -8,8 +8,8 @@ import pytest
 from django.core import checks
 from pytest_django import Settings
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import settings_checks
-from chatapp.findings import Verdict
 from tests.doctor import only
 
 URL = "https://chat.example"

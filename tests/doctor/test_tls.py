@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import tls
 from chatapp.doctor.tls import certificate, redirect
-from chatapp.findings import Verdict
 from tests.doctor import only, verdicts
 from tests.doctor.relay import Relay, saying
 from tests.support.certificates import Authority

@@ -3,8 +3,8 @@
 from cryptography.fernet import Fernet
 from django.db import connection
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor.upstreams import upstreams
-from chatapp.findings import Verdict
 from chatapp.models import Upstream
 from tests.doctor import only
 from tests.support.fake_upstream import FakeUpstream

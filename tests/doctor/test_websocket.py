@@ -1,8 +1,8 @@
 """What a proxy does to sockets; each fault is one that a relay really makes."""
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor import websocket
 from chatapp.doctor.public import Public
-from chatapp.findings import Verdict
 from tests.doctor import through
 from tests.doctor.relay import Relay, refusing_upgrades, saying
 from tests.support.live import Server

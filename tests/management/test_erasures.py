@@ -19,7 +19,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 from chatapp.models import *
-from chatapp.journal import Journal
+from chatapp.realtime.journal import Journal
 from chatapp.models import audit
 from chatapp.models.rounds import Round
 carol = User.objects.create_user("carol-{CANARY}", email="{CANARY}@x.test", last_name="{CANARY}")

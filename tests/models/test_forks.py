@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import (
     Conversation,
     Deletion,

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatapp.models import Conversation, LegalHold, Message, Process, Refused, User, temporary
 from chatapp.models.legal_holds import Held
 from chatapp.models.temporary import LEFT_FOR
-from chatapp.worker.housekeeping import clean_up
+from chatapp.realtime.worker.housekeeping import clean_up
 
 pytestmark = pytest.mark.django_db
 

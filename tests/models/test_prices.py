@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chatapp.frames.words import usage_details
 from chatapp.models import Conversation, Price, Upstream, Usage
 from chatapp.models.prices import DOLLAR, MOST, MOST_COST
+from chatapp.rendering.fragments.words import usage_details
 from chatapp.upstream.wire.events import TokenUsage
 from chatapp.upstream.wire.model_list import ListedModel
 from chatapp.upstream.wire.model_prices import ListedPrice

@@ -3,7 +3,7 @@
 import pytest
 from pytest_django import Settings
 
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import Conversation, Feedback, Project, Refused, Upstream, User
 from chatapp.models.storage import take_room
 from tests.support.stored import answered, forked

@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatapp.accounts.erasing import erase
-from chatapp.indexing import entries
 from chatapp.models import (
     Conversation,
     Message,
@@ -28,6 +27,7 @@ from chatapp.models import (
 from chatapp.models.connections import empty_write_ahead_log
 from chatapp.models.search_entries import MESSAGES_AT_ONCE, first_id
 from chatapp.models.vacuuming import vacuum_erased
+from chatapp.text.indexing import entries
 from chatapp.upstream.wire.reply import Ending
 from tests.search.conftest import Search, index_all, messages, titles, written
 from tests.support.stored import answered, asked, end, forked, growing, reply_of, started_by

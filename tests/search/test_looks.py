@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatapp.indexing import Term, quoted, terms
 from chatapp.search.looks import Looks, Segment
+from chatapp.text.indexing import Term, quoted, terms
 
 
 def marked(query: str, text: str) -> str:

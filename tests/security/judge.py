@@ -1,4 +1,4 @@
-"""Reads HTML as a browser does, and says what chatapp.markdown.allowed forbids of it."""
+"""Reads HTML as a browser does, and says what chatapp.rendering.markdown.allowed forbids of it."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from turbohtml import DocumentFragment, Element, Namespace, Node, Text, parse_fragment
 
-from chatapp.markdown.allowed import MATHML, PROSE, SCHEMES
+from chatapp.rendering.markdown.allowed import MATHML, PROSE, SCHEMES
 from tests.support import dom
 
 ALLOWED = {Namespace.HTML: PROSE, Namespace.MATHML: MATHML, Namespace.SVG: {}}

@@ -34,7 +34,7 @@ from chatapp.models import (
     Upstream,
     User,
 )
-from chatapp.retention.forms import seal
+from chatapp.staff.retention.forms import seal
 from tests.conftest import PASSWORD
 from tests.security.house import House
 

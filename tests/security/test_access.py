@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponseBase
 from django.urls import get_resolver
 
-from chatapp.access.pace import allowances
 from chatapp.models import AuditEvent, AuditHead, User
+from chatapp.sessions.rate_limits import allowances
 from tests.security.house import (
     CAST,
     FORMER,

@@ -18,13 +18,13 @@ from django.test import AsyncClient, Client
 from django.urls import get_resolver
 from pytest_django import Settings
 
-from chatapp.access.pace import allowances
-from chatapp.admin.confirmed import LATE
 from chatapp.chat import actions as chat
 from chatapp.chat.consumer import TOO_MUCH
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import AuditEvent, AuditHead, User
-from chatapp.people.changes import CHANGES
+from chatapp.sessions.rate_limits import allowances
+from chatapp.staff.admin.confirmed import LATE
+from chatapp.staff.people.changes import CHANGES
 from tests.conftest import signed_in
 from tests.security import posted
 from tests.security.house import CAST, House, Rows, everything, routes

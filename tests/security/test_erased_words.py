@@ -24,8 +24,8 @@ from pytest_django import Settings
 
 from chatapp.accounts import erasures
 from chatapp.models import Conversation, Message, ReplyImage, User, audit, reindex
-from chatapp.worker import worker
-from chatapp.worker.housekeeping import clean_up
+from chatapp.realtime.worker import worker
+from chatapp.realtime.worker.housekeeping import clean_up
 from tests.accounts.conftest import provider  # noqa: F401 - a fixture
 from tests.accounts.provider import Provider, come
 from tests.conftest import PASSWORD, confirmed, signed_in

@@ -11,13 +11,8 @@ import pytest
 from django.contrib.auth.models import Group
 from turbohtml import Element, Node, Text
 
-from chatapp import frames
 from chatapp.catalogue import Offer
 from chatapp.chat.sidebar import LIST
-from chatapp.frames import LiveReply, ReplyView
-from chatapp.frames.environment import draw
-from chatapp.frames.replies import Waiting, waiting_frame
-from chatapp.markdown import block_html
 from chatapp.models import (
     Conversation,
     Deleted,
@@ -32,6 +27,11 @@ from chatapp.models import (
 from chatapp.models.limits import Measure, Period
 from chatapp.models.meters import Meter
 from chatapp.models.rounds import RunState, ToolRun
+from chatapp.rendering import fragments
+from chatapp.rendering.fragments import LiveReply, ReplyView
+from chatapp.rendering.fragments.environment import draw
+from chatapp.rendering.fragments.replies import Waiting, waiting_frame
+from chatapp.rendering.markdown import block_html
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
 from chatapp.upstream.wire.model_list import ListedModel
 from tests.security.judge import breaches_below, parsed, skeleton
@@ -56,21 +56,21 @@ def drawn(text: str) -> str:
     offers = [Offer(upstream, models), Offer(upstream, models), Offer(upstream, (), text)]
     return "".join(
         [
-            frames.thread_html(view, html_of),
-            frames.snapshot_frame(ReplyView.of(reply, html_of)),
-            frames.composer_frame(conversation, reply),
-            frames.sidebar_frame(conversation, running=True),
-            frames.problem_frame(text),
-            frames.delay_frame(REPLY, text),
-            frames.title_frame(conversation),
-            frames.emptied_frame(CONVERSATION, text, ReviewPolicy(scope="all")),
+            fragments.thread_html(view, html_of),
+            fragments.snapshot_frame(ReplyView.of(reply, html_of)),
+            fragments.composer_frame(conversation, reply),
+            fragments.sidebar_frame(conversation, running=True),
+            fragments.problem_frame(text),
+            fragments.delay_frame(REPLY, text),
+            fragments.title_frame(conversation),
+            fragments.emptied_frame(CONVERSATION, text, ReviewPolicy(scope="all")),
             waiting_frame(REPLY, Waiting(text)),
-            frames.deleted_frame(Deleted(conversation, prompt, 1), REPLY),
+            fragments.deleted_frame(Deleted(conversation, prompt, 1), REPLY),
             draw("chat/_main.html", main(text, conversation, reply, offers)),
             draw("chat/_conversation_lists.html", listed(conversation) | {"projects": [project]}),
             draw("chat/_outline.html", outline(text, conversation)),
             draw("chat/_confidence.html", {"tokens": [{"text": text, "title": text, "band": 1}]}),
-            frames.review_html([prompt, reply], html_of, {reply.pk: [text]}),
+            fragments.review_html([prompt, reply], html_of, {reply.pk: [text]}),
         ]
     )
 

@@ -15,11 +15,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatapp.access import idle_sessions
+from chatapp.checks.results import Verdict
 from chatapp.doctor import machine, settings_checks
-from chatapp.findings import Verdict
 from chatapp.models import User
 from chatapp.server.data_dir import make_private
+from chatapp.sessions import idle_sessions
 from tests.conftest import PASSWORD
 from tests.doctor import only
 from tests.support.live import Server, Site, free_port, run

@@ -16,11 +16,11 @@ import pytest
 from django.test import Client
 
 from bench.bombs import REPLIES, TEXTS
-from chatapp.frames import LiveReply, ThreadParts, snapshot_frame
-from chatapp.generation.flushes import Flushes
-from chatapp.generation.pace import Pace
 from chatapp.models import Conversation, Message, View
-from chatapp.viewers import Audience
+from chatapp.realtime.generation.flushes import Flushes
+from chatapp.realtime.generation.pace import Pace
+from chatapp.realtime.viewers import Audience
+from chatapp.rendering.fragments import LiveReply, ThreadParts, snapshot_frame
 from tests.support.counting import nothing_old, seconds_to_count
 from tests.support.fake_upstream import FakeUpstream, choice, delta, done, finish, role
 from tests.support.live import Site

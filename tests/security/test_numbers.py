@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils.http import urlsafe_base64_encode
 
+from chatapp.db.primary_keys import key_of
 from chatapp.models import Conversation, Upstream, User
-from chatapp.row_keys import key_of
-from tests.review.conftest import Begin, begin  # noqa: F401 - a fixture
-from tests.review.told import told_by
+from tests.staff.review.conftest import Begin, begin  # noqa: F401 - a fixture
+from tests.staff.review.told import told_by
 from tests.support.page import parse
 
 pytestmark = pytest.mark.django_db

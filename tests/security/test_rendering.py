@@ -1,4 +1,4 @@
-"""Foreign text as HTML holds nothing but what chatapp.markdown.allowed lists, whole and live.
+"""HTML of untrusted text holds only what `markdown.allowed` lists, whole and live.
 
 `make test-all` tries 100,000 texts, in parts that several processes share.
 """
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatapp.markdown import LiveMarkdown, as_typed, render
-from chatapp.markdown.allowed import ALLOWED
+from chatapp.rendering.markdown import LiveMarkdown, as_typed, render
+from chatapp.rendering.markdown.allowed import ALLOWED
 from tests.security.grammar import texts
 from tests.security.judge import breaches
 from tests.support.profile import scaled

@@ -12,8 +12,8 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from chatapp.checks.results import Verdict
 from chatapp.doctor.upstreams import tool_servers
-from chatapp.findings import Verdict
 from chatapp.models import Message, ToolServer, Upstream
 from chatapp.tools import offered_by, shared_toolbox
 from tests.doctor import only

@@ -18,10 +18,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from chatapp.access import sessions
 from chatapp.close_codes import CloseCode
 from chatapp.models import Message, User
-from chatapp.worker import revocation, worker
+from chatapp.realtime.worker import revocation, worker
+from chatapp.sessions import validity
 from tests.conftest import PASSWORD, signed_in
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, role
 from tests.support.present import present
@@ -252,7 +252,7 @@ async def test_a_reply_of_an_ended_session_is_not_waited_for_since_others_live(
 async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
     alice: User, alices: Client, generations_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = sessions.person_of
+    look = validity.person_of
 
     def look_and_lose(session_key: str) -> User:
         found = look(session_key)
@@ -260,7 +260,7 @@ async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
         return found
 
     async with Tab(await database_sync_to_async(signed_in)(alice)):  # so that a process serves
-        monkeypatch.setattr(sessions, "person_of", look_and_lose)
+        monkeypatch.setattr(validity, "person_of", look_and_lose)
         tab = Tab(alices)
         assert await tab.connect()
         assert await tab.until_closed() == CloseCode.SIGNED_OUT
@@ -276,7 +276,7 @@ async def test_an_action_on_an_ended_session_is_told_and_closes(tab: Tab, alice:
 async def test_while_the_database_is_away_the_look_waits(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, tried = sessions.look, asyncio.Event()
+    look, tried = validity.look, asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def fail(*_: object) -> None:
@@ -284,10 +284,10 @@ async def test_while_the_database_is_away_the_look_waits(
         raise OperationalError("away")
 
     monkeypatch.setattr(revocation, "TRY_AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(sessions, "look", fail)
+    monkeypatch.setattr(validity, "look", fail)
     await database_sync_to_async(is_deactivated)(alice)
     await tried.wait()
-    monkeypatch.setattr(sessions, "look", look)
+    monkeypatch.setattr(validity, "look", look)
     assert await tab.until_closed() == CloseCode.DEACTIVATED
 
 
@@ -301,7 +301,7 @@ def test_many_sessions_are_looked_at_in_two_queries(
     held |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
     is_given_another_password(bob)
     with django_assert_num_queries(2):
-        seen = sessions.look((), held)
+        seen = validity.look((), held)
     assert seen.gone == set()
     assert seen.ended == {key for key, user in held.items() if user == bob.pk}
 
@@ -326,7 +326,7 @@ def test_a_session_holds_as_djangos_own_check_says(
     session.update(changes)
     session.save()
     key = present(session.session_key)
-    assert (key not in sessions.look((), {key: alice.pk}).ended) == holds
+    assert (key not in validity.look((), {key: alice.pk}).ended) == holds
     assert (client.get("/").status_code == 200) == holds
 
 
@@ -335,8 +335,8 @@ def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: Se
     key = present(client.session.session_key)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "a new one"
-    assert sessions.look((), {key: alice.pk}).ended == set()
-    assert sessions.person_of(key) == alice
+    assert validity.look((), {key: alice.pk}).ended == set()
+    assert validity.person_of(key) == alice
     assert Session.objects.filter(pk=key).exists()
 
 

@@ -18,8 +18,8 @@ from django.test import Client
 
 from chatapp.chat.actions import ACTIONS
 from chatapp.close_codes import CloseCode
-from chatapp.generation import generation
 from chatapp.models import Conversation, Message, Upstream, User
+from chatapp.realtime.generation import generation
 from tests.conftest import signed_in
 from tests.security.house import everything
 from tests.support.fake_upstream import FakeUpstream, Stall, delta, reasoning, role

@@ -22,7 +22,7 @@ from chatapp.chat.consumer import TOO_MUCH
 from chatapp.chat.fields import fields_of
 from chatapp.close_codes import CloseCode
 from chatapp.models import Message
-from chatapp.worker import worker
+from chatapp.realtime.worker import worker
 from tests.security.wire import Wire, handshake
 from tests.support.fake_upstream import FakeUpstream, Pause, Stall, delta, done, finish, role
 from tests.support.live import Person, Server, Site

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, closing, contextmanager
 
 import pytest
 
-from chatapp.generation.generation import UNSAVED
+from chatapp.realtime.generation.generation import UNSAVED
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 from tests.support.live import Server, Site
 from tests.support.viewer import Viewer

@@ -13,9 +13,9 @@ from django.core.signals import request_finished, request_started
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path, reverse
 
-from chatapp.admin.inquiries import InquiringAdmin
 from chatapp.server import pages
 from chatapp.server.pages import Pages
+from chatapp.staff.admin.inquiries import InquiringAdmin
 
 held = threading.Event()
 entered = threading.Semaphore(0)

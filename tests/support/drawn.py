@@ -2,8 +2,8 @@
 
 from django.utils.safestring import SafeString
 
-from chatapp.markdown import as_typed, render
-from chatapp.rendering import Typed
+from chatapp.rendering.markdown import as_typed, render
+from chatapp.rendering.pool import Typed
 
 
 def html_of(text: str | Typed) -> SafeString:

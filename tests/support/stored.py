@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from chatapp.fairness.allowance import Allowance
+from chatapp.concurrency.token_bucket import Allowance
 from chatapp.models import Conversation, Fork, Message, Upstream, Usage, User
 from chatapp.upstream.wire.events import AnswerDelta, ReasoningDelta
 from chatapp.upstream.wire.reply import Ending, Reply

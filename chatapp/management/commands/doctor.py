@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatapp.checks.results import Finding, Verdict
 from chatapp.doctor import IDLE_SECONDS, Title, examine, lines, summary
-from chatapp.findings import Finding, Verdict
 
 MAX_WIDTH = 100
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatapp.management.sentences import in_sentences
 from chatapp.models import Conversation, Message, Retention
 from chatapp.models.shelves import TRASH_DAYS
-from chatapp.worker.housekeeping import cleaning
+from chatapp.realtime.worker.housekeeping import cleaning
 
 EVERY_SECONDS = 3.0
 KINDS: Mapping[str, str] = {

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.urls import reverse
 
-from chatapp import frames
 from chatapp.management.sentences import in_sentences
 from chatapp.management.serving import Serving
 from chatapp.management.supervisor import Post, Supervisor
 from chatapp.management.upgrading import upgrade
+from chatapp.rendering import fragments
 from chatapp.server.data_dir import make_private
 from chatapp.server.listening import Doors, doors_of
 
@@ -86,4 +86,4 @@ def _import_what_all_need() -> None:
     import chatapp.server.socket_protocol  # noqa: F401
 
     reverse("chat")
-    frames.warm_up()
+    fragments.warm_up()

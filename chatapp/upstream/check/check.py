@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from chatapp.findings import Finding, note
+from chatapp.checks.results import Finding, note
 from chatapp.upstream.check import problems, verdicts
 from chatapp.upstream.check.answers import DELTAS, Answer, answer_of, failed_answer
 from chatapp.upstream.check.questions import (

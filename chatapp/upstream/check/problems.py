@@ -1,6 +1,6 @@
 """Explain why an upstream can't serve the app, and what to do, as findings."""
 
-from chatapp.findings import Finding, failed
+from chatapp.checks.results import Finding, failed
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.verdicts import error_text
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from chatapp.findings import Finding, Verdict, printable
+from chatapp.checks.results import Finding, Verdict, printable
 from chatapp.upstream.wire.errors import MAX_MESSAGE_LENGTH, clean
 
 _NAMES_WIDTH = 14

@@ -5,7 +5,7 @@ A finding's texts may contain the upstream's own words; `visible_finding` cleans
 
 from collections.abc import Sequence
 
-from chatapp.findings import Finding, Verdict, note, ok, warning
+from chatapp.checks.results import Finding, Verdict, note, ok, warning
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.questions import ToolRecord
 from chatapp.upstream.check.timing import Timing

@@ -7,7 +7,7 @@ greeting, and the same greeting with the clock offered.
 
 from collections.abc import Callable
 
-from chatapp.findings import Finding
+from chatapp.checks.results import Finding
 from chatapp.tools import CLOCK
 from chatapp.upstream.check import Report, check
 from chatapp.upstream.wire.endpoint import Endpoint

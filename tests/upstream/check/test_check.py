@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatapp.findings import Verdict
+from chatapp.checks.results import Verdict
 from chatapp.upstream.check import check, timing
 from chatapp.upstream.wire.dialects import OPENTOKEN
 from chatapp.upstream.wire.endpoint import Endpoint

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatapp.findings import Verdict
+from chatapp.checks.results import Verdict
 from chatapp.upstream.check.answers import failed_answer
 from chatapp.upstream.check.problems import problem_of, problem_of_error
 from chatapp.upstream.wire.errors import ErrorKind, UpstreamError

@@ -1,6 +1,6 @@
 """A report as a table, and as sentences."""
 
-from chatapp.findings import Finding, Verdict, failed, note, ok, warning
+from chatapp.checks.results import Finding, Verdict, failed, note, ok, warning
 from chatapp.upstream.check.report import Report, sentences, visible_finding
 
 REPORT = Report(

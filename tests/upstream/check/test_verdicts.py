@@ -1,6 +1,6 @@
 """Findings about an answer."""
 
-from chatapp.findings import Verdict
+from chatapp.checks.results import Verdict
 from chatapp.upstream.check.answers import Answer
 from chatapp.upstream.check.verdicts import closing_finding
 from chatapp.upstream.wire.events import AnswerDelta

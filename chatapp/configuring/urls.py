@@ -1,7 +1,0 @@
-"""The address of the installation's settings."""
-
-from django.urls import path
-
-from chatapp.configuring import views
-
-urlpatterns = [path("settings/", views.settings, name="settings")]

@@ -1,7 +1,0 @@
-"""The address of the policy of reviews."""
-
-from django.urls import path
-
-from chatapp.policy import views
-
-urlpatterns = [path("policy/", views.policy, name="policy")]

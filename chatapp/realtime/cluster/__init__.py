@@ -1,0 +1,32 @@
+"""Connects the workers of one installation: liveness, messages, and replies watched from elsewhere.
+
+Typed `messages` travel over the `bus`: Channels' `layer`, or `alone` if there is only one worker.
+The `heartbeat` tells the database that this worker is alive and reports what it says of the others.
+A `Cluster` keeps the `remotes`, replies of other workers that viewers here watch, and the
+`followers`, workers that watch replies here. It knows no generation: what it cannot do itself it
+yields to its worker as events.
+"""
+
+from chatapp.realtime.cluster.alone import Alone, NoHeartbeat
+from chatapp.realtime.cluster.bus import Bus
+from chatapp.realtime.cluster.cluster import Cluster, Event, SnapshotAsked, Stale
+from chatapp.realtime.cluster.heartbeat import Beating, Heartbeat, Sighting, Streaming
+from chatapp.realtime.cluster.layer import LayerBus, post_from_outside
+from chatapp.realtime.cluster.remote import RemoteReply
+
+__all__ = [
+    "Alone",
+    "Beating",
+    "Bus",
+    "Cluster",
+    "Event",
+    "Heartbeat",
+    "LayerBus",
+    "NoHeartbeat",
+    "RemoteReply",
+    "Sighting",
+    "SnapshotAsked",
+    "Stale",
+    "Streaming",
+    "post_from_outside",
+]

@@ -1,0 +1,57 @@
+"""Null objects for a worker without peers, so that no caller has to ask whether there are any.
+
+Without `REDIS_URL` there is only one worker, and its bus is `Alone`. A worker that was not started
+by `manage.py serve` (in a test, in another server) is not registered in the database either, and
+its heartbeat is `NoHeartbeat`.
+"""
+
+import time
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+from chatapp.realtime.cluster.bus import Bus, Heard, HeardAgain
+from chatapp.realtime.cluster.heartbeat import Beating, Shown, Sighting
+from chatapp.realtime.cluster.messages import Message
+
+
+class Alone(Bus):
+    has_others = False
+    answers = True
+    answers_since = 0.0
+
+    def __init__(self, worker: UUID) -> None:
+        self.worker = worker
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def post(self, worker: UUID, message: Message) -> None: ...
+
+    def post_to_all(self, message: Message) -> None: ...
+
+    def post_to_user(self, user: int, message: Message) -> None: ...
+
+    async def subscribe(self, user: int) -> None: ...
+
+    def unsubscribe(self, user: int) -> None: ...
+
+    async def received(self) -> AsyncGenerator[Heard | HeardAgain, None]:
+        return
+        yield
+
+    async def run(self) -> None: ...
+
+    async def until_sent(self) -> None: ...
+
+
+class NoHeartbeat(Beating):
+    database_answers = True
+
+    def was_given_up(self, since: float) -> bool:
+        return False
+
+    async def sightings(self, shown: Shown) -> AsyncGenerator[Sighting, None]:
+        return
+        yield
+
+    def stop(self) -> None: ...

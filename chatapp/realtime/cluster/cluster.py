@@ -1,0 +1,204 @@
+"""This worker's part in the cluster: remote replies watched here, and followers of its own replies.
+
+The database is the source of truth, queried about once a second for the replies streaming in the
+conversations shown here and for the living workers. Messages only make it faster. So three kinds
+of loss are covered: a lost message (frames are numbered, see `remote`), a dead worker (the database
+removes it), and an outage of the layer (leases are extended; the database still shows endings).
+
+What the cluster cannot do itself it yields as events for the worker.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import assert_never
+from uuid import UUID
+
+from chatapp.realtime.cluster.bus import Bus, Heard, HeardAgain
+from chatapp.realtime.cluster.followers import RENEW_SECONDS, Followers
+from chatapp.realtime.cluster.heartbeat import Sighting, Streaming
+from chatapp.realtime.cluster.messages import (
+    Change,
+    Command,
+    ConversationChanged,
+    Decide,
+    Echo,
+    Ended,
+    Frame,
+    Gone,
+    Leave,
+    ListChanged,
+    Message,
+    PeopleChanged,
+    PolicyChanged,
+    Renew,
+    Running,
+    Snapshot,
+    Stop,
+    ThreadChanged,
+    TurnBegan,
+    Watch,
+)
+from chatapp.realtime.cluster.remotes import Remotes
+from chatapp.realtime.viewers import Viewer, Viewers
+
+logger = logging.getLogger(__name__)
+
+LISTEN_SECONDS = 0.2  # between checks whether the owners are still heard from
+
+
+@dataclass(frozen=True)
+class SnapshotAsked:
+    """`worker` asks for a snapshot of a reply, which may have ended by now."""
+
+    worker: UUID
+    reply: UUID
+    conversation: UUID
+
+
+@dataclass(frozen=True)
+class Stale:
+    """These viewers do not show what the database now has in the conversation."""
+
+    conversation: UUID
+    viewers: frozenset[Viewer]
+    anew: bool = False  # anything they show may have changed: redraw it all
+
+
+Event = SnapshotAsked | Command | Stale | Change
+
+
+class Cluster:
+    """Run `run` in one task and handle `events` in another."""
+
+    def __init__(self, bus: Bus, viewers: Viewers) -> None:
+        self.bus = bus
+        self.remotes = Remotes(bus, viewers)
+        self.followers = Followers(bus)
+        self._viewers = viewers
+
+    def conversations(self) -> set[UUID]:
+        """Return the conversations to query the database about. Thread-safe."""
+        return self._viewers.conversations() | self.remotes.conversations()
+
+    async def run(self) -> None:
+        """Run the bus and renew leases until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.bus.run())
+            tasks.create_task(self._renew())
+            tasks.create_task(self._notice_silence())
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the events that result from received messages.
+
+        No message is read while the caller is handling an event.
+        """
+        async with aclosing(self.bus.received()) as received:
+            async for one in received:
+                match one:
+                    case HeardAgain():
+                        yield PeopleChanged(None)
+                    case Heard(sender, message) if sender != self.bus.worker:
+                        # Messages to all workers also arrive at their sender, hence the guard.
+                        for event in await self._take_or_log(sender, message):
+                            yield event
+
+    def see(self, sighting: Sighting, written_here: Collection[UUID]) -> list[Event]:
+        """Compare what viewers show with a heartbeat's report; return the events that follow.
+
+        This worker runs replies in the conversations `written_here`, whatever the report says.
+        """
+        self.followers.keep(sighting.alive)
+        ended = self.remotes.drop_ended({one.reply for one in sighting.streaming})
+        events = [event for conversation in ended for event in self._stale(conversation)]
+        unwatched = {
+            one.conversation
+            for one in sighting.streaming
+            if one.owner not in (None, self.bus.worker)
+            and one.conversation not in written_here
+            and not self._is_awaited_by_all(one)
+        }
+        return events + [event for conversation in unwatched for event in self._stale(conversation)]
+
+    async def take(self, sender: UUID, message: Message) -> list[Event]:
+        """Take a message from another worker; return the events that follow."""
+        match message:
+            case Watch(reply, conversation):
+                return [SnapshotAsked(sender, reply, conversation)]
+            case Stop() | Decide():
+                return [message]
+            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
+                return [message]
+            case TurnBegan(conversation):
+                return self._stale(conversation)
+            case ThreadChanged(conversation):
+                return self._stale(conversation, anew=True)
+            case Frame() | Snapshot() | Ended() | Gone():
+                return await self._take_remote(message)
+            case Renew(replies):
+                self.followers.renew(sender, replies)
+            case Leave(reply, grace):
+                self.followers.leave(sender, reply, grace)
+            case Running(sequences):
+                for reply, sequence in sequences.items():
+                    if remote := self.remotes.get(reply):
+                        remote.take_sequence(sequence)
+            case Echo():
+                pass  # handled by the bus
+            case _:
+                assert_never(message)
+        return []
+
+    async def _take_remote(self, message: Frame | Snapshot | Ended | Gone) -> list[Event]:
+        remote = self.remotes.get(message.reply)
+        if remote is None:
+            return []  # nobody here watches it any more
+        match message:
+            case Frame(_, sequence, html):
+                await remote.take_frame(sequence, html)
+            case Snapshot(_, sequence, html):
+                await remote.take_snapshot(sequence, html)
+            case Ended(_, sequence):
+                self.remotes.drop(remote)
+                if behind := remote.take_ended(sequence):
+                    return [Stale(remote.conversation, frozenset(behind))]
+            case Gone():
+                remote.is_over = True  # according to its owner; `see` checks with the database
+            case _:
+                assert_never(message)
+        return []
+
+    async def _take_or_log(self, sender: UUID, message: Message) -> list[Event]:
+        try:
+            return await self.take(sender, message)
+        except Exception:  # a failing message must not hold up the next
+            logger.exception("Could not handle a message: %s", type(message).__name__)
+            return []
+
+    async def _renew(self) -> None:
+        """Renew the leases on remote replies, and end expired leases on this worker's replies."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                self.remotes.renew()
+                self.followers.end_leases()
+            except Exception:  # try again: other replies depend on these leases
+                logger.exception("Could not renew leases")
+
+    async def _notice_silence(self) -> None:
+        while True:
+            await asyncio.sleep(LISTEN_SECONDS)
+            await self.remotes.notice_silence()
+
+    def _is_awaited_by_all(self, streaming: Streaming) -> bool:
+        """Whether every viewer showing the conversation watches this reply, not just another."""
+        remote = self.remotes.get(streaming.reply)
+        showing = self._viewers.showing(streaming.conversation)
+        return all(remote and remote.is_awaited_by(viewer) for viewer in showing)
+
+    def _stale(self, conversation: UUID, *, anew: bool = False) -> list[Event]:
+        """Return a `Stale` event for the viewers that show the conversation, if there are any."""
+        showing = self._viewers.showing(conversation)
+        return [Stale(conversation, frozenset(showing), anew)] if showing else []

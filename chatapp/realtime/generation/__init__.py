@@ -1,0 +1,14 @@
+"""Runs one reply: a `Generation`, in a task of its own.
+
+A generation opens the upstream stream, folds its events, sends fragments to its audience and runs
+the tools that the model calls. It ends with its stream, by `stop`, or when nobody is watching any
+more. It closes the upstream first and saves afterwards, so no ending loses text that arrived. It
+does not know which process it runs in or where its viewers are.
+"""
+
+from chatapp.realtime.generation.generation import Generation
+from chatapp.realtime.generation.pace import Pace
+from chatapp.realtime.generation.storing import stored
+from chatapp.realtime.generation.unsupported import Unsupported
+
+__all__ = ["Generation", "Pace", "Unsupported", "stored"]

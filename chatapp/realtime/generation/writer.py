@@ -1,0 +1,276 @@
+"""Sends a reply's requests to the upstream and folds the events into rounds, running tools in
+between."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from chatapp import metrics
+from chatapp.catalogue import endpoint_of
+from chatapp.models import ToolServer, Turn, Usage
+from chatapp.models.costs import Cost
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.realtime.generation.asking import MayPass, ask_patiently, is_worth_waiting
+from chatapp.realtime.generation.flushes import Flushes
+from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.generation.tool_runs import ToolRuns
+from chatapp.realtime.generation.unsupported import Model, Unsupported
+from chatapp.realtime.journal import Segment
+from chatapp.rendering.fragments import LiveReply
+from chatapp.tools import shared_toolbox
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.dialects import RequestOptions
+from chatapp.upstream.wire.errors import ErrorKind, UpstreamError
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.events import (
+    AnswerDelta,
+    AnswerWasReasoning,
+    ChoiceEvent,
+    Event,
+    Failed,
+    ReasoningDelta,
+    RefusalDelta,
+    ToolCallDelta,
+    UsageOptionRefused,
+    UsageReported,
+)
+from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.reply import Reply
+
+MAX_ROUNDS = 8
+# After a read with this many events, sleep for about as long as it took to decode them.
+MANY_EVENTS = 32
+SECONDS_AN_EVENT = 0.0001
+
+
+class Writer:
+    """Writes one reply. `reply` is the current round, `others` are that round's other choices."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        client: UpstreamClient,
+        live: LiveReply,
+        flushes: Flushes,
+        unsupported: Unsupported,
+        journal: Segment,
+        spending: Spending,
+    ) -> None:
+        assert turn.reply.upstream
+        self.message = turn.reply
+        self.upstream = turn.reply.upstream
+        self.reply = Reply()
+        self.others: list[Reply] = []
+        self.is_dirty = False
+        self.refused_usage_option = False
+        self._person = turn.conversation.user_id
+        self._history = turn.history
+        self._tool_servers: Sequence[ToolServer] | None = turn.tool_servers
+        self._cost = Cost()
+        self.spending = spending
+        self._journal = journal
+        self._rounds: list[Round] = []
+        self._tool_runs: ToolRuns | None = None
+        self._client = client
+        self._live = live
+        self._flushes = flushes
+        self._unsupported = unsupported
+        self._started_at = time.monotonic()
+        self._thinking_since: float | None = None
+        self._is_streaming = False
+        self._reads_for_usage_only = False
+
+    async def write(self) -> None:
+        """Send requests until the model calls no more tools. Failures end up in the reply."""
+        for _ in range(MAX_ROUNDS):
+            await ask_patiently(self._ask, self._show_retry)
+            if self._reads_for_usage_only or not self.reply.wants_tools:
+                return
+            self._tool_runs = ToolRuns(self.reply.tool_calls, self._show_run, self._person)
+            await self._tool_runs.finish()
+            self._begin_round()
+        message = f"the model called tools in {MAX_ROUNDS} rounds without answering"
+        self.reply.apply(Failed(UpstreamError(ErrorKind.TOO_MANY_ROUNDS, message)))
+
+    def read_on_for_usage(self) -> bool:
+        """Ignore everything from now on but the usage.
+
+        Returns False, and changes nothing, if the upstream is not set up for it or the usage can
+        no longer arrive.
+        """
+        wanted = self.upstream.drains_stopped and self._is_streaming and not self.reply.usage
+        self._reads_for_usage_only = wanted
+        return wanted
+
+    def decide(self, round: int, call: int, allowed: bool) -> None:
+        """Allow or deny a tool call of this round."""
+        if self._tool_runs and round == len(self._rounds):
+            self._tool_runs.decide(call, allowed)
+
+    def update_message(self) -> Usage:
+        """Copy all that has arrived to the message; return the usage of all rounds together."""
+        self.is_dirty = False
+        self.message.take(self.reply, self._runs())
+        usage = self._cost.usage(self._choices)
+        self.message.usage_so_far = usage.as_record()
+        return usage
+
+    def cancel_tools(self) -> None:
+        for run in self._runs():
+            run.cancel_unfinished()
+
+    def end_thinking(self) -> None:
+        if self._thinking_since and self.message.reasoning_duration is None:
+            self.message.reasoning_duration = time.monotonic() - self._thinking_since
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started_at
+
+    async def _ask(self) -> None:
+        """Send one request.
+
+        Raises `MayPass` if it failed before anything arrived and may succeed when sent again.
+        """
+        options = await self._options()
+        self._cost.end_try(self._choices)
+        self.reply = Reply()
+        self.others = [Reply(choice) for choice in range(1, options.choices)]
+        await self._read_stream(options)
+        error = self.reply.error
+        if error is None or self._has_arrived:
+            return
+        if options.tools and error.refuses_tools:
+            self._unsupported.tools.add(self._model)
+            await self._ask()
+        elif error.refuses_system and self._sent.has_system:
+            self._unsupported.system.add(self._model)
+            await self._ask()
+        elif is_worth_waiting(error):
+            raise MayPass(error)
+
+    async def _options(self) -> RequestOptions:
+        tools = []
+        if self.upstream.offers_tools and self._model not in self._unsupported.tools:
+            # Those of the turn serve the first request only; they may have changed by the next.
+            servers, self._tool_servers = self._tool_servers, None
+            offered = await shared_toolbox().tools(
+                servers, has_clock=self.upstream.offers_clock, person=self._person
+            )
+            tools = [tool.as_request() for tool in offered]
+        return RequestOptions(tools, self.upstream.parameters)
+
+    async def _read_stream(self, options: RequestOptions) -> None:
+        endpoint = endpoint_of(self.upstream)
+        model = self.message.model
+        history = self._sent
+        size = Asked.of(history, options.tools)
+        options = await self.spending.admitted(size, self._cost.ended, options, self.upstream)
+        self._cost.ask(size)
+        self._journal.ask(size, options.choices)
+        opened = self._client.stream(endpoint, model, history.messages, options, self._take_at_once)
+        async with opened as batches:
+            self._is_streaming = True
+            async for events in batches:
+                if self._reads_for_usage_only:
+                    events = [event for event in events if isinstance(event, UsageReported)]
+                self._take(events)
+                if len(events) > MANY_EVENTS:  # more than a model writes at once
+                    await asyncio.sleep(len(events) * SECONDS_AN_EVENT)
+                if self._reads_for_usage_only and self.reply.usage:
+                    break
+        self._is_streaming = False
+
+    def _take_at_once(self, events: list[Event]) -> bool:
+        if self._reads_for_usage_only or len(events) > MANY_EVENTS:
+            return False
+        self._take(events)
+        return True
+
+    def _take(self, events: list[Event]) -> None:
+        """Journal, fold and show the events of one read."""
+        read_at = time.monotonic()
+        self._journal.append(events)
+        for event in events:
+            self._apply(event)
+        self.spending.count(events)
+        self.is_dirty = True
+        self._flushes.soon(read_at)
+
+    def _apply(self, event: Event) -> None:
+        self.reply.apply(event)
+        for other in self.others:
+            other.apply(event)
+        if not isinstance(event, ChoiceEvent) or event.choice == 0:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case AnswerDelta(text):
+                self.end_thinking()
+                self._show_text("answer", text)
+            case ReasoningDelta(text):
+                self._thinking_since = self._thinking_since or time.monotonic()
+                self._show_text("reasoning", text)
+            case RefusalDelta(text):
+                self.end_thinking()
+                self._show_text("refusal", text)
+            case AnswerWasReasoning():
+                self._live.answer_was_reasoning(self.reply.reasoning)
+            case ToolCallDelta(index, call_id, name, arguments):
+                self.end_thinking()
+                self._live.write_call(index, call_id, name, arguments)
+            case UsageOptionRefused():
+                self.refused_usage_option = True
+                self.upstream.takes_usage_option = False
+
+    def _show_text(self, region: str, text: str) -> None:
+        if self.message.time_to_first_token is None:
+            self.message.time_to_first_token = self.seconds
+            metrics.time_to_first_token.labels(self.upstream.name).observe(self.seconds)
+        self._live.append(region, text)
+
+    async def _show_run(self, index: int, run: ToolRun) -> None:
+        self._journal.run(index, run)
+        self._live.show_run(index, run)
+        self.is_dirty = True
+        await self._flushes.now()
+
+    async def _show_retry(self, error: UpstreamError, seconds: float, number: int) -> None:
+        self._live.tell_of_retry(error, seconds, number)
+        await self._flushes.now()
+
+    def _begin_round(self) -> None:
+        """Keep the finished round and add its results to the history of the next request."""
+        finished = Round.of(self.reply, self._runs(), self._cost.end_round(self._choices))
+        self._journal.end_round(finished)
+        self._rounds.append(finished)
+        self.message.keep_round(finished, self.reply)
+        reasoning_field = self.message.earlier_extras.reasoning_field
+        repeated = finished.as_chat_messages(reasoning_field, with_extras=True)
+        self._history = self._history.followed_by(History.of(repeated))
+        self._tool_runs = None
+        self.reply, self.others = Reply(), []
+        self._live.begin_round()
+
+    def _runs(self) -> list[ToolRun]:
+        if self._tool_runs:
+            return self._tool_runs.runs
+        return [ToolRun.of(call) for call in self.reply.tool_calls]
+
+    @property
+    def _model(self) -> Model:
+        return self.upstream.pk, self.message.model
+
+    @property
+    def _sent(self) -> History:
+        is_refused = self._model in self._unsupported.system
+        return self._history.without_system() if is_refused else self._history
+
+    @property
+    def _choices(self) -> list[Reply]:
+        return [self.reply, *self.others]
+
+    @property
+    def _has_arrived(self) -> bool:
+        return self.reply.has_arrived

@@ -1,0 +1,202 @@
+"""Requests titles from a model, each in its own task; `Titles` owns the tasks and cancels them."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextvars import Context
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import Error, transaction
+from django.db.models import Subquery
+
+from chatapp import metrics
+from chatapp.catalogue import endpoint_of
+from chatapp.models import Conversation, Installation, Message, Refused, Upstream, Usage
+from chatapp.models.allowances import settle
+from chatapp.models.costs import Cost
+from chatapp.models.purses import Asking, Purse, admit_title
+from chatapp.realtime.generation import stored
+from chatapp.realtime.generation.spending import Spending
+from chatapp.realtime.titling.wording import LONGEST, messages_for, title_in
+from chatapp.upstream.client import UpstreamClient
+from chatapp.upstream.wire.dialects import RequestOptions
+from chatapp.upstream.wire.estimates import Asked
+from chatapp.upstream.wire.history import History
+from chatapp.upstream.wire.reply import Ending, Reply
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 30.0  # time limit for a title
+MOST_READ = 20 * LONGEST  # characters of an answer; a longer one is cut off
+WHOLE = (Ending.COMPLETE, Ending.LENGTH)
+NOT_SENT = ("n", "logprobs", "top_logprobs")  # parameters of the upstream that a title can't use
+
+
+@dataclass(frozen=True)
+class Untitled:
+    """A conversation that needs a title, with its first whole reply and that reply's prompt."""
+
+    conversation: Conversation
+    prompt: Message
+    reply: Message
+
+    @cached_property
+    def first_words(self) -> str:
+        """The title that the conversation has until it is given one, from its first prompt."""
+        first = self.conversation.messages.filter(parent=None).first()
+        return Conversation.title_of(first.content) if first else ""
+
+    @cached_property
+    def history(self) -> History:
+        """The messages sent to the model."""
+        prompt = self.prompt.content or self.first_words  # a continuation has no text of its own
+        return History.of(messages_for(prompt, self.reply.said))
+
+    def claim(self, process: UUID) -> "Claimed | None":
+        """Reserve the title, so that nobody else requests it.
+
+        Returns None if no model was chosen or the title is already claimed or given. Raises
+        `Refused` if the limits leave too little.
+        """
+        installation = Installation.of_titles()
+        upstream, model = installation.titles_by, installation.title_model
+        if not upstream:
+            return None
+        conversation = self.conversation
+        with transaction.atomic():
+            if self._is_late() or not conversation.claim_title(self.first_words):
+                return None
+            asking = Asking(conversation.pk, upstream.pk, model, process)
+            tokens = Asked.of(self.history).upper_tokens
+            purse = admit_title(conversation.user_id, asking, tokens)
+            return Claimed(upstream, model, purse)
+
+    def _is_late(self) -> bool:
+        """Whether another prompt had a whole reply earlier, which was the time for a title."""
+        whole = self.conversation.messages.filter(ending__in=WHOLE).exclude(parent=self.prompt)
+        return whole.filter(sequence__lt=self._sequence()).exists()
+
+    def _sequence(self) -> Subquery:
+        return Subquery(Message.objects.filter(pk=self.reply.pk).values("sequence"))
+
+
+class Claimed(NamedTuple):
+    """A title that only this process requests, and its budget if limits apply."""
+
+    upstream: Upstream
+    model: str
+    purse: Purse | None
+
+
+class Titles:
+    """Gives titles to a worker's conversations.
+
+    `is_running` says whether a reply runs in a conversation. `changed` announces that the
+    conversation of a user has a new title.
+    """
+
+    def __init__(
+        self,
+        process: UUID,
+        client: UpstreamClient,
+        is_running: Callable[[UUID], bool],
+        changed: Callable[[int, UUID], None],
+    ) -> None:
+        self._process = process
+        self._client = client
+        self.is_running = is_running
+        self._changed = changed
+        self._waiting: dict[UUID, Untitled] = {}  # until no reply runs in the conversation
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._has_ended = False
+
+    def reply_ended(self, prompt: Message, reply: Message) -> None:
+        """Start a title if one is due. Call this after each reply that was saved."""
+        conversation = reply.conversation
+        is_untitled = conversation.titled_by == Conversation.TitledBy.PROMPT
+        is_untitled &= conversation.has_title_model and not conversation.is_temporary
+        if is_untitled and reply.ending in WHOLE and reply.said:
+            self._waiting.setdefault(conversation.pk, Untitled(conversation, prompt, reply))
+        if self._has_ended or self.is_running(conversation.pk):
+            return
+        if untitled := self._waiting.pop(conversation.pk, None):
+            task = asyncio.create_task(self._give(untitled), context=Context())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def until_given(self) -> None:
+        """Wait for the titles being requested."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def end(self) -> None:
+        """Cancel all requests, which closes their upstreams, and start no more."""
+        self._has_ended = True
+        for task in self._tasks:
+            task.cancel()
+        await self.until_given()
+
+    async def _give(self, untitled: Untitled) -> None:
+        conversation = untitled.conversation
+        try:
+            if claimed := await stored(partial(untitled.claim, self._process)):
+                await self._take(untitled, await self._ask(untitled, *claimed))
+        except Refused as refused:
+            logger.info("No title for conversation %s: %s", conversation.pk, refused)
+        except Error as error:
+            logger.warning("No title for conversation %s: %s", conversation.pk, error)
+        except Exception:  # a title is optional, so a failure only goes to the log
+            logger.exception("No title for conversation %s", conversation.pk)
+
+    async def _ask(
+        self, untitled: Untitled, upstream: Upstream, model: str, purse: Purse | None
+    ) -> Reply:
+        """Return the model's answer. Its usage is recorded even if it fails or is cancelled."""
+        is_over = asyncio.Event()
+        spending = Spending(purse, is_over.set)
+        sent = {key: one for key, one in upstream.parameters.items() if key not in NOT_SENT}
+        options = spending.told(RequestOptions([], sent), upstream)
+        history = untitled.history
+        reply, cost = Reply(), Cost()
+        cost.ask(Asked.of(history))
+        try:
+            async with asyncio.timeout(SECONDS):
+                stream = self._client.stream(
+                    endpoint_of(upstream), model, history.messages, options
+                )
+                async with stream as batches:
+                    async for events in batches:
+                        for event in events:
+                            reply.apply(event)
+                        spending.count(events)
+                        if is_over.is_set() or len(reply.answer) > MOST_READ:
+                            break
+        except TimeoutError:
+            logger.info("%s took longer than %g s to write a title", upstream, SECONDS)
+        finally:
+            usage = cost.usage([reply])
+            await stored(partial(_book, usage, untitled.conversation, upstream, model))
+        return reply
+
+    async def _take(self, untitled: Untitled, reply: Reply) -> None:
+        """Set the conversation's title from the answer, if it has one."""
+        conversation = untitled.conversation
+        is_whole = reply.ending in WHOLE or len(reply.answer) > MOST_READ
+        title = title_in(reply.answer) if is_whole else ""
+        if not title:
+            reason = reply.error.kind if reply.error else reply.ending
+            logger.warning("No title for conversation %s: %s", conversation.pk, reason)
+        elif await stored(partial(conversation.give_title, title, untitled.first_words)):
+            self._changed(conversation.user_id, conversation.pk)
+
+
+@transaction.atomic
+def _book(usage: Usage, conversation: Conversation, upstream: Upstream, model: str) -> None:
+    usage.of_title(conversation.pk, conversation.user_id, upstream, model)
+    usage.forget_erased_person()
+    Usage.book([usage])
+    settle([usage])
+    metrics.count_tokens(upstream.name, usage.as_record(), usage.provenance)

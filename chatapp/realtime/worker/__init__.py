@@ -1,0 +1,17 @@
+"""The worker of this process: the replies it runs, the viewers it serves, and its peers.
+
+`worker()` returns it. Each of its parts does one thing: `replies` runs and checkpoints streaming
+replies, `hearing` handles events from other workers and the database, `revocation` closes tabs and
+replies of people who lost access, and `draining` shuts everything down in order.
+"""
+
+from chatapp.realtime.worker.current import (
+    begin_as,
+    has_to_delete,
+    look_again_at,
+    shut_down,
+    worker,
+)
+from chatapp.realtime.worker.process import Worker
+
+__all__ = ["Worker", "begin_as", "has_to_delete", "look_again_at", "shut_down", "worker"]

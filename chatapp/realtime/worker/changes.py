@@ -1,0 +1,105 @@
+"""Shows changes to a person's conversations in all of that person's tabs.
+
+An event only triggers a query: the database says what has changed, so the order in which events
+arrive does not matter. A reply that runs in a deleted or trashed conversation is ended, and its
+upstream request closed.
+"""
+
+import asyncio
+from collections.abc import Collection
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+
+from chatapp.models import Conversation, Message, ReviewPolicy
+from chatapp.realtime.viewers import Viewers, show_to
+from chatapp.realtime.worker.replies import Replies
+from chatapp.rendering import fragments
+from chatapp.upstream.wire.reply import Ending
+
+DELETED = "This chat was deleted."
+
+
+class Changes:
+    """Applies changed conversations to the viewers and replies of this worker."""
+
+    def __init__(self, viewers: Viewers, replies: Replies) -> None:
+        self._viewers = viewers
+        self._replies = replies
+        self._one_at_a_time = asyncio.Lock()  # so that no old title overwrites a new one
+
+    async def look_at(self, user: int, conversation: UUID) -> None:
+        """Show the conversation's title and row, or remove it if it was deleted or trashed."""
+        self._viewers.showing(conversation).changes += 1
+        async with self._one_at_a_time:
+            found = await database_sync_to_async(_with_state)(conversation)
+            if found:
+                await self._show_title(*found)
+            else:
+                await self._remove(user, conversation)
+
+    async def look_at_list(self, user: int) -> None:
+        """Make the person's tabs reload their conversation lists.
+
+        First checks the conversations that the tabs show or that have a running reply: these may
+        be gone.
+        """
+        tabs = self._viewers.all_of(user)
+        shown = {pk for tab in tabs if (pk := self._viewers.shown_by(tab))}
+        running = {
+            generation.message.conversation_id
+            for generation in self._replies
+            if generation.message.conversation.user_id == user
+        }
+        gone = await database_sync_to_async(_gone)(shown | running, shown)
+        for conversation in gone:
+            await self.look_at(user, conversation)
+        await show_to(self._viewers.all_of(user), fragments.list_frame())
+
+    async def look_at_policy(self) -> None:
+        """Show the current review policy in the tabs that can start a new chat."""
+        async with self._one_at_a_time:
+            policy = await database_sync_to_async(ReviewPolicy.now)()
+            new = [viewer for viewer in self._viewers if not self._viewers.shown_by(viewer)]
+            await show_to(new, fragments.new_policy_frame(policy))
+
+    async def end_deleted(self, replies: Collection[UUID]) -> None:
+        """End those of these replies that were deleted without an event."""
+        stored = Message.objects.filter(pk__in=replies).values_list("pk", flat=True)
+        existing = {pk async for pk in stored}
+        for generation in self._replies:
+            if generation.message.pk in replies and generation.message.pk not in existing:
+                generation.stop(Ending.ABANDONED)
+
+    async def _show_title(self, conversation: Conversation, is_running: bool) -> None:
+        """Send the title to all of the person's tabs: any may be about to show the conversation."""
+        row = fragments.sidebar_frame(conversation, running=is_running)
+        tabs = self._viewers.all_of(conversation.user_id)
+        await show_to(tabs, row + fragments.title_frame(conversation))
+
+    async def _remove(self, user: int, conversation: UUID) -> None:
+        for generation in self._replies.of(conversation):
+            generation.stop(Ending.STOPPED)  # keeps its text in case the chat is restored
+        policy = await database_sync_to_async(ReviewPolicy.now)()
+        showing = list(self._viewers.showing(conversation))
+        for viewer in showing:
+            self._viewers.show(viewer, None)
+            viewer.head, viewer.shows_end = None, True
+        await show_to(showing, fragments.emptied_frame(conversation, DELETED, policy))
+        await show_to(self._viewers.all_of(user), fragments.row_gone_frame(conversation))
+
+
+def _gone(conversations: Collection[UUID], shown: Collection[UUID]) -> list[UUID]:
+    """Return which of these conversations are gone, and mark the shown ones as read."""
+    kept = Conversation.objects.kept().filter(pk__in=conversations)
+    is_unread = dict(kept.values_list("pk", "is_unread"))
+    unread = [pk for pk in shown if is_unread.get(pk)]
+    if unread:
+        Conversation.objects.filter(pk__in=unread).update(is_unread=False)
+    return [pk for pk in conversations if pk not in is_unread]
+
+
+def _with_state(conversation: UUID) -> tuple[Conversation, bool] | None:
+    """Return the conversation and whether a reply is streaming in it, or None if it is gone."""
+    found = Conversation.objects.kept().filter(pk=conversation).first()
+    return (found, found.messages.streaming().exists()) if found else None

@@ -1,0 +1,73 @@
+"""Holds the single worker of this process."""
+
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+from uuid import uuid4
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+
+from chatapp.realtime.cluster import Alone, Heartbeat, LayerBus, NoHeartbeat, post_from_outside
+from chatapp.realtime.cluster.messages import PeopleChanged
+from chatapp.realtime.worker.process import Worker
+
+_worker: Worker | None = None
+
+
+def worker() -> Worker:
+    """Return this process's worker.
+
+    Without a prior `begin_as`, the first call creates one that other processes don't know of.
+    """
+    global _worker
+    if _worker is None:
+        _worker = Worker(Alone(uuid4()), NoHeartbeat())
+    return _worker
+
+
+def begin_as(heartbeat: Heartbeat) -> None:
+    """Start the process's worker, registered in the database under this heartbeat."""
+    global _worker
+    process = heartbeat.process
+    bus = Alone(process.pk) if process.is_alone else LayerBus(process.pk)
+    _worker = Worker(bus, heartbeat)
+    _worker.begin()
+    _worker.indexing.start()
+
+
+def look_again_at(people: Collection[int] | None) -> None:
+    """Make every worker recheck the sessions of these people; None means everybody.
+
+    Thread-safe. Also works in a process without a worker, such as a management command.
+    """
+    if _worker is not None:
+        _worker.look_again_at(people)
+    elif settings.REDIS_URL and not _is_in_event_loop():
+        changed = PeopleChanged(None if people is None else frozenset(people))
+        async_to_sync(post_from_outside)(changed)
+
+
+def has_to_delete() -> None:
+    """Start housekeeping soon, because something is waiting to be purged.
+
+    Thread-safe. In a process without a worker it does nothing: the hourly housekeeping of a
+    server process does the work.
+    """
+    if _worker is not None:
+        _worker.has_to_delete()
+
+
+def _is_in_event_loop() -> bool:
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        return True
+    return False
+
+
+async def shut_down(seconds: float, *, alone: bool = True) -> None:
+    """Drain and drop the process's worker. Pass `alone=False` if the others are stopping too."""
+    global _worker
+    if _worker is not None:
+        await _worker.drain(seconds, alone=alone)
+        _worker = None

@@ -1,0 +1,156 @@
+"""Dispatches the events this worker receives from other workers and from each heartbeat."""
+
+import logging
+from collections.abc import Collection, Coroutine
+from contextlib import aclosing
+from typing import assert_never
+from uuid import UUID
+
+from django.db import Error
+
+from chatapp.models import Message
+from chatapp.realtime.cluster import Beating, Cluster, Event, Sighting, SnapshotAsked, Stale
+from chatapp.realtime.cluster.messages import (
+    Change,
+    ConversationChanged,
+    Decide,
+    Gone,
+    ListChanged,
+    PeopleChanged,
+    PolicyChanged,
+    Stop,
+    TurnBegan,
+)
+from chatapp.realtime.generation import stored
+from chatapp.realtime.viewers import Viewer, Viewers
+from chatapp.realtime.worker.changes import Changes
+from chatapp.realtime.worker.replies import Replies
+from chatapp.realtime.worker.revocation import Revocation
+from chatapp.realtime.worker.tasks import Tasks
+
+logger = logging.getLogger(__name__)
+
+
+class Hearing:
+    """Run `act_on_events` and `see_all` in one task each; both run until cancelled."""
+
+    def __init__(
+        self,
+        viewers: Viewers,
+        replies: Replies,
+        cluster: Cluster,
+        revocation: Revocation,
+        changes: Changes,
+    ) -> None:
+        self._viewers = viewers
+        self._replies = replies
+        self._cluster = cluster
+        self._revocation = revocation
+        self._changes = changes
+        self._tasks = Tasks()
+
+    async def act_on_events(self) -> None:
+        async with aclosing(self._cluster.events()) as events:
+            async for event in events:
+                await self._act_or_skip(event)
+
+    async def see_all(self, heartbeat: Beating) -> None:
+        async with aclosing(heartbeat.sightings(self._cluster)) as sightings:
+            async for sighting in sightings:
+                try:
+                    await self.see(sighting)
+                except Exception:  # the next report repeats what this one said
+                    logger.exception("A heartbeat report could not be handled")
+
+    async def act(self, event: Event) -> None:
+        match event:
+            case SnapshotAsked():
+                await self._send_snapshot(event)
+            case Stop(reply, _, ending):
+                if generation := self._replies.get(reply):
+                    generation.stop(ending)
+            case Decide(reply, _, round, call, allowed):
+                if generation := self._replies.get(reply):
+                    generation.decide(round, call, allowed)
+            case Stale(conversation, viewers, anew):
+                self._catch_up(conversation, viewers, anew=anew)
+            case PeopleChanged() | ConversationChanged() | ListChanged() | PolicyChanged():
+                self.act_on_change(event)
+            case _:
+                assert_never(event)
+
+    def act_on_change(self, change: Change) -> None:
+        """Read from the database what was changed, here or in another worker, and show it."""
+        match change:
+            case PeopleChanged(people):
+                self._revocation.look_again_at(people)
+            case ConversationChanged(user, conversation):
+                self._tasks.start(self._log_errors(self._changes.look_at(user, conversation)))
+            case ListChanged(user):
+                self._tasks.start(self._log_errors(self._changes.look_at_list(user)))
+            case PolicyChanged():
+                self._tasks.start(self._log_errors(self._changes.look_at_policy()))
+            case _:
+                assert_never(change)
+
+    def redraw(self, conversation: UUID) -> None:
+        """Redraw a conversation in which messages were deleted or restored."""
+        self._catch_up(conversation, self._viewers.showing(conversation), anew=True)
+
+    async def see(self, sighting: Sighting) -> None:
+        for event in self._cluster.see(sighting, self._replies.conversations()):
+            await self._act_or_skip(event)
+        for one in sighting.completed:
+            self._cluster.bus.post_to_user(one.user, TurnBegan(one.conversation))
+            self._catch_up(one.conversation, self._viewers.showing(one.conversation))
+        if lost := self._replies.lost(sighting.own):
+            self._tasks.start(self._interrupt(lost))
+        if unstored := self._replies.unstored(sighting.own):
+            self._tasks.start(self._end_deleted(unstored))
+
+    async def _act_or_skip(self, event: Event) -> None:
+        try:
+            await self.act(event)
+        except Exception:  # a failing event must not hold up the next
+            logger.exception("Could not handle an event: %s", type(event).__name__)
+
+    async def _send_snapshot(self, request: SnapshotAsked) -> None:
+        generation = self._replies.get(request.reply)
+        if generation is None:
+            self._cluster.bus.post(request.worker, Gone(request.reply))
+            return
+        followers = self._cluster.followers
+        follower = followers.follow(request.worker, request.reply, generation.audience)
+        await generation.flush()
+        follower.post_snapshot(generation.snapshot())
+
+    async def _log_errors(self, update: Coroutine[None, None, None]) -> None:
+        try:
+            await update
+        except Error as error:
+            logger.warning("Open tabs do not show a change yet: %s", error)
+
+    async def _end_deleted(self, replies: frozenset[UUID]) -> None:
+        try:
+            await self._changes.end_deleted(replies)
+        except Error as error:
+            logger.info("Replies are checked when the database is back: %s", error)
+
+    async def _interrupt(self, replies: frozenset[UUID]) -> None:
+        """Mark replies as interrupted that never started, or that ended but could not be saved."""
+        lost = Message.objects.streaming().filter(pk__in=replies)
+        try:
+            conversations = [one async for one in lost.values_list("conversation_id", flat=True)]
+            await stored(lost.interrupt)
+        except Error as error:
+            logger.warning("Could not mark lost replies as interrupted yet: %s", error)
+            return
+        logger.error("Lost replies were marked as interrupted: %d", len(conversations))
+        for conversation in set(conversations):
+            self._catch_up(conversation, self._viewers.showing(conversation))
+
+    def _catch_up(
+        self, conversation: UUID, viewers: Collection[Viewer], *, anew: bool = False
+    ) -> None:
+        for viewer in list(viewers):
+            self._tasks.start(viewer.catch_up(conversation, anew=anew))

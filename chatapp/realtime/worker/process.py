@@ -1,0 +1,276 @@
+"""The worker: wires its parts together and offers what viewers and views need from them."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from contextvars import Context
+from functools import partial
+from uuid import UUID
+
+from django.conf import settings
+from django.db import Error
+
+from chatapp import metrics
+from chatapp.catalogue import Catalogue
+from chatapp.concurrency.token_bucket import Allowance, Allowances
+from chatapp.concurrency.turns import FewAtATime, OneAtATime
+from chatapp.models import Message, Turn
+from chatapp.realtime.cluster import Beating, Bus, Cluster
+from chatapp.realtime.cluster.messages import (
+    Change,
+    ConversationChanged,
+    ListChanged,
+    PeopleChanged,
+    PolicyChanged,
+    ThreadChanged,
+    TurnBegan,
+)
+from chatapp.realtime.generation import Generation, Unsupported, stored
+from chatapp.realtime.journal import Journal, Segment
+from chatapp.realtime.titling import Titles
+from chatapp.realtime.viewers import Viewer, Viewers
+from chatapp.realtime.worker.changes import Changes
+from chatapp.realtime.worker.draining import Draining
+from chatapp.realtime.worker.hearing import Hearing
+from chatapp.realtime.worker.housekeeping import Housekeeping
+from chatapp.realtime.worker.indexing import Indexing
+from chatapp.realtime.worker.replies import Replies
+from chatapp.realtime.worker.revocation import Revocation
+from chatapp.realtime.worker.tasks import Tasks
+from chatapp.realtime.worker.temporaries import Temporaries
+from chatapp.realtime.worker.upkeep import complete_ledger, keep_prices, keep_up, release_holds
+from chatapp.tools import close_shared_toolbox
+from chatapp.upstream.client import UpstreamClient
+
+logger = logging.getLogger(__name__)
+
+STORED_HOURS = 8  # hours in which one person may store their whole quota
+# How many turns may be between receiving the prompt and sending the upstream request. If a burst
+# of prompts all ran at once, the first would wait until the last is checked; with fewer than this,
+# the thread that stores them would idle between turns.
+TURNS_AT_ONCE = 8
+TURN_SECONDS = 0.1  # a slower turn is itself waiting for something, and the next may start
+
+
+class Worker:
+    """Call `begin` to join the other workers and the database, and `drain` to shut it down."""
+
+    def __init__(self, bus: Bus, heartbeat: Beating) -> None:
+        self.id = bus.worker
+        self.client = UpstreamClient(usage_seconds=settings.CHATAPP_USAGE_SECONDS)
+        self.catalogue = Catalogue(self.client, keep_prices)
+        self.viewers = Viewers()
+        self.replies = Replies(heartbeat)
+        self.temporaries = Temporaries(self.id, self.conversation_changed)
+        self.titles = Titles(self.id, self.client, self._is_running_in, self.conversation_changed)
+        self.cluster = Cluster(bus, self.viewers)
+        self.revocation = Revocation(self.viewers, self.replies)
+        self.changes = Changes(self.viewers, self.replies)
+        self.hearing = Hearing(
+            self.viewers, self.replies, self.cluster, self.revocation, self.changes
+        )
+        self.housekeeping = Housekeeping(self.conversation_changed)
+        self.draining = Draining(self.viewers, self.replies, bus)
+        self.indexing = Indexing()
+        an_hour = settings.CHATAPP_STORED_BYTES_PER_PERSON / STORED_HOURS
+        self.stored_bytes = Allowances(partial(Allowance, an_hour / 3600, an_hour))
+        self.one_fork_at_a_time = OneAtATime()
+        self.one_prompt_at_a_time = OneAtATime()
+        self.few_turns_at_a_time = FewAtATime(TURNS_AT_ONCE, TURN_SECONDS)
+        self._heartbeat = heartbeat
+        self._journal: Journal | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # set when the first viewer connects
+        self._unsupported = Unsupported()
+        self._writing = Tasks()
+        self._upkeep = Tasks()
+
+    def begin(self) -> None:
+        """Join the installation: start the background tasks and exchange events with the others."""
+        self._loop = asyncio.get_running_loop()
+        self._journal = Journal(self.id)
+        self._upkeep.start(self.revocation.run())
+        self._upkeep.start(keep_up(self.temporaries.sweep, complete_ledger, release_holds))
+        self._upkeep.start(self.housekeeping.run())
+        self._upkeep.start(self.hearing.see_all(self._heartbeat))
+        for listening in (self.hearing.act_on_events(), self.cluster.run()):
+            self._upkeep.start(listening).add_done_callback(_log_failure)
+
+    @property
+    def database_answers(self) -> bool:
+        """Whether the database was reachable about a second ago."""
+        return self._heartbeat.database_answers
+
+    def start(self, turn: Turn, viewer: Viewer) -> None:
+        """Stream the turn's replies to `viewer` and to every viewer showing the conversation."""
+        unended = {reply.pk for reply in turn.replies}
+        for each in (turn, *turn.others):
+            self._begin(each, viewer, unended)
+        self._announce_turn(turn.reply)
+        self.indexing.look()
+
+    def _begin(self, turn: Turn, viewer: Viewer, unended: set[UUID]) -> None:
+        showing = self.viewers.showing(turn.conversation.pk)
+        generation = Generation(
+            turn,
+            self.client,
+            self.replies.pace,
+            self._unsupported,
+            showing,
+            self._journal.open(turn.reply.pk) if self._journal else Segment.off(),
+            unended,
+            viewer.session_key,
+        )
+        for each in {viewer, *showing}:
+            generation.audience.join(each)
+        self.replies.add(generation)
+        self._writing.start(self._run(generation))
+
+    async def until_saved(self) -> None:
+        """Wait until every running reply has ended and been saved."""
+        await self._writing.until_done()
+
+    async def welcome(self, viewer: Viewer) -> None:
+        """Register a viewer whose socket has just been accepted."""
+        self._loop = asyncio.get_running_loop()
+        metrics.viewers.inc()
+        self.viewers.add(viewer)
+        await self.cluster.bus.subscribe(viewer.user_id)
+        if self.draining.sends_viewers_away:  # draining began after the socket was accepted
+            self.draining.send_away(viewer)
+
+    def show(self, viewer: Viewer, conversation: UUID | None) -> None:
+        """Record which conversation `viewer` shows, and add it to the replies running there."""
+        self.viewers.show(viewer, conversation)
+        for generation in self.replies.of(conversation):
+            generation.audience.join(viewer)
+
+    def open_temporary(self, viewer: Viewer, conversation: UUID) -> None:
+        """Record that `viewer` has this temporary conversation open.
+
+        The conversation is erased after the last tab that has it open is closed.
+        """
+        self.temporaries.open(conversation, viewer if viewer in self.viewers else None)
+
+    def leave(self, viewer: Viewer, grace: float) -> None:
+        """Remove `viewer`; replies that nobody else is watching end after `grace` seconds."""
+        if viewer in self.viewers:
+            self.viewers.remove(viewer)
+            metrics.viewers.dec()
+            self.cluster.bus.unsubscribe(viewer.user_id)
+        for generation in self.replies:
+            generation.audience.leave(viewer, grace)
+        self.cluster.remotes.leave(viewer, grace)
+        self.temporaries.leave(viewer, grace)
+
+    def look_again_at(self, people: Iterable[int] | None) -> None:
+        """Recheck the sessions of these people in every worker; None means everybody.
+
+        Thread-safe.
+        """
+        self._broadcast(PeopleChanged(None if people is None else frozenset(people)))
+
+    def conversation_changed(self, user: int, conversation: UUID) -> None:
+        """Show in every worker that `user` renamed or deleted a conversation. Thread-safe."""
+        self._broadcast(ConversationChanged(user, conversation))
+
+    def has_to_delete(self) -> None:
+        """Start housekeeping soon, because something is waiting to be purged. Thread-safe."""
+        if self._loop:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self.housekeeping.ask, context=Context())
+
+    def list_changed(self, user: int) -> None:
+        """Refresh the person's conversation lists in every worker. Thread-safe.
+
+        For conversations that moved within a list, changed lists or were removed.
+        """
+        self._broadcast(ListChanged(user))
+
+    def policy_changed(self) -> None:
+        """Show a changed review policy on every page that can start a new chat. Thread-safe."""
+        self._broadcast(PolicyChanged())
+
+    def thread_changed(self, user: int, conversation: UUID) -> None:
+        """Redraw a conversation in which the person deleted or restored messages.
+
+        Call it on the event loop.
+        """
+        self.cluster.bus.post_to_user(user, ThreadChanged(conversation))
+        self.hearing.redraw(conversation)
+
+    def _broadcast(self, changed: Change) -> None:
+        """Handle a change in this worker and send it to all the others. Thread-safe."""
+
+        self.indexing.look()
+
+        def broadcast() -> None:
+            self.cluster.bus.post_to_all(changed)
+            self.hearing.act_on_change(changed)
+
+        if self._loop:
+            with suppress(RuntimeError):  # the loop is closed, so no tabs are connected here
+                # A fresh context: asgiref binds the request's context to that request's thread.
+                self._loop.call_soon_threadsafe(broadcast, context=Context())
+
+    async def drain(self, seconds: float, *, alone: bool = True) -> None:
+        """Refuse new prompts, give running replies `seconds` to end, save the rest, and close.
+
+        Pass `alone=False` if the other workers are stopping too.
+        """
+        await self.draining.run(seconds, self._writing, alone=alone)
+        await self.titles.end()
+        await self.temporaries.close()
+        self.revocation.close()
+        await self.cluster.bus.until_sent()
+        await self._upkeep.end()
+        await asyncio.to_thread(self.indexing.stop)
+        await asyncio.to_thread(self._heartbeat.stop)
+        await self.catalogue.aclose()
+        await self.client.aclose()
+        await close_shared_toolbox()
+        if self._journal:
+            self._journal.close()
+
+    async def _run(self, generation: Generation) -> None:
+        try:
+            await self.replies.run(generation)
+        finally:
+            self.cluster.followers.end(generation.message.pk)
+            if not self.draining.has_begun:
+                self.titles.reply_ended(generation.prompt, generation.message)
+            self.indexing.look()
+            await self._mark_unseen(generation)
+            if self._heartbeat.was_given_up(since=generation.began_at):
+                # Other tabs may show it as interrupted; make them load what was saved just now.
+                self._announce_turn(generation.message)
+
+    def _is_running_in(self, conversation: UUID) -> bool:
+        return conversation in self.replies.conversations()
+
+    async def _mark_unseen(self, generation: Generation) -> None:
+        """Mark the conversation unread if no tab here was showing it when the reply ended.
+
+        A worker with a tab that shows it clears the mark again (`Changes.look_at_list`).
+        """
+        conversation = generation.message.conversation
+        if self.viewers.showing(conversation.pk):
+            return
+        try:
+            await stored(conversation.mark_unread)
+        except Error as error:
+            logger.info("Could not mark a conversation as unread: %s", error)
+        else:
+            self.list_changed(conversation.user_id)
+
+    def _announce_turn(self, message: Message) -> None:
+        conversation = message.conversation
+        self.cluster.bus.post_to_user(conversation.user_id, TurnBegan(conversation.pk))
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        logger.critical(
+            "This process no longer receives events from other processes; restart it",
+            exc_info=error,
+        )

@@ -1,0 +1,105 @@
+"""The replies that are streaming in this worker.
+
+The database ensures that a conversation runs the replies to only one prompt at a time, across all
+workers.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import Context
+from uuid import UUID
+
+from chatapp import metrics
+from chatapp.realtime.cluster import Beating
+from chatapp.realtime.generation import Generation, Pace
+from chatapp.realtime.worker.checkpoints import Checkpoints
+from chatapp.realtime.worker.tasks import Tasks
+from chatapp.upstream.wire.reply import Ending
+
+
+class Replies:
+    """Call `add`, then `run`, for each reply. Pacing and checkpoints work while any is running."""
+
+    def __init__(self, heartbeat: Beating) -> None:
+        self.pace = Pace()
+        self._checkpoints = Checkpoints(self, heartbeat)
+        self._running: dict[UUID, Generation] = {}
+        self.begun = 0  # replies started so far
+        self._prompts = 0  # prompts being stored
+        self._strays: frozenset[UUID] = frozenset()  # at the previous check
+        self._unstored: frozenset[UUID] = frozenset()
+        self._upkeep = Tasks()
+        metrics.replies_running.set_function(self.__len__)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def __iter__(self) -> Iterator[Generation]:
+        return iter(list(self._running.values()))
+
+    def get(self, reply: UUID) -> Generation | None:
+        return self._running.get(reply)
+
+    def of(self, conversation: UUID | None) -> list[Generation]:
+        """Return the replies running in the conversation, in the order they were requested."""
+        return [one for one in self if one.message.conversation_id == conversation]
+
+    def conversations(self) -> set[UUID]:
+        return {one.message.conversation_id for one in self}
+
+    @contextmanager
+    def taking_prompt(self) -> Iterator[None]:
+        """Mark that a turn is being stored and started, so that a drain waits for it."""
+        self._prompts += 1
+        try:
+            yield
+        finally:
+            self._prompts -= 1
+
+    @property
+    def is_taking_prompts(self) -> bool:
+        return bool(self._prompts)
+
+    def add(self, generation: Generation) -> None:
+        """Register a reply; stop a running one of the same conversation that it replaces."""
+        message = generation.message
+        for one in self.of(message.conversation_id):
+            # Marked as interrupted in the database while this worker was presumed dead.
+            if not one.message.is_beside(message):
+                one.stop(Ending.INTERRUPTED)
+        self._running[message.pk] = generation
+        self.begun += 1
+        if not self._upkeep:
+            own = Context()  # not the context of the request that happens to come first
+            self._upkeep.start(self.pace.watch(), own)
+            self._upkeep.start(self._checkpoints.run(), own)
+
+    async def run(self, generation: Generation) -> None:
+        """Run a reply; return after it has ended, been saved and shown, and been unregistered."""
+        try:
+            await generation.run()
+        finally:
+            del self._running[generation.message.pk]
+            if not self._running:
+                self._upkeep.cancel()
+
+    def lost(self, stored: frozenset[UUID]) -> frozenset[UUID]:
+        """Return the replies that are stored as streaming here but not running.
+
+        A reply counts only if the previous check found it too, because one that was stored just
+        now may be about to start.
+        """
+        running = {generation.message.pk for generation in self}
+        strays = frozenset() if self._prompts else stored - running
+        lost = strays & self._strays
+        self._strays = strays - lost
+        return lost
+
+    def unstored(self, stored: frozenset[UUID]) -> frozenset[UUID]:
+        """Return the running replies that two checks did not find stored as streaming here.
+
+        They were deleted or declared lost, or are just being finished.
+        """
+        before = self._unstored
+        self._unstored = frozenset(generation.message.pk for generation in self) - stored
+        return self._unstored & before

@@ -1,0 +1,119 @@
+"""Closes the tabs and ends the replies of people who have lost access.
+
+An event only triggers a query: the database says whether a person is gone or a session has ended.
+In addition, everybody is checked once a minute.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable
+from contextvars import Context
+
+from channels.db import database_sync_to_async
+from django.db import Error
+
+from chatapp.realtime.generation import Generation
+from chatapp.realtime.viewers import Viewer, Viewers
+from chatapp.rendering import pool
+from chatapp.sessions import validity
+from chatapp.upstream.wire.reply import Ending
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 60.0  # between checks of everybody
+# From a change to the check of sessions: someone who changed their password receives the new cookie
+# meanwhile, and many changes at once cost one check. Removed accounts are found before that.
+SETTLE_SECONDS = 0.25
+TRY_AGAIN_SECONDS = 1.0
+SESSIONS_AT_ONCE = 200  # so that no check blocks the database thread for long
+
+
+class Revocation:
+    """Rechecks who may keep the viewers and replies of this worker."""
+
+    def __init__(self, viewers: Viewers, replies: Iterable[Generation]) -> None:
+        self.asked = 0  # number of requested checks
+        self._checking: asyncio.Task[None] | None = None
+        self._viewers = viewers
+        self._replies = replies
+        self._people: set[int] = set()  # to be checked
+        self._check_everybody = False
+
+    def look_again_at(self, people: Iterable[int] | None) -> None:
+        """Check these people soon; None means everybody."""
+        self.asked += 1
+        self._people.update(people or ())
+        self._check_everybody = self._check_everybody or people is None
+        if not self._checking or self._checking.done():
+            own = Context()  # not the context of the request that signs out
+            self._checking = asyncio.create_task(self._check_until_done(), context=own)
+
+    async def run(self) -> None:
+        """Check everybody once a minute, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.look_again_at(None)
+
+    async def until_seen(self) -> None:
+        """Wait until all requested checks are done."""
+        if self._checking:
+            await self._checking
+
+    def close(self) -> None:
+        if self._checking:
+            self._checking.cancel()
+
+    async def _check_until_done(self) -> None:
+        while self._people or self._check_everybody:
+            people: set[int] | None = set()
+            try:
+                await self._check_people(self._people)
+                await asyncio.sleep(SETTLE_SECONDS)
+                people = None if self._check_everybody else self._people
+                self._people, self._check_everybody = set(), False
+                await self._check_sessions(people)
+            except Error as error:
+                logger.info("Sessions are checked when the database is back: %s", error)
+                self._people |= people or set()
+                self._check_everybody = self._check_everybody or people is None
+                await asyncio.sleep(TRY_AGAIN_SECONDS)
+
+    async def _check_sessions(self, people: set[int] | None) -> None:
+        replies = [one for one in self._replies if people is None or _owner_of(one) in people]
+        await self._check_people({_owner_of(one) for one in replies})
+        viewers = [one for one in self._viewers if people is None or one.user_id in people]
+        owners = {one.session_key: _owner_of(one) for one in replies}
+        owners |= {viewer.session_key: viewer.user_id for viewer in viewers}
+        keys = list(owners)
+        for start in range(0, len(keys), SESSIONS_AT_ONCE):
+            part = {key: owners[key] for key in keys[start : start + SESSIONS_AT_ONCE]}
+            result = await database_sync_to_async(validity.look)((), part)
+            await self._close([one for one in viewers if one.session_key in part], result)
+            for reply in replies:
+                # Tabs of other sessions may go on watching, but no grace applies to closed tabs.
+                if reply.session_key in result.ended:
+                    reply.audience.forget_who_left()
+
+    async def _check_people(self, people: Collection[int]) -> None:
+        """Close the tabs and replies of those who are gone, without waiting for sessions."""
+        if not people:
+            return
+        result = await database_sync_to_async(validity.look)(set(people), {})
+        if result.gone:
+            pool.forget()  # the rendered texts of people who are gone
+        await self._close([one for one in self._viewers if one.user_id in result.gone], result)
+        for reply in self._replies:
+            if _owner_of(reply) in result.gone:
+                reply.stop(Ending.ABANDONED)
+
+    async def _close(self, viewers: Iterable[Viewer], result: validity.Look) -> None:
+        for viewer in viewers:
+            if code := result.code(viewer.user_id, viewer.session_key):
+                try:
+                    await viewer.close(code)
+                except Exception:  # a failing tab must not keep the others open
+                    logger.exception("Could not close a tab")
+
+
+def _owner_of(reply: Generation) -> int:
+    return reply.message.conversation.user_id

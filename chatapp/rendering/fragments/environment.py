@@ -1,0 +1,142 @@
+"""The Jinja2 environment that pages and sockets share, through Django's own backend.
+
+Every value is escaped except HTML we made ourselves, and an undefined name is an error. Django's
+template engine remains for the admin (`templates/django/`), which is written for it.
+"""
+
+from collections.abc import Mapping, MutableMapping
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.http import HttpRequest
+from django.template import engines
+from django.template.backends.jinja2 import Jinja2
+from django.template.backends.utils import csrf_input
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+from django.utils.functional import SimpleLazyObject
+from django.utils.safestring import SafeString
+from jinja2 import Environment, StrictUndefined, Template
+
+from chatapp.close_codes import CloseCode
+from chatapp.models import branding
+from chatapp.models.feedback import LONGEST_NOTE
+from chatapp.models.limits import dollars
+from chatapp.models.paths import path_of
+from chatapp.rendering.fragments import words
+from chatapp.rendering.fragments.compiling import Generator, escaped
+from chatapp.rendering.fragments.includes import WithIncludes
+from chatapp.rendering.fragments.layout import WithoutLayout
+from chatapp.rendering.markdown.allowed import ALLOWED
+
+FILTERS = (
+    dollars,
+    words.about_model,
+    words.in_zone,
+    words.initials,
+    words.is_long,
+    words.left_out_sentence,
+    words.model_name,
+    words.moment,
+    words.place,
+    words.round_usage,
+    words.seconds,
+    words.state_words,
+    words.thousands,
+    words.usage_details,
+)
+
+
+def environment(**options: Any) -> Environment:
+    """Make the environment; settings name this function. The backend passes the options.
+
+    Autoescape is one of them.
+    """
+    options |= {"undefined": StrictUndefined, "extensions": [WithIncludes, WithoutLayout]}
+    env = _Environment(**options)
+    env.filters.update({one.__name__: one for one in FILTERS})
+    env.globals.update(
+        account_token=account_token,
+        brand=branding.known,
+        close_codes={code.name: code.value for code in CloseCode},
+        foreign_attributes=foreign_attributes(),
+        longest_note=LONGEST_NOTE,
+        messages_of=get_messages,
+        most_characters=settings.CHATAPP_MAX_PROMPT_CHARACTERS,
+        static=cache(static),  # a page names some sixty files, whose hashes never change
+        url=url,
+    )
+    # An `import` in each template that calls them would cost more than the macros themselves.
+    macros: dict[str, Any] = vars(env.get_template("chat/_macros.html").module)
+    env.globals.update({name: one for name, one in macros.items() if not name.startswith("_")})
+    env.globals["icon"] = cache(macros["icon"])  # every reply has three, out of a few
+    return env
+
+
+class _Environment(Environment):
+    code_generator_class = Generator
+    escaped = staticmethod(escaped)
+
+    def make_globals(self, own: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return one dict. Copying Jinja2's `ChainMap` took most of the time to render a prompt."""
+        return {**self.globals, **(own or {})}
+
+
+def draw(template: str, context: Mapping[str, object]) -> SafeString:
+    """Render a partial as HTML that other partials can include."""
+    html = _template(template).render(context)
+    # The engine has escaped every value. `mark_safe` would first check for lazy strings, which
+    # takes a tenth of a small partial's time.
+    return SafeString(html)
+
+
+def warm_up() -> None:
+    """Compile the chat's templates, so that the first reply does not block the event loop."""
+    for name in _environment().list_templates(filter_func=lambda name: name.startswith("chat/")):
+        _environment().get_template(name)
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
+
+
+if not settings.DEBUG:  # Jinja2's own cache takes a lock and maintains an LRU order
+    _template = cache(_template)
+
+
+def _environment() -> Environment:
+    backend = engines["jinja2"]
+    assert isinstance(backend, Jinja2)
+    env: Environment = backend.env
+    return env
+
+
+def url(name: str, *arguments: object) -> str:
+    if len(arguments) == 1 and isinstance(arguments[0], UUID):
+        return path_of(name, arguments[0])
+    return reverse(name, args=arguments)
+
+
+def csrf_input_once(request: HttpRequest) -> dict[str, object]:
+    """Context processor: Django's hidden input, made once for all forms of a page."""
+    return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
+
+
+def with_brand(request: HttpRequest) -> dict[str, object]:
+    """Context processor for the admin's pages, whose engine has no globals."""
+    return {"brand": branding.known()}
+
+
+def foreign_attributes() -> str:
+    """Return the attributes allowed in rendered text, as static/js/foreign.js reads them:
+    `a href rel,ol start`."""
+    return ",".join(" ".join([tag, *forms]) for tag, forms in ALLOWED.items() if forms)
+
+
+def account_token(request: HttpRequest) -> str:
+    """Return an unguessable name of the account, for keys in the browser's storage."""
+    return salted_hmac("chatapp.account", str(request.user.pk)).hexdigest()[:32]

@@ -1,0 +1,205 @@
+"""Prompts and replies as HTML, and the frames that replace whole ones."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID, uuid4
+
+from django.utils.safestring import SafeString
+
+from chatapp.models import Message
+from chatapp.models.rounds import Round, ToolRun
+from chatapp.rendering.fragments.endings import flagged_categories, notice_of
+from chatapp.rendering.fragments.environment import draw
+from chatapp.rendering.fragments.swaps import replace, swap
+from chatapp.rendering.fragments.words import model_name
+from chatapp.rendering.pool import HtmlOf, Typed
+
+LONGEST_SHOWN = 20_000  # characters of a tool call's arguments, and of its result
+REGIONS = ("reasoning", "answer", "refusal")
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region of text: its name, its element's id and its HTML."""
+
+    name: str
+    element_id: str
+    html: SafeString
+    round: int = 0
+
+
+@dataclass(frozen=True)
+class CallRegion:
+    """A tool call with its state and result."""
+
+    round: int
+    index: int
+    run: ToolRun
+    element_id: str
+    name: str = "tool-call"
+    unshown: int = 0  # characters of the arguments that arrived but were not kept for the page
+
+    @property
+    def arguments(self) -> "Excerpt":
+        return Excerpt.of(self.run.arguments, self.unshown)
+
+    @property
+    def result(self) -> "Excerpt":
+        return Excerpt.of(self.run.result)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The beginning of a plain text, as long as a page shows it, and how much is left out."""
+
+    text: str
+    left_out: int = 0  # characters
+
+    @classmethod
+    def of(cls, text: str, more: int = 0) -> "Excerpt":
+        return cls(text[:LONGEST_SHOWN], max(0, len(text) - LONGEST_SHOWN) + more)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What a reply waits for, and the seconds of silence so far, from which the page counts on.
+
+    Negative seconds count down to the next try.
+    """
+
+    text: str
+    silent_for: float = 0.0
+    next_try: int = 0  # its number; 0 during the first try
+
+    @classmethod
+    def for_model(cls, message: Message, silent_for: float = 0.0) -> "Waiting":
+        return cls(f"Waiting for {model_name(message)}…", silent_for)
+
+    @property
+    def countdown(self) -> str:
+        return "now" if self.silent_for >= 0 else f"in {ceil(-self.silent_for)} s"
+
+
+@dataclass(frozen=True)
+class ReplyView:
+    """What `chat/_reply.html` draws: a complete reply, or what there is of a streaming one."""
+
+    message: Message
+    regions: list[Region | CallRegion]
+    live_waiting: Waiting | None = None  # of a reply that streams in this process
+    live_ending: str | None = None  # taken with the regions: the reply may end before it is drawn
+
+    @classmethod
+    def of(cls, message: Message, html_of: HtmlOf) -> "ReplyView":
+        return cls(
+            message,
+            [
+                region
+                for number, round in enumerate(message.rounds)
+                for region in _regions_of(message, number, round, html_of)
+            ],
+        )
+
+    @property
+    def key(self) -> str:
+        return key_of(self.message)
+
+    @property
+    def ending(self) -> str:
+        return self.message.ending if self.live_ending is None else self.live_ending
+
+    @property
+    def waiting(self) -> Waiting:
+        return self.live_waiting or Waiting.for_model(self.message)
+
+    def context(self) -> dict[str, object]:
+        message = self.message
+        return {
+            "reply": self,
+            "message": message,
+            "notice": notice_of(message),
+            "extras": message.extras,
+            "usage": None if message.is_streaming else getattr(message, "usage", None),
+            "flagged": flagged_categories(message.moderation),
+            "siblings": getattr(message, "siblings", [message]),
+            "continue_id": uuid4(),
+        }
+
+
+def key_of(message: Message) -> str:
+    return key_of_reply(message.pk)
+
+
+def key_of_reply(reply: UUID) -> str:
+    """Return the part of element ids that names the reply. Short, since every frame carries it."""
+    return reply.hex[:8]
+
+
+def region_id(message: Message, round: int, name: str) -> str:
+    return f"{name[:3]}{key_of(message)}{round or ''}"
+
+
+def call_id(message: Message, round: int, index: int) -> str:
+    return f"c{key_of(message)}-{round}-{index}"
+
+
+def texts_of(messages: Iterable[Message]) -> list[str | Typed]:
+    """Return all texts that must be rendered before these messages can be drawn."""
+    texts: list[str | Typed] = []
+    for message in messages:
+        if message.is_prompt:
+            texts.append(Typed(message.content))
+        else:
+            texts += [text for round in message.rounds for _, text in _texts_of_round(round)]
+    return texts
+
+
+def _texts_of_round(round: Round) -> list[tuple[str, str]]:
+    texts = zip(REGIONS, (round.reasoning, round.content, round.refusal), strict=True)
+    return [(name, text) for name, text in texts if text]
+
+
+def _regions_of(
+    message: Message, number: int, round: Round, html_of: HtmlOf
+) -> list[Region | CallRegion]:
+    regions: list[Region | CallRegion] = [
+        Region(name, region_id(message, number, name), html_of(text), number)
+        for name, text in _texts_of_round(round)
+    ]
+    calls = [
+        CallRegion(number, index, run, call_id(message, number, index))
+        for index, run in enumerate(round.tool_runs)
+    ]
+    return regions + calls
+
+
+def reply_html(view: ReplyView) -> SafeString:
+    return draw("chat/_reply.html", view.context())
+
+
+def prompt_html(message: Message, html_of: HtmlOf) -> SafeString:
+    siblings = getattr(message, "siblings", [message])
+    context = {"message": message, "html": typed_html(message, html_of), "siblings": siblings}
+    return draw("chat/_prompt.html", context)
+
+
+def typed_html(prompt: Message, html_of: HtmlOf) -> SafeString:
+    return html_of(Typed(prompt.content))
+
+
+def snapshot_frame(view: ReplyView) -> str:
+    """Replace a whole reply, whatever the page has of it."""
+    return replace(f"#reply-{view.message.pk}", reply_html(view))
+
+
+def waiting_frame(reply: UUID, waiting: Waiting) -> str:
+    """Say what a reply without any text yet waits for."""
+    drawn = draw("chat/_waiting.html", {"waiting": waiting})
+    return swap("innerHTML", f"#f{key_of_reply(reply)}", drawn)
+
+
+def delay_frame(reply: UUID, text: str) -> str:
+    """Say below the text so far why nothing more arrives at the moment."""
+    delay = draw("chat/_delay.html", {"text": text})
+    return swap("innerHTML", f"#f{key_of_reply(reply)}", delay)

@@ -1,0 +1,138 @@
+"""Threads as HTML: the messages of a page, and the frames that add or replace them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils.safestring import SafeString, mark_safe
+
+from chatapp.models import Message, View
+from chatapp.rendering.fragments.endings import flagged_categories, notice_of
+from chatapp.rendering.fragments.environment import draw
+from chatapp.rendering.fragments.replies import ReplyView, prompt_html, reply_html, typed_html
+from chatapp.rendering.fragments.swaps import swap
+from chatapp.rendering.pool import HtmlOf
+
+
+@dataclass(frozen=True)
+class ThreadParts:
+    """The drawn messages of a conversation, with ids in place of replies that stream here."""
+
+    thread: tuple[str | UUID, ...]
+    beside: tuple[tuple[Message, str | UUID], ...]  # replies side by side below the thread
+    follows: tuple[str, ...] | None  # selectors of its messages, if they follow those on the page
+
+    @classmethod
+    def of(cls, view: View, html_of: HtmlOf, live: Collection[UUID]) -> "ThreadParts":
+        """Draw a view. Takes a while if it is long; does not touch the database."""
+
+        def part(message: Message) -> str | UUID:
+            if message.pk in live:
+                return message.pk
+            if message.is_prompt:
+                return prompt_html(message, html_of)
+            return reply_html(ReplyView.of(message, html_of))
+
+        thread = [part(message) for message in view.thread]
+        if view.has_earlier:
+            thread.insert(0, draw("chat/_earlier.html", {"view": view}))
+        if view.has_later:
+            thread.append(draw("chat/_later.html", {"view": view}))
+        beside = tuple((message, part(message)) for message in view.beside)
+        targets = tuple(_targets(view.thread)) if view.follows else None
+        return cls(tuple(thread), beside, targets)
+
+    def html(self, live: Iterable[ReplyView]) -> SafeString:
+        views = {view.message.pk: view for view in live}
+
+        def drawn(part: str | UUID) -> str:
+            return part if isinstance(part, str) else reply_html(views[part])
+
+        html = "".join(map(drawn, self.thread))
+        if self.beside:
+            html += _beside_html([(message, drawn(part)) for message, part in self.beside])
+        return mark_safe(html)  # noqa: S308 - rendered templates
+
+
+def _beside_html(columns: Sequence[tuple[Message, str]]) -> SafeString:
+    """Return replies to one prompt in columns side by side."""
+    return draw("chat/_beside.html", {"columns": columns, "prompt": columns[0][0].parent_id})
+
+
+def _targets(messages: Iterable[Message]) -> Iterator[str]:
+    """Yield selectors of these messages' elements, and of the columns below the prompts."""
+    for message in messages:
+        if message.is_prompt:
+            yield f"#m-{message.pk}"
+            yield f"#beside-{message.pk}"
+        else:
+            yield f"#reply-{message.pk}"
+
+
+def thread_html(view: View, html_of: HtmlOf, live: Collection[ReplyView] = ()) -> SafeString:
+    """Return the HTML of a view; `live` are the replies streaming in this process."""
+    return ThreadParts.of(view, html_of, {one.message.pk for one in live}).html(live)
+
+
+def review_html(
+    messages: Sequence[Message], html_of: HtmlOf, rules: Mapping[UUID, Sequence[str]]
+) -> SafeString:
+    """Return the messages for a reviewer, with their branch, usage, upstream and ids.
+
+    `rules` are the names of the rules that flagged a message, by its id.
+    """
+    views = [
+        (
+            message,
+            typed_html(message, html_of) if message.is_prompt else "",
+            [] if message.is_prompt else ReplyView.of(message, html_of).regions,
+            None if message.is_prompt else getattr(message, "usage", None),
+            notice_of(message),
+            message.extras,
+            flagged_categories(message.moderation),
+            rules.get(message.pk, ()),
+            branch,
+        )
+        for message, branch in zip(messages, _branches_of(messages), strict=True)
+    ]
+    return draw("review/thread.html", {"views": views})
+
+
+class _Branch(NamedTuple):
+    number: int  # among the messages with the same parent, from 1
+    total: int  # of those
+    goes_back: bool  # whether its parent is not the message above it
+
+
+def _branches_of(messages: Sequence[Message]) -> Iterator[_Branch]:
+    """Yield each message's branch, in their order."""
+    counts = Counter(message.parent_id for message in messages)
+    numbers: Counter[UUID | None] = Counter()
+    above = None
+    for message in messages:
+        parent = message.parent_id
+        numbers[parent] += 1
+        yield _Branch(numbers[parent], counts[parent], parent is not None and parent != above)
+        above = message.pk
+
+
+def turn_frame(prompt: Message, replies: Sequence[Message], html_of: HtmlOf) -> str:
+    """Show a prompt and its empty replies, in place of the prompt the page drew by itself."""
+    drawn = [(reply, reply_html(ReplyView(reply, []))) for reply in replies]
+    answers = drawn[0][1] if len(drawn) == 1 else _beside_html(drawn)
+    return _appended(_targets([prompt, *replies]), prompt_html(prompt, html_of) + answers)
+
+
+def thread_frame(thread: ThreadParts, live: Iterable[ReplyView] = ()) -> str:
+    """Replace the page's messages with the thread, or append it if it follows them."""
+    html = thread.html(live)
+    if thread.follows is None:
+        return swap("innerHTML", "#messages", html)
+    return _appended(thread.follows, html)
+
+
+def _appended(targets: Iterable[str], html: str) -> str:
+    """Append messages, after deleting any that the page already has."""
+    return "".join([swap("delete", one) for one in targets]) + swap("append", "#messages", html)

@@ -1,0 +1,39 @@
+"""Text from people and language models in, safe HTML out: the one renderer.
+
+`render` takes a whole text; `LiveMarkdown` takes a text that is still being written and says what
+a viewer must do to its page. Both cut the text into the same top-level blocks and render a block
+with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
+`as_typed` takes what a person typed, in which only addresses and fenced code have a meaning.
+
+What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
+and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
+and no text makes it raise. Some texts take long to render, so `chatapp.rendering.pool` does that in
+other processes.
+"""
+
+from .as_typed import as_typed, as_typed_at_once
+from .block_html import FULL, PLAIN, Dress, block_html
+from .blocks import Block
+from .changes import Append, Change, ReplaceBlock, ReplaceLast
+from .live import Job, LiveMarkdown, Work
+from .whole import render, render_at_once, render_plain
+
+__all__ = [
+    "FULL",
+    "PLAIN",
+    "Append",
+    "Block",
+    "Change",
+    "Dress",
+    "Job",
+    "LiveMarkdown",
+    "ReplaceBlock",
+    "ReplaceLast",
+    "Work",
+    "as_typed",
+    "as_typed_at_once",
+    "block_html",
+    "render",
+    "render_at_once",
+    "render_plain",
+]

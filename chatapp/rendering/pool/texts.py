@@ -1,0 +1,190 @@
+"""Decides where a text is rendered: in place, by a worker, or not at all if it is cached."""
+
+import asyncio
+import atexit
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+
+from django.utils.safestring import SafeString, mark_safe
+
+from chatapp.concurrency.turns import Share
+from chatapp.rendering.markdown import (
+    PLAIN,
+    Job,
+    as_typed,
+    as_typed_at_once,
+    budgets,
+    render_at_once,
+    render_plain,
+)
+from chatapp.rendering.markdown.characters import encodable
+from chatapp.rendering.pool.cache import Cache, key_of
+from chatapp.rendering.pool.jobs import SomeBlocks, Typed, WholeText, decoded_answer, encoded
+from chatapp.rendering.pool.processes import Pool, TooBusy, Undone
+
+logger = logging.getLogger(__name__)
+
+Text = str | Typed
+HtmlOf = Callable[[Text], SafeString]
+
+WORKERS = 2
+MOST_CACHED_BYTES = 16 * 1024 * 1024
+PATIENCE_SECONDS = 5.0  # how long a text waits for its turn
+UNDONE = "This text could not be formatted in time and is shown as plain text."
+# Rendered at start, so that Pygments has loaded its lexers for the most frequent languages.
+WARM = "\n".join(
+    f"```{language}\nx\n```"
+    for language in ("python", "bash", "javascript", "json", "html", "css", "sql", "yaml", "c")
+)
+
+
+class Renderer:
+    """The workers of this process and the cache of their results."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self.pool = Pool(workers)
+        self._cache = Cache(MOST_CACHED_BYTES)
+        self._running: dict[bytes, Future[bytes]] = {}
+
+    def rendered(self, texts: Iterable[Text]) -> HtmlOf:
+        """Render the texts and return a function to their HTML. Blocks until all are done."""
+        begun = {text: self._begin(text) for text in set(texts)}
+        give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
+        made: dict[Text, SafeString] = {}
+        for text, html in begun.items():
+            if isinstance(html, Future):
+                try:
+                    answer = html.result(max(0.0, give_up_at - time.monotonic()))
+                    made[text] = self._finished(text, answer)
+                except (Undone, FutureTimeout, CancelledError) as error:
+                    made[text] = self._given_up(text, error)
+            else:
+                made[text] = html
+        return made.__getitem__
+
+    async def arendered(self, texts: Iterable[Text], patience: float) -> HtmlOf:
+        """Like `rendered`, without blocking the event loop."""
+        begun: dict[Text, SafeString | Future[bytes]] = {}
+        share = Share()
+        for text in set(texts):
+            begun[text] = self._begin(text)
+            await share.give()
+        made: dict[Text, SafeString] = {}
+        for text, html in begun.items():
+            if isinstance(html, Future):
+                made[text] = await self._awaited(text, html, patience)
+            else:
+                made[text] = html
+        return made.__getitem__
+
+    async def drawn(self, jobs: Sequence[Job]) -> list[str]:
+        """Return the HTML of the jobs in order, or an empty list if rendering failed."""
+        request = SomeBlocks([(job.block, job.definitions) for job in jobs])
+        try:
+            answer: bytes = await asyncio.wrap_future(
+                self.pool.submit(encoded(request), PATIENCE_SECONDS)
+            )
+        except Undone:
+            return []
+        return decoded_answer(answer)
+
+    def forget(self) -> None:
+        self._cache = Cache(MOST_CACHED_BYTES)
+
+    def _begin(self, text: Text) -> SafeString | Future[bytes]:
+        key = _key_of(text)
+        if (cached := self._cache.get(key)) is not None:
+            return cached
+        if (html := _at_once(text)) is not None:
+            self._cache.put(key, html)
+            return html
+        if (running := self._running.get(key)) is not None:
+            return running
+        future = self.pool.submit(encoded(_request(text)), PATIENCE_SECONDS)
+        self._running[key] = future
+        future.add_done_callback(lambda _: self._running.pop(key, None))
+        return future
+
+    async def _awaited(self, text: Text, future: Future[bytes], patience: float) -> SafeString:
+        try:
+            async with asyncio.timeout(patience):
+                # Others may be waiting for it too, so cancelling one waiter must not cancel it.
+                answer = await asyncio.shield(asyncio.wrap_future(future))
+        except (Undone, TimeoutError) as error:
+            return self._given_up(text, error)
+        return self._finished(text, answer)
+
+    def _finished(self, text: Text, answer: bytes) -> SafeString:
+        html = mark_safe("".join(decoded_answer(answer)))  # noqa: S308 - output of `markdown.render`
+        self._cache.put(_key_of(text), html)
+        return html
+
+    def _given_up(self, text: Text, error: BaseException) -> SafeString:
+        html = _plain(text)
+        if isinstance(error, Undone) and not isinstance(error, TooBusy):
+            self._cache.put(_key_of(text), html)  # it would take too long again
+        return html
+
+
+def _key_of(text: Text) -> bytes:
+    return key_of(text.text, b"typed") if isinstance(text, Typed) else key_of(text)
+
+
+def _plain(text: Text) -> SafeString:
+    return as_typed(text.text, PLAIN) if isinstance(text, Typed) else render_plain(text, UNDONE)
+
+
+def _at_once(text: Text) -> SafeString | None:
+    return as_typed_at_once(text.text) if isinstance(text, Typed) else render_at_once(text)
+
+
+def _request(text: Text) -> WholeText | Typed:
+    """Build a request with the text cut to what is shown, plus one character to detect the cut."""
+    kind, whole = (Typed, text.text) if isinstance(text, Typed) else (WholeText, text)
+    return kind(encodable(whole[: budgets.LONGEST_TEXT + 1]))
+
+
+_renderer: Renderer | None = None
+
+
+def _shared_renderer() -> Renderer:
+    """Return this process's renderer, created on first use."""
+    global _renderer
+    if _renderer is None:
+        _renderer = Renderer()
+        atexit.register(shut_down)
+    return _renderer
+
+
+def rendered(texts: Iterable[Text]) -> HtmlOf:
+    return _shared_renderer().rendered(texts)
+
+
+async def arendered(texts: Iterable[Text], patience: float = 2 * PATIENCE_SECONDS) -> HtmlOf:
+    return await _shared_renderer().arendered(texts, patience)
+
+
+async def drawn(jobs: Sequence[Job]) -> list[str]:
+    return await _shared_renderer().drawn(jobs)
+
+
+def forget() -> None:
+    """Empty the cache, after the owner of some texts was removed."""
+    if _renderer is not None:
+        _renderer.forget()
+
+
+def warm_up() -> None:
+    """Start a worker, so that the first request need not wait for it."""
+    _shared_renderer().pool.submit(encoded(WholeText(WARM)), PATIENCE_SECONDS)
+
+
+def shut_down() -> None:
+    """Stop the workers. A later request starts new ones."""
+    global _renderer
+    if _renderer is not None:
+        _renderer.pool.close()
+        _renderer = None

@@ -1,7 +1,0 @@
-"""The address of what is set of retention."""
-
-from django.urls import path
-
-from chatapp.retention import views
-
-urlpatterns = [path("retention/", views.retention, name="retention")]

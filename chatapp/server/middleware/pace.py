@@ -1,0 +1,59 @@
+"""Refuses the requests of a signed-in person who sends more than a person can.
+
+Pages and sockets draw on the same allowance, so that neither is a way around the other.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.db import Error
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from chatapp.server.middleware.branding import PROBES
+from chatapp.sessions.idle_sessions import leave_unused
+from chatapp.sessions.rate_limits import allowances
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = 10  # seconds
+READING, WRITING = 1, 5  # what a request takes from the allowance
+READS = ("GET", "HEAD", "OPTIONS")
+SENTENCE = "That was too much at once. Nothing was changed. Wait a moment, then try again."
+
+
+class PaceMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        cost = READING if request.method in READS else WRITING
+        person = _person(request)
+        if person is None or allowances[person].take(cost) >= 0:
+            return self._get_response(request)
+        logger.warning("Too many requests: one of person %d is refused", person)
+        return _refusal(request)
+
+
+def _person(request: HttpRequest) -> int | None:
+    """The id in the session, if there is one. A session that is only looked at stays unused."""
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES or request.path in PROBES:
+        return None
+    with suppress(Error):  # the view finds it out by itself, if it needs the database
+        person = request.session.get(SESSION_KEY)
+        leave_unused(request)
+        return int(person) if person else None
+    return None
+
+
+def _refusal(request: HttpRequest) -> HttpResponse:
+    if "HX-Request" in request.headers:
+        content_type = "text/plain; charset=utf-8"
+        response = HttpResponse(SENTENCE, status=429, content_type=content_type)
+    else:
+        response = render(request, "429.html", status=429)
+    response.headers["Retry-After"] = str(RETRY_AFTER)
+    return response

@@ -1,0 +1,42 @@
+"""What machines ask for: whether the process lives, whether it can work, and what it counts."""
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
+
+from chatapp.metrics import database_up, layer_up
+from chatapp.server.probes import readiness
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_GET
+@never_cache
+async def readyz(request: HttpRequest) -> HttpResponse:
+    """Whether this process can work; a part that `exclude` names is told and not minded."""
+    parts = await readiness.parts()
+    is_ready = readiness.failing(parts) <= set(request.GET.getlist("exclude"))
+    return JsonResponse(parts, status=200 if is_ready else 503)
+
+
+@require_GET
+@never_cache
+async def metrics(request: HttpRequest) -> HttpResponse:
+    """For Prometheus, and whoever else says the token."""
+    token = settings.CHATAPP_METRICS_TOKEN
+    if not token:
+        raise Http404("CHATAPP_METRICS_TOKEN is not set.")
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
+    parts = await readiness.parts()
+    database_up.set(bool(parts["database"]))
+    layer_up.set(parts["redis"] is not False)
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(REGISTRY), content_type=content_type)

@@ -1,0 +1,11 @@
+"""Suggestions of the empty page."""
+
+from django.contrib import admin
+
+from chatapp.models import Suggestion
+from chatapp.staff.admin.confirmed import ConfirmedAdmin
+
+
+@admin.register(Suggestion)
+class SuggestionAdmin(ConfirmedAdmin):
+    list_display = ["text", "position"]

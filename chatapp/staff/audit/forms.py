@@ -1,0 +1,42 @@
+"""What an administrator wants of the log. What a form does not know is no wish."""
+
+from datetime import date
+
+from django import forms
+
+from chatapp.models.audit import ACTIONS
+from chatapp.staff.audit.queries import LARGEST, Asked
+from chatapp.staff.audit.told import words_of
+
+LAST_DAY = date(9998, 12, 31)  # after which there is one more
+
+
+class FilterForm(forms.Form):
+    action = forms.ChoiceField(
+        label="What was done",
+        required=False,
+        choices=[("", "Anything"), *((one, words_of(one)) for one in ACTIONS)],
+    )
+    actor = forms.CharField(label="By whom", required=False, max_length=150)
+    about = forms.CharField(label="To whom or what", required=False, max_length=150)
+    since = forms.DateField(
+        label="From", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+    until = forms.DateField(
+        label="To", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+    before = forms.IntegerField(
+        required=False, min_value=0, max_value=LARGEST, widget=forms.HiddenInput
+    )
+
+    def clean_until(self) -> date | None:
+        until: date | None = self.cleaned_data["until"]
+        return min(until, LAST_DAY) if until else None
+
+    @property
+    def asked(self) -> Asked:
+        self.is_valid()
+        known = {
+            name: value for name, value in self.cleaned_data.items() if value not in (None, "")
+        }
+        return Asked(**known)

@@ -1,0 +1,11 @@
+"""Addresses of the audit log."""
+
+from django.urls import path
+
+from chatapp.staff.audit import views
+
+urlpatterns = [
+    path("", views.log, name="audit"),
+    path("check/", views.check, name="audit-check"),
+    path("export/", views.export, name="audit-export"),
+]

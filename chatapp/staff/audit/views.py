@@ -1,0 +1,100 @@
+"""The log for administrators, and what they may do with it: check it, and take a copy of it."""
+
+import json
+from collections.abc import AsyncIterator
+
+from channels.db import database_sync_to_async
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only
+from chatapp.models import AuditHead, User, audit
+from chatapp.models.audit.exporting import some_lines
+from chatapp.staff.audit.forms import FilterForm
+from chatapp.staff.audit.queries import names_of, page_of
+from chatapp.staff.audit.told import Told
+
+MOST_CHECKED = 100_000  # events, of which a page waits for the check
+
+
+@require_GET
+@administrators_only
+def log(request: HttpRequest) -> HttpResponse:
+    form = FilterForm(request.GET)
+    events, has_more = page_of(form.asked)
+    names = names_of(events)
+    older = request.GET.copy()
+    if has_more:
+        older["before"] = str(events[-1].sequence)
+    newest = request.GET.copy()
+    is_first = newest.pop("before", None) is None
+    context = {
+        "form": form,
+        "events": [Told.of(event, names) for event in events],
+        "problem": _problem_of(events),
+        "head": audit.head_now(),
+        "older": older.urlencode() if has_more else "",
+        "newest": "" if is_first else newest.urlencode(),
+        "is_first": is_first,
+    }
+    return render(request, "audit/log.html", context)
+
+
+def _problem_of(events: list[audit.AuditEvent]) -> str:
+    """What the page itself can tell: whether what it shows is as it was written."""
+    try:
+        audit.check_some(events)
+    except audit.Broken as broken:
+        return str(broken)
+    return ""
+
+
+@require_POST
+@administrators_only
+def check(request: HttpRequest) -> HttpResponse:
+    head = AuditHead.objects.first()
+    if head and head.sequence - head.pruned_to > MOST_CHECKED:
+        told = "The log is too long to wait for here. On the server, run: manage.py audit verify"
+        messages.info(request, told)
+        return redirect("audit")
+    try:
+        verdict = audit.verify()
+    except audit.Broken as broken:
+        messages.error(request, f"The log does not hold. {broken}")
+    else:
+        messages.success(request, f"The log holds. Events checked: {verdict.events:,}.")
+    return redirect("audit")
+
+
+@require_POST
+@administrators_only
+def export(request: HttpRequest) -> HttpResponseBase:
+    """All of it, as JSON lines, a few events at a time; the last one says who took it."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("audit"))
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        event = audit.record("log.exported", actor=request.user)
+    return StreamingHttpResponse(
+        _lines(event.sequence),
+        content_type="application/jsonl",
+        headers={
+            "Content-Disposition": f'attachment; filename="audit-{timezone.now():%Y-%m-%d}.jsonl"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+async def _lines(last: int) -> AsyncIterator[str]:
+    after = 0
+    while some := await database_sync_to_async(some_lines)(after, last):
+        for line in some:
+            yield json.dumps(line, ensure_ascii=False) + "\n"
+        after = some[-1]["sequence"]

@@ -1,0 +1,153 @@
+"""Pages of limits and prices for administrators, and everybody's own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.models import Allowance, Limit, Price, User, audit
+from chatapp.models.meters import meters_of
+from chatapp.staff.limits import queries
+from chatapp.staff.limits.forms import LimitForm, PriceForm
+
+
+@require_GET
+@administrators_only
+def limits(request: HttpRequest) -> HttpResponse:
+    context = {
+        "limits": queries.limits_shown(),
+        "prices": queries.prices_shown(),
+        "unpriced": queries.models_without_price(),
+        "zone": Limit.zone().key,
+    }
+    return render(request, "limits/limits.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def new_limit(request: HttpRequest) -> HttpResponse:
+    form = LimitForm(request.POST or None)
+    if form.is_valid():
+        with transaction.atomic():
+            limit = form.kept()
+            limit.save()
+            _record(request, "limit.added", limit, after=limit.as_record())
+        messages.success(request, f"A limit is set: {limit}.")
+        return redirect("limits")
+    return _form_page(request, form, "New limit", "Set the limit")
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def limit(request: HttpRequest, pk: int) -> HttpResponse:
+    """Changes one. What is spent of it stays, as far as it is still of the same."""
+    found = get_object_or_404(Limit, pk=pk)
+    before, counted = found.as_record(), found.counts
+    form = LimitForm(request.POST or None, limit=found)
+    if form.is_valid():
+        with transaction.atomic():
+            changed = form.kept()
+            changed.save()
+            if changed.counts != counted:
+                Allowance.objects.remove_of(changed)
+            detail = _differing(before, changed.as_record())
+            _record(request, "limit.changed", changed, **detail)
+        messages.success(request, f"The limit is changed: {changed}.")
+        return redirect("limits")
+    return _form_page(request, form, "Change a limit", "Save", removes=found)
+
+
+@require_POST
+@administrators_only
+def remove_limit(request: HttpRequest, pk: int) -> HttpResponse:
+    """Replies that run under it go on without it."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("limits"))
+    with transaction.atomic():
+        found = get_object_or_404(Limit, pk=pk)
+        Allowance.objects.remove_of(found)
+        _record(request, "limit.deleted", found, before=found.as_record())
+        told = str(found)
+        found.delete()
+    messages.success(request, f"The limit is removed: {told}.")
+    return redirect("limits")
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def new_price(request: HttpRequest) -> HttpResponse:
+    named = {name: request.GET.get(name, "") for name in ("upstream", "model")}
+    form = PriceForm(request.POST or None, initial=named)
+    if form.is_valid():
+        with transaction.atomic():
+            price = form.kept()
+            held = Price.holding(price.upstream_id, price.model, price.holds_from)
+            price.save()
+            _record(
+                request, "price.changed", price, before=held and held.as_set(), after=price.as_set()
+            )
+        messages.success(request, f"The price is set: {price}.")
+        return redirect("limits")
+    return _form_page(request, form, "New price", "Set the price")
+
+
+@require_POST
+@administrators_only
+def remove_price(request: HttpRequest, pk: int) -> HttpResponse:
+    """One that an administrator said; what was booked by it stays as it is."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("limits"))
+    with transaction.atomic():
+        price = get_object_or_404(Price, pk=pk, source=Price.Source.ADMINISTRATOR)
+        _record(request, "price.changed", price, before=price.as_set())
+        told = str(price)
+        price.delete()
+    messages.success(request, f"The price is removed: {told}.")
+    return redirect("limits")
+
+
+@require_GET
+@never_cache
+@login_required
+def own(request: HttpRequest) -> HttpResponse:
+    """How much is left to whoever asks."""
+    assert isinstance(request.user, User)
+    context = {"meters": meters_of(request.user), "spent": queries.spent_by(request.user)}
+    return render(request, "limits/own.html", context)
+
+
+def _form_page(
+    request: HttpRequest,
+    form: LimitForm | PriceForm,
+    title: str,
+    button: str,
+    removes: Limit | None = None,
+) -> HttpResponse:
+    context = {"form": form, "title": title, "button": button, "removes": removes}
+    return render(request, "limits/form.html", context)
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What was changed, as it was and as it is."""
+    names = [name for name in after if before[name] != after[name]]
+    return {
+        "before": {name: before[name] for name in names},
+        "after": {name: after[name] for name in names},
+    }
+
+
+def _record(request: HttpRequest, action: str, about: Limit | Price, **detail: Any) -> None:
+    assert isinstance(request.user, User)
+    audit.record(action, actor=request.user, about=about, detail=detail)

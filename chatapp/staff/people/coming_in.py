@@ -1,0 +1,73 @@
+"""Who comes in: invitations, and who may make an account at all."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatapp.accounts import links
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.db.retry import once_more
+from chatapp.models import Installation, Invitation, User, branding
+from chatapp.staff.people.forms import AccessForm, InvitationForm
+from chatapp.staff.people.log import record
+
+SHOWN = 100  # of the invitations, the newest first
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def invitations(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = InvitationForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            invitation, token = form.make(request.user)
+            group = invitation.group.name if invitation.group else None
+            record(request, "person.invited", invitation, roles=invitation.roles, group=group)
+        link = links.absolute(request, reverse("accept-invitation", args=[token]))
+        is_mailed = bool(links.sends_mail() and invitation.address)
+        subject = f"You are invited to {branding.known().name}"
+        if is_mailed and links.send(
+            "invitation", invitation.address, subject, link=link, invitation=invitation
+        ):
+            messages.success(request, f"The invitation is on its way to {invitation.address}.")
+            return redirect("invitations")
+        shown = {"link": link, "person": None, "mail_failed": is_mailed}
+        return render(request, "people/link.html", shown)
+    made = Invitation.objects.select_related("made_by", "group").order_by("-pk")[:SHOWN]
+    context = {"form": form, "invitations": made, "installation": Installation.this()}
+    return render(request, "people/invitations.html", context)
+
+
+@require_POST
+@administrators_only
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes a link back, for which nobody need show that it is they: it can only take away."""
+    invitation = get_object_or_404(Invitation, pk=pk)
+    with transaction.atomic():
+        invitation.revoke()
+        record(request, "invitation.revoked", invitation)
+    messages.success(request, "The invitation was taken back.")
+    return redirect("invitations")
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def access(request: HttpRequest) -> HttpResponse:
+    """Who may make an account."""
+    form = AccessForm(request.POST or None, instance=Installation.this())
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            after = {name: form.cleaned_data[name] for name in form.changed_data}
+            before = {name: form.initial[name] for name in form.changed_data}
+            record(request, "installation.changed", form.save(), before=before, after=after)
+        messages.success(request, "Saved.")
+        return redirect("people-access")
+    context = {"form": form, "sends_mail": links.sends_mail()}
+    return render(request, "people/access.html", context)

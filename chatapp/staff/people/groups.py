@@ -1,0 +1,213 @@
+"""Groups: who is in them, and what was given to them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.db.primary_keys import key_of
+from chatapp.db.retry import once_more
+from chatapp.models import AccessRule, Allowance, Limit, ToolServer, Upstream, User
+from chatapp.models.access_rules import EVERYBODY, LONGEST_MODEL
+from chatapp.realtime.worker import worker
+from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
+from chatapp.staff.people.log import record
+
+SHOWN = 200  # of a group's people
+ABOUT_UPSTREAM = "All models of this upstream, but for those that have a rule of their own."
+ABOUT_MODEL = "One model of the upstream {}. Its own rule counts, whatever the upstream's is."
+ABOUT_TOOLS = "The tools of this server, which models may call for those who may use it."
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What may be given to groups, and whose it is."""
+
+    name: str
+    path: str
+    about: str = ""
+    whose: str = EVERYBODY
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def groups(request: HttpRequest) -> HttpResponse:
+    form = GroupForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            made = form.save()
+            record(request, "group.added", made)
+        messages.success(request, f"{made.name} was added.")
+        return redirect("group", made.pk)
+    counted = Group.objects.annotate(people=Count("user")).order_by("name")
+    return render(
+        request, "people/groups.html", {"form": form, "groups": counted, "things": list(_things())}
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def group(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Group, pk=pk)
+    form = GroupForm(request.POST or None, instance=found)
+    if request.method == "POST" and form.is_valid():
+        before = form.initial["name"]
+        with transaction.atomic():
+            record(request, "group.changed", form.save(), before=before, after=found.name)
+        messages.success(request, "Saved.")
+        return redirect("group", pk)
+    return _group_page(request, pk, form=form)
+
+
+def _group_page(request: HttpRequest, pk: int, **forms: Any) -> HttpResponse:
+    found = get_object_or_404(Group, pk=pk)
+    people = User.objects.filter(groups=found).order_by("username")
+    context: dict[str, Any] = {
+        "group": found,
+        "people": people[:SHOWN],
+        "count": people.count(),
+        "things": [_thing(rule) for rule in _rules().filter(groups=found)],
+        "form": GroupForm(instance=found),
+        "member_form": MemberForm(),
+    }
+    return render(request, "people/group.html", context | forms)
+
+
+@require_POST
+@administrators_only
+def member(request: HttpRequest, pk: int) -> HttpResponse:
+    """Puts somebody in, or takes them out."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("group", args=[pk]))
+    found = get_object_or_404(Group, pk=pk)
+    if "remove" in request.POST:
+        if removed := key_of(request.POST["remove"]):
+            with transaction.atomic():
+                found.user_set.remove(removed)
+                record(request, "group.changed", found, removed=removed)
+        return redirect("group", pk)
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        return _group_page(request, pk, member_form=form)
+    added: User = form.cleaned_data["login"]
+    with transaction.atomic():
+        found.user_set.add(added)
+        record(request, "group.changed", found, added=added.pk)
+    return redirect("group", pk)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Group, pk=pk)
+    limits = Limit.objects.filter(group=found)
+    if request.method == "POST":
+        with transaction.atomic():
+            for limit in limits:
+                Allowance.objects.remove_of(limit)
+                record(request, "limit.deleted", limit, before=limit.as_record())
+            record(request, "group.deleted", found)
+            found.delete()
+        messages.success(request, f"The group {found.name} was deleted.")
+        return redirect("groups")
+    context = {"group": found, "count": found.user_set.count(), "limits": limits}
+    return render(request, "people/delete_group.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
+    """To whom an upstream, one of its models (`?model=`), or a tool server is given."""
+    what, context = _what(kind, pk, request.GET.get("model", "").strip())
+    rule = AccessRule.objects.filter(**what).first()
+    initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
+    before = AccessRule.objects.given_to(**what)
+    form = GivenForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            AccessRule.objects.give(form.chosen, **what)
+            thing = what.get("tool_server") or what["upstream"]
+            after = AccessRule.objects.given_to(**what)
+            changed = {"model": what.get("model", ""), "before": before, "after": after}
+            record(request, "access.changed", thing, **changed)
+        messages.success(request, f"Who may use {context['name']} was saved.")
+        return redirect("groups")
+    return render(request, "people/given.html", context | {"form": form})
+
+
+def _what(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a rule is of, and what its page says of that."""
+    if kind == "tools":
+        server = get_object_or_404(ToolServer, pk=pk)
+        context = {"name": server.name, "about": ABOUT_TOOLS, "is_upstream": False, "models": ()}
+        return {"tool_server": server}, context
+    if kind != "upstream" or len(model) > LONGEST_MODEL or not model.isprintable():
+        raise Http404("There is nothing of that kind.")
+    upstream = get_object_or_404(Upstream, pk=pk)
+    about = ABOUT_MODEL.format(upstream.name) if model else ABOUT_UPSTREAM
+    return {"upstream": upstream, "model": model}, {
+        "name": model or upstream.name,
+        "about": about,
+        "is_upstream": not model,
+        "models": _known_models(upstream),
+    }
+
+
+def _known_models(upstream: Upstream) -> list[str]:
+    """Those that it lists, as far as this process has heard."""
+    offers = worker().catalogue.known_offers([upstream]) or ()
+    listed = [model.id for offer in offers for model in offer.models]
+    return listed or list(upstream.named_models)
+
+
+def _things() -> Iterator[Thing]:
+    """All that may be given: upstreams, below each its models that have a rule, tool servers."""
+    known: dict[tuple[int | None, str, int | None], Thing] = {
+        (rule.upstream_id, rule.model, rule.tool_server_id): _thing(rule) for rule in _rules()
+    }
+    for upstream in Upstream.objects.all():
+        whole = Thing(str(upstream), _path("upstream", upstream.pk), "Upstream")
+        yield known.get((upstream.pk, "", None), whole)
+        yield from (one for (pk, model, _), one in known.items() if pk == upstream.pk and model)
+    for server in ToolServer.objects.all():
+        everybodys = Thing(str(server), _path("tools", server.pk), "Tool server")
+        yield known.get((None, "", server.pk), everybodys)
+
+
+def _rules() -> Any:
+    rules = AccessRule.objects.select_related("upstream", "tool_server")
+    return rules.prefetch_related("groups").order_by("upstream__name", "model")
+
+
+def _thing(rule: AccessRule) -> Thing:
+    whose = ", ".join(one.name for one in rule.groups.all()) or "Nobody"
+    if rule.tool_server:
+        path = _path("tools", rule.tool_server.pk)
+        return Thing(rule.tool_server.name, path, "Tool server", whose)
+    assert rule.upstream
+    path = _path("upstream", rule.upstream.pk, rule.model)
+    about = f"Model of {rule.upstream.name}" if rule.model else "Upstream"
+    return Thing(rule.model or rule.upstream.name, path, about, whose)
+
+
+def _path(kind: str, pk: int, model: str = "") -> str:
+    path = reverse("given", args=[kind, pk])
+    return f"{path}?{urlencode({'model': model})}" if model else path

@@ -1,0 +1,20 @@
+"""Addresses of the room for people."""
+
+from django.urls import path
+
+from chatapp.staff.people import changes, coming_in, groups, views
+
+urlpatterns = [
+    path("people/", views.people, name="people"),
+    path("people/invitations/", coming_in.invitations, name="invitations"),
+    path("people/invitations/<int:pk>/revoke/", coming_in.revoke, name="revoke-invitation"),
+    path("people/access/", coming_in.access, name="people-access"),
+    path("people/groups/", groups.groups, name="groups"),
+    path("people/groups/<int:pk>/", groups.group, name="group"),
+    path("people/groups/<int:pk>/member/", groups.member, name="group-member"),
+    path("people/groups/<int:pk>/delete/", groups.delete, name="delete-group"),
+    path("people/given/<slug:kind>/<int:pk>/", groups.given, name="given"),
+    path("people/<int:pk>/", views.person, name="person"),
+    path("people/<int:pk>/delete/", views.delete, name="delete-person"),
+    path("people/<int:pk>/<slug:what>/", changes.change, name="change-person"),
+]

@@ -1,0 +1,97 @@
+"""Who has an account: the list, one person, and what becomes of them."""
+
+from typing import Any
+
+from allauth.mfa.utils import is_mfa_enabled
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chatapp.accounts.erasing import Belongings, LastAdministrator, erase
+from chatapp.accounts.links import sends_mail
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.models import User
+from chatapp.models.legal_holds import Held
+from chatapp.models.users import LAST_ADMINISTRATOR
+from chatapp.staff.people.forms import FilterForm, GroupsForm, HoldForm, NameForm, RolesForm
+from chatapp.staff.people.log import record
+from chatapp.staff.people.queries import holds_of, page_of
+
+
+@require_GET
+@administrators_only
+def people(request: HttpRequest) -> HttpResponse:
+    form = FilterForm(request.GET)
+    asked = form.asked
+    shown, has_more = page_of(asked)
+    following = request.GET.copy()
+    if has_more:
+        following["after"] = shown[-1].username
+    context = {
+        "form": form,
+        "people": shown,
+        "following": following.urlencode() if has_more else "",
+        "is_first": not asked.after,
+    }
+    return render(request, "people/people.html", context)
+
+
+@require_GET
+@administrators_only
+def person(request: HttpRequest, pk: int) -> HttpResponse:
+    return person_page(request, get_object_or_404(User, pk=pk))
+
+
+def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpResponse:
+    """All of one person's page, with the form that was not valid where there is one."""
+    context: dict[str, Any] = {
+        "person": person,
+        "is_self": person == request.user,
+        "name_form": NameForm(instance=person),
+        "roles_form": RolesForm(
+            initial={"administers": person.administers, "reviews": person.reviews}
+        ),
+        "groups_form": GroupsForm(initial={"groups": person.groups.all()}),
+        "claimed": [str(one.group) for one in person.claimed_groups.select_related("group")],
+        "devices": person.devices.living(),
+        "this_device": request.session.session_key,
+        "sends_mail": sends_mail(),
+        "has_second_factor": is_mfa_enabled(person),
+        "hold_form": HoldForm(),
+        "holds": holds_of(person),
+    }
+    return render(request, "people/person.html", context | forms)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Says what goes, and lets it go."""
+    person = get_object_or_404(User, pk=pk)
+    if request.method == "POST":
+        name = person.username
+        with transaction.atomic():
+            record(request, "person.deleted", person)
+        try:
+            assert isinstance(request.user, User)
+            [report] = erase([person], request.user)
+        except LastAdministrator:
+            messages.error(request, LAST_ADMINISTRATOR)
+            return redirect("person", pk)
+        except Held as held:
+            messages.error(request, str(held))
+            return redirect("person", pk)
+        if pk == request.user.pk:
+            messages.success(request, f"{name} was deleted.")
+            return redirect(reverse("account_login"))
+        return render(request, "people/erased.html", {"name": name, "report": report})
+    context = {
+        "person": person,
+        "belongings": Belongings.of([pk]),
+        "is_held": person.legal_holds.living().exists(),
+    }
+    return render(request, "people/delete.html", context)

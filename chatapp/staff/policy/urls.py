@@ -1,0 +1,7 @@
+"""The address of the policy of reviews."""
+
+from django.urls import path
+
+from chatapp.staff.policy import views
+
+urlpatterns = [path("policy/", views.policy, name="policy")]

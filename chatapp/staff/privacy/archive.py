@@ -1,0 +1,199 @@
+"""What the server keeps of a person, as one ZIP archive: their words, and what is said of them;
+what lies in the trash, was deleted and is kept still, or is temporary is marked so.
+
+It is made while it is sent, a few messages at a time, so that neither the server's memory nor its
+disk ever holds the whole of it.
+"""
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+from allauth.socialaccount.models import SocialAccount
+from channels.db import database_sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.chat.exports import lines_of
+from chatapp.models import Conversation, ReplyImage, Usage, User, audit
+from chatapp.sessions.validity import person_of
+from chatapp.staff.privacy.queries import all_looks_at
+from chatapp.staff.usage.spreadsheets import in_dollars, no_formula
+
+USAGE = (
+    "booked_at",
+    "kind",
+    "upstream_name",
+    "model",
+    "ending",
+    "first_token_ms",
+    "duration_ms",
+    "provenance",
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+    "cost",
+)
+AT_ONCE = 500  # rows of usage
+
+
+@require_POST
+@login_required
+def archive(request: HttpRequest) -> HttpResponseBase:
+    assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("privacy"))
+    with transaction.atomic():
+        audit.record("archive.made", actor=request.user, about=request.user)
+        conversations = list(request.user.conversations.select_related("project"))
+        about = _about(request.user)
+    name = f"chatapp-{timezone.now():%Y-%m-%d}.zip"
+    return StreamingHttpResponse(
+        _zipped(request.session.session_key or "", request.user, about, conversations),
+        content_type="application/zip",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+class _Sink(io.RawIOBase):
+    """What an archive is written to, whose bytes are taken away as they come."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def taken(self) -> bytes:
+        taken = b"".join(self._parts)
+        self._parts.clear()
+        return taken
+
+
+async def _zipped(
+    session_key: str, person: User, about: dict[str, Any], conversations: list[Conversation]
+) -> AsyncIterator[bytes]:
+    """Raises `NotSignedIn` once the session has ended. What is compressed is so in a thread, since
+    everybody's replies go through the loop."""
+    sink = _Sink()
+    with ZipFile(sink, "w", ZIP_DEFLATED) as archive:
+        for name, content in about.items():
+            archive.writestr(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+        with archive.open("conversations.jsonl", "w", force_zip64=True) as file:
+            async for line in lines_of(conversations, session_key, with_deleted=True):
+                await asyncio.to_thread(file.write, line.encode())
+                yield sink.taken()
+        for pk in await database_sync_to_async(_keys_of_images)(person):
+            await database_sync_to_async(person_of)(session_key)
+            image = await database_sync_to_async(ReplyImage.objects.filter(pk=pk).first)()
+            if image:
+                kind = image.media_type.removeprefix("image/")
+                name = f"images/{image.message_id}-{image.position}.{kind}"
+                await asyncio.to_thread(archive.writestr, name, bytes(image.data), ZIP_STORED)
+                yield sink.taken()
+        with archive.open("usage.csv", "w", force_zip64=True) as file:
+            file.write(_line((*USAGE[:-1], "cost_usd")))
+            keys = await database_sync_to_async(_keys_of_usage)(person)
+            for start in range(0, len(keys), AT_ONCE):
+                some = keys[start : start + AT_ONCE]
+                rows = await database_sync_to_async(_usage)(some)
+                await asyncio.to_thread(file.write, b"".join(map(_line, rows)))
+                yield sink.taken()
+    yield sink.taken()
+
+
+def _keys_of_images(person: User) -> list[int]:
+    theirs = ReplyImage.objects.filter(message__conversation__user=person)
+    return list(theirs.values_list("pk", flat=True))
+
+
+def _keys_of_usage(person: User) -> list[UUID]:
+    return list(person.usage.order_by("booked_at").values_list("pk", flat=True))
+
+
+def _usage(keys: list[UUID]) -> list[tuple[Any, ...]]:
+    rows = Usage.objects.filter(pk__in=keys).order_by("booked_at").values_list(*USAGE)
+    return [(*values, in_dollars(cost)) for *values, cost in rows]
+
+
+def _line(values: tuple[Any, ...]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(_cell(value) for value in values)
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return "" if value is None else no_formula(str(value))
+
+
+def _about(person: User) -> dict[str, Any]:
+    """The small files: the account, its projects, and who looked at what."""
+    return {
+        "account.json": {
+            "username": person.username,
+            "first_name": person.first_name,
+            "last_name": person.last_name,
+            "email": person.email,
+            "roles": person.roles,
+            "groups": [group.name for group in person.groups.order_by("name")],
+            "joined_at": person.date_joined.isoformat(),
+            "seen_at": person.seen_at.isoformat() if person.seen_at else None,
+            "signed_in_at": person.last_login.isoformat() if person.last_login else None,
+            "organisation": [one.extra_data for one in SocialAccount.objects.filter(user=person)],
+            "devices": [
+                {
+                    "name": one.name,
+                    "agent": one.agent,
+                    "address": one.address,
+                    "began_at": one.began_at.isoformat(),
+                    "seen_at": one.seen_at.isoformat(),
+                }
+                for one in person.devices.living()
+            ],
+        },
+        "projects.json": [
+            {
+                "name": one.name,
+                "instructions": one.instructions,
+                "model": one.model,
+                "created_at": one.created_at.isoformat(),
+            }
+            for one in person.projects.all()
+        ],
+        "opened.json": list(_looks(person)),
+    }
+
+
+def _looks(person: User) -> Iterator[dict[str, Any]]:
+    for look in all_looks_at(person):
+        yield {
+            "at": look.at.isoformat(),
+            "who": look.who,
+            "what": look.words,
+            "conversation": look.target,
+            "reason": look.reason,
+        }

@@ -1,0 +1,34 @@
+"""The page that tells a person who may read what they write, and who did."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from chatapp.db.primary_keys import key_of
+from chatapp.models import Retention, ReviewRule, User
+from chatapp.models.shelves import TRASH_DAYS
+from chatapp.staff.privacy import queries
+
+
+@require_GET
+@never_cache
+@login_required
+def privacy(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    before = key_of(request.GET.get("before", ""))  # an event's
+    looks, has_older = queries.looks_at(request.user, before or None)
+    context = {
+        "looks": looks,
+        "has_older": has_older,
+        "is_first": not before,
+        "lists": queries.lists_since(request.user),
+        "reviewers": queries.reviewers(),
+        "rules": ReviewRule.objects.filter(is_on=True).count(),
+        "policies": queries.policies_of(request.user),
+        "retention": Retention.now(),
+        "trash_days": TRASH_DAYS,
+        "is_held": request.user.legal_holds.living().exists(),
+    }
+    return render(request, "privacy/privacy.html", context)

@@ -1,0 +1,128 @@
+"""What a reviewer does about a conversation. Whoever decides upon a page that another reviewer has
+made old meanwhile is told so, and nothing is done.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.db.primary_keys import key_of
+from chatapp.models import Refused, Review, ReviewLabel, User, audit
+from chatapp.sessions.idle_sessions import leave_unused
+from chatapp.staff.review import acts
+from chatapp.staff.review.acts import Done
+from chatapp.staff.review.coming import back_to
+from chatapp.staff.review.forms import NoteForm
+from chatapp.staff.review.history import last_acts_of
+from chatapp.staff.review.names import Names
+from chatapp.staff.review.queries import reviewable
+from chatapp.staff.review.reading import conversation_page
+
+GONE = (
+    "Nothing was done, since something that this was about was deleted just now. Look again, and "
+    "decide."
+)
+Act = Callable[[HttpRequest, Review, User], Done]
+
+
+def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
+    """The view that lets a reviewer do this, and writes into the audit log what the act returns:
+    its action there, and the detail."""
+
+    @require_POST
+    @reviewers_only
+    @wraps(act)
+    def view(request: HttpRequest, pk: UUID) -> HttpResponse:
+        assert isinstance(request.user, User)
+        try:
+            with transaction.atomic():
+                # Who deletes it just now waits for the act, or this for them.
+                there = reviewable().select_for_update(no_key=True, of=("self",))
+                found = get_object_or_404(there, pk=pk)
+                review = Review.held(found.pk)
+                _refuse_old_page(request, review, request.user)
+                action, detail = act(request, review, request.user)
+                audit.record(action, actor=request.user, about=found, detail=detail)
+        except Refused as refused:
+            messages.error(request, str(refused))
+            if typed := request.POST.get("text"):  # a note, which nobody wants to type again
+                form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
+                return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
+        except IntegrityError:  # when all of it is stored: a label, or a message, is missed
+            messages.error(request, GONE)
+        return back_to(request, pk)
+
+    return view
+
+
+def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> None:
+    """Raises `Refused`, with who did what since then."""
+    sent = request.POST.get("version", "")
+    if sent == str(review.version):
+        return
+    missed = max(review.version - key_of(sent), 0)
+    names = Names.of(review.conversation, reviewer, None)
+    acts = last_acts_of(review.conversation, names, missed)
+    done = f" What was done: {acts}." if acts else ""
+    raise Refused(
+        f"Nothing was done, since this was changed meanwhile.{done} Look again, and decide."
+    )
+
+
+@_deciding
+def claim(_request: HttpRequest, review: Review, by: User) -> Done:
+    return acts.claim(review, by)
+
+
+@_deciding
+def release(_request: HttpRequest, review: Review, by: User) -> Done:
+    return acts.release(review, by)
+
+
+@_deciding
+def verdict(request: HttpRequest, review: Review, by: User) -> Done:
+    """The one that stands already is taken back."""
+    given = acts.verdict_of(request.POST.get("verdict", ""))
+    return acts.decide(review, by, "" if given == review.verdict else given)
+
+
+@_deciding
+def labels(request: HttpRequest, review: Review, _by: User) -> Done:
+    sent = list(map(key_of, request.POST.getlist("labels")))
+    chosen = ReviewLabel.objects.filter(pk__in=sent)
+    return acts.label(review, chosen)
+
+
+@_deciding
+def note(request: HttpRequest, review: Review, by: User) -> Done:
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        raise Refused(form.refusal)
+    message = form.cleaned_data["message"]
+    there = review.conversation.messages.filter(deleted_at=None)
+    if message and not there.filter(pk=message).exists():
+        raise Refused("The message is not here any more. Write the note without it.")
+    review.note(form.cleaned_data["text"], by, message)
+    return "review.noted", {}
+
+
+@require_GET
+@reviewers_only
+def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
+    """What somebody did since this version was shown, in words: {"told": ""} where nobody has."""
+    assert isinstance(request.user, User)
+    leave_unused(request)
+    found = get_object_or_404(reviewable(), pk=pk)
+    review = Review.objects.filter(pk=found.pk).first()
+    is_same = request.GET.get("version") == str(review.version if review else 0)
+    act = "" if is_same else last_acts_of(found, Names.of(found, request.user, None), 1)
+    return JsonResponse({"told": act and f"{act}. Reload to see it."})

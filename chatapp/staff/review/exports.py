@@ -1,0 +1,144 @@
+"""A download of what the filter finds: the facts of the list, and nothing of what people wrote.
+
+A page of conversations at a time is read while it is sent.
+"""
+
+import csv
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from io import StringIO
+from operator import attrgetter
+from urllib.parse import urlencode
+
+from channels.db import database_sync_to_async
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import User, audit
+from chatapp.models.prices import DOLLAR
+from chatapp.sessions.validity import person_of
+from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.names import Names
+from chatapp.staff.review.places import Place
+from chatapp.staff.review.queries import Asked, page_of
+from chatapp.staff.review.rows import Row, rows_of
+from chatapp.staff.usage.spreadsheets import no_formula
+
+COLUMNS = (
+    *("id", "person", "begun_at", "used_at", "replies", "models", "tokens", "cost_usd"),
+    *("endings", "flagged", "feedback_up", "feedback_down", "verdict", "labels", "decided_at"),
+    *("flagged_by", "characters"),
+)
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
+Named = Callable[[Names], str]
+
+
+@require_GET
+@reviewers_only
+def export(request: HttpRequest) -> HttpResponseBase:
+    """Leads to the list where it does not know what is wanted, which says so."""
+    assert isinstance(request.user, User)
+    form = FilterForm(request.GET, reviewer=request.user)
+    kind = request.GET.get("format")
+    if kind not in TYPES or not form.is_valid():
+        return redirect(f"{reverse('review')}?{urlencode(form.sent)}")
+    names_nobody = "pseudonyms" in request.GET
+    with transaction.atomic():
+        detail = {
+            "asked": form.recorded,
+            "format": kind,
+            "people": "pseudonyms" if names_nobody else "names",
+        }
+        audit.record("conversations.exported", actor=request.user, detail=detail)
+    named: Named = attrgetter("pseudonym" if names_nobody else "whose")
+    write = csv_of if kind == "csv" else json_of
+    name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
+    return StreamingHttpResponse(
+        _lines(form.asked, request.session.session_key or "", named, write),
+        content_type=TYPES[kind],
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+async def _lines(
+    asked: Asked, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
+) -> AsyncIterator[str]:
+    """Breaks off once who asked is no reviewer any more, so that what is cut short is not whole."""
+    if write is csv_of:
+        yield _csv_line(COLUMNS)
+    place: Place | None = None
+    while True:
+        rows, place = await database_sync_to_async(_some)(asked, place, session_key)
+        for row in rows:
+            yield write(_facts(row, named))
+        if place is None:
+            return
+
+
+def _some(asked: Asked, place: Place | None, session_key: str) -> tuple[list[Row], Place | None]:
+    if not person_of(session_key).reviews:
+        raise PermissionDenied("This page is for reviewers.")
+    keys, following = page_of(asked, place)
+    return rows_of(keys, asked.reviewer), following
+
+
+def _facts(row: Row, named: Named) -> dict[str, object]:
+    decided_at = row.review.decided_at if row.review else None
+    values = (
+        str(row.pk),
+        named(row.names),
+        row.begun.isoformat(),
+        row.used.isoformat(),
+        row.replies,
+        sorted(row.models),
+        row.tokens,
+        row.cost / DOLLAR,
+        dict(sorted(row.endings.items())),
+        bool(row.flagged_by),
+        row.feedback["up"],
+        row.feedback["down"],
+        row.review.verdict if row.review else "",
+        row.labels,
+        decided_at.isoformat() if decided_at else None,
+        row.flagged_by,
+        row.characters,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def json_of(facts: dict[str, object]) -> str:
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def csv_of(facts: dict[str, object]) -> str:
+    return _csv_line(map(_cell, facts.values()))
+
+
+def _cell(value: object) -> object:
+    """Several of a kind in one cell, and no text that a spreadsheet would reckon with."""
+    match value:
+        case dict():
+            return ", ".join(f"{name} {count}" for name, count in value.items())
+        case list():
+            return no_formula(", ".join(map(str, value)))
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return no_formula(value)
+    return value
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    written = StringIO()
+    csv.writer(written).writerow(cells)
+    return written.getvalue()

@@ -1,0 +1,250 @@
+"""What a reviewer wants of the conversations. What is not understood is said at its field, and
+nothing is found by it."""
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+from django.forms.renderers import Jinja2
+
+from chatapp.models import (
+    MonthlyUsage,
+    Review,
+    ReviewLabel,
+    ReviewRule,
+    ReviewSample,
+    ReviewSearch,
+    Upstream,
+    User,
+    flags,
+)
+from chatapp.models.prices import DOLLAR
+from chatapp.models.pseudonyms import by_pseudonym
+from chatapp.staff.review.places import Place
+from chatapp.staff.review.queries import NONE, Asked
+from chatapp.upstream.wire.reply import Ending
+
+ANY = ("", "Any")
+DAY = forms.DateInput(attrs={"type": "date"})
+LAST_DAY = date(9998, 12, 31)  # after which there is one more
+COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
+NOT_OF_A_FILTER = {"after"}
+KEYS = "group", "upstream", "label", "sample"  # of rows
+SEARCH_IS_OVER = "This search is over. Show everything, and search again."
+
+
+def _models() -> list[tuple[str, str]]:
+    """Those that anybody has used."""
+    used = MonthlyUsage.objects.exclude(model="").order_by("model")
+    return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
+
+
+def flags_to_choose() -> list[tuple[str, str]]:
+    return [
+        ANY,
+        (flags.ANY, "By anything"),
+        (flags.MODERATION, "By moderation"),
+        (flags.PERSON, "By the person: a thumb down"),
+        (flags.RULE, "By any rule"),
+        *(
+            (f"{flags.ONE_RULE}{rule.pk}", f"By the rule {rule.name}")
+            for rule in ReviewRule.objects.all()
+        ),
+        (flags.NONE, "Not flagged"),
+    ]
+
+
+class FilterForm(forms.Form):
+    default_renderer = Jinja2()  # its many choices take Django's engine longer than the list itself
+
+    person = forms.CharField(label="Person", required=False, max_length=255)
+    since = forms.DateField(label="Used from", required=False, widget=DAY)
+    until = forms.DateField(label="Used to", required=False, widget=DAY)
+    model = forms.ChoiceField(required=False, choices=_models)
+    flagged = forms.ChoiceField(
+        label="Flagged",
+        required=False,
+        choices=flags_to_choose,
+    )
+    feedback = forms.ChoiceField(
+        required=False,
+        choices=[
+            ANY,
+            ("up", "Good"),
+            ("down", "Bad"),
+            ("either", "Good or bad"),
+            (NONE, "None"),
+        ],
+    )
+    verdict = forms.ChoiceField(
+        required=False, choices=[ANY, (NONE, "None yet"), *Review.Verdict.choices]
+    )
+    label = forms.ModelChoiceField(
+        ReviewLabel.objects.all(), label="Label", required=False, empty_label="Any"
+    )
+    group = forms.ModelChoiceField(
+        Group.objects.order_by("name"), label="Group", required=False, empty_label="Any"
+    )
+    upstream = forms.ModelChoiceField(
+        Upstream.objects.order_by("name"), label="Upstream", required=False, empty_label="Any"
+    )
+    ending = forms.ChoiceField(
+        required=False,
+        choices=[ANY, *((one.value, one.value.replace("_", " ").capitalize()) for one in Ending)],
+    )
+    category = forms.CharField(
+        label="Category that moderation flagged",
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    tool = forms.CharField(label="Tool that was called", required=False, max_length=200)
+    cost = forms.DecimalField(
+        label="Cost at least, in US dollars",
+        required=False,
+        min_value=0,
+        max_digits=13,
+        decimal_places=9,
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    replies = forms.IntegerField(
+        label="Replies at least",
+        required=False,
+        min_value=0,
+        max_value=10**6,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    characters = forms.IntegerField(
+        label="Characters at least, of prompts and answers",
+        required=False,
+        min_value=0,
+        max_value=10**12,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    claim = forms.ChoiceField(
+        label="Claimed by",
+        required=False,
+        choices=[
+            ("", "Anybody or nobody"),
+            ("mine", "Me"),
+            ("other", "Others"),
+            ("nobody", "Nobody"),
+        ],
+    )
+    sample = forms.ModelChoiceField(
+        ReviewSample.objects.all(), label="Sample", required=False, empty_label="None"
+    )
+    search = forms.UUIDField(
+        required=False, widget=forms.HiddenInput, error_messages={"invalid": SEARCH_IS_OVER}
+    )
+    after = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+
+    def __init__(self, *arguments: Any, reviewer: User, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.reviewer = reviewer
+        self._is_pseudonym = False
+
+    def clean_person(self) -> User | None:
+        """By a name, or by a pseudonym where that stands in its place."""
+        name = self.cleaned_data["person"]
+        if not name:
+            return None
+        hidden = by_pseudonym(name)
+        self._is_pseudonym = hidden is not None
+        if not (found := hidden or User.by_login(name)):
+            raise ValidationError("Nobody has this name. Type it as it stands in the list.")
+        return found
+
+    def clean_until(self) -> date | None:
+        until: date | None = self.cleaned_data["until"]
+        return min(until, LAST_DAY) if until else None
+
+    def clean_cost(self) -> int | None:
+        cost: Decimal | None = self.cleaned_data["cost"]
+        return None if cost is None else int(cost * DOLLAR)
+
+    def clean_search(self) -> ReviewSearch | None:
+        key = self.cleaned_data["search"]
+        if key and not (found := ReviewSearch.living(self.reviewer, key)):
+            raise ValidationError(SEARCH_IS_OVER)
+        return found if key else None
+
+    def clean_after(self) -> Place | None:
+        try:
+            return Place.read(text) if (text := self.cleaned_data["after"]) else None
+        except ValueError:
+            raise ValidationError("There is no such page. Begin with the newest.") from None
+
+    def clean(self) -> dict[str, Any]:
+        wanted = self.cleaned_data
+        since, until = wanted.get("since"), wanted.get("until")
+        if since and until and since > until:
+            self.add_error("until", "This is before the day from which it was used.")
+        return wanted
+
+    @property
+    def asked(self) -> Asked:
+        """Of a form that is valid."""
+        wanted = {
+            name: getattr(value, "pk", value) if name in KEYS else value
+            for name, value in self.cleaned_data.items()
+            if name not in NOT_OF_A_FILTER and value not in (None, "")
+        }
+        return Asked(self.reviewer, by_pseudonym=self._is_pseudonym, **wanted)
+
+    @property
+    def place(self) -> Place | None:
+        found: Place | None = self.cleaned_data["after"]
+        return found
+
+    @property
+    def sent(self) -> dict[str, str]:
+        """What was asked for, as it was typed."""
+        return {
+            name: self.data[name]
+            for name in self.fields
+            if name not in NOT_OF_A_FILTER and self.data.get(name)
+        }
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The same to be stored: a person by the username, by which `forget_name` finds it, however
+        it was typed; without a search in the texts, which is over soon and had its own reason."""
+        asked = {name: value for name, value in self.sent.items() if name != "search"}
+        if person := self._named:
+            asked["person"] = person.get_username()
+        return asked
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """The same for the audit log: a person by the number, so that nobody who is erased is named
+        there, and None where there is nobody."""
+        person = self._named
+        asked: dict[str, object] = {**self.sent}
+        if "person" in asked and not self._is_pseudonym:
+            asked["person"] = person.pk if person else None
+        return asked
+
+    @property
+    def _named(self) -> User | None:
+        """Who is asked for by what names them."""
+        self.is_valid()
+        found: User | None = self.cleaned_data.get("person")
+        return None if self._is_pseudonym else found
+
+    @property
+    def common(self) -> Sequence[BoundField]:
+        return [self[name] for name in COMMON]
+
+    @property
+    def less_common(self) -> Sequence[BoundField]:
+        return [one for one in self.visible_fields() if one.name not in COMMON]
+
+    @property
+    def asks_for_less_common(self) -> bool:
+        return any(one.name in self.sent for one in self.less_common)

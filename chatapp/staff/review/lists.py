@@ -1,0 +1,43 @@
+"""The list of what a reviewer may read, without a word of it."""
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import Review, ReviewLabel, ReviewView, User, audit
+from chatapp.staff.review.coming import query_of
+from chatapp.staff.review.filters import FilterForm
+from chatapp.staff.review.queries import page_of
+from chatapp.staff.review.rows import Row, rows_of
+
+
+@require_GET
+@reviewers_only
+def conversations(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = FilterForm(request.GET, reviewer=request.user)
+    rows: list[Row] = []
+    following = None
+    if form.is_valid():
+        # Whose conversations and which of them somebody looks for tells of what people wrote.
+        with transaction.atomic():
+            detail = {"asked": form.recorded} if form.sent else {}
+            audit.record("conversations.listed", actor=request.user, detail=detail)
+        keys, following = page_of(form.asked, form.place)
+        rows = rows_of(keys, request.user)
+    context = {
+        "form": form,
+        "rows": rows,
+        "sent": form.sent,
+        "came": query_of(form) if form.is_valid() else "",
+        "following": following,
+        "search": form.is_valid() and form.cleaned_data["search"],
+        "is_first": "after" not in request.GET,
+        "labels": ReviewLabel.objects.all(),
+        "verdicts": Review.Verdict.choices,
+        "views": ReviewView.of(request.user),
+        "sample": form.is_valid() and form.cleaned_data["sample"],
+    }
+    return render(request, "review/list.html", context)

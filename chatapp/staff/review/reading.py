@@ -1,0 +1,135 @@
+"""A conversation as a reviewer reads it: first what holds no text of it and a question for the
+reason, then, while the opening lasts, all that stands in it.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatapp.accounts.staff import reviewers_only
+from chatapp.models import Conversation, Opening, Review, ReviewLabel, User, audit
+from chatapp.models.flags import rules_by_message
+from chatapp.rendering import fragments, pool
+from chatapp.staff.review.coming import Came, back_to
+from chatapp.staff.review.forms import NoteForm, OpeningForm, RevealForm
+from chatapp.staff.review.history import MOST_STEPS, history_of
+from chatapp.staff.review.names import Names
+from chatapp.staff.review.queries import reviewable
+from chatapp.staff.review.rows import rows_of
+
+
+@require_GET
+@reviewers_only
+def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    return conversation_page(request, pk, NoteForm())
+
+
+def conversation_page(
+    request: HttpRequest, pk: UUID, note_form: NoteForm, status: int = 200
+) -> HttpResponse:
+    assert isinstance(request.user, User)
+    found = get_object_or_404(reviewable().with_usage(), pk=pk)
+    opening = Opening.living(request.user, found)
+    row = next(iter(rows_of([found.pk], request.user)), None)
+    if row is None:
+        raise Http404("It was deleted just now.")
+    names = Names.of(found, request.user, opening)
+    came = Came.of(request)
+    older, newer = came.neighbours_of(found)
+    there = found.messages.filter(deleted_at=None)
+    steps = history_of(found, names)
+    context = {
+        "conversation": found,
+        "row": row,
+        "names": names,
+        "review": row.review or Review(conversation=found),
+        "labels": ReviewLabel.objects.all(),
+        "verdicts": Review.Verdict.choices,
+        "notes": row.review.notes.select_related("author") if row.review else (),
+        "shown": set(there.values_list("pk", flat=True)) if opening else (),
+        "history": steps[:MOST_STEPS],
+        "has_older_steps": len(steps) > MOST_STEPS,
+        "opening": opening,
+        "thread": _thread(found) if opening else "",
+        "came": came,
+        "older": older,
+        "newer": newer,
+        "opening_form": OpeningForm(),
+        "reveal_form": RevealForm(),
+        "note_form": note_form,
+    }
+    return render(request, "review/conversation.html", context, status=status)
+
+
+@require_POST
+@reviewers_only
+def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """That it was opened is stored for good before anything of it is shown."""
+    assert isinstance(request.user, User)
+    form = OpeningForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+        return back_to(request, pk)
+    with transaction.atomic():
+        found = get_object_or_404(reviewable(), pk=pk)
+        reason = form.cleaned_data["reason"]
+        Opening.begin(request.user, found, reason)
+        detail = {"reason": reason}
+        audit.record("conversation.opened", actor=request.user, about=found, detail=detail)
+    return back_to(request, pk)
+
+
+@require_POST
+@reviewers_only
+def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Whose the conversation is, for who has it open; that it was told is stored first."""
+    assert isinstance(request.user, User)
+    form = RevealForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.refusal)
+        return back_to(request, pk)
+    with transaction.atomic():
+        found = get_object_or_404(reviewable(), pk=pk)
+        opening = Opening.living(request.user, found)
+        if opening is None:
+            messages.error(request, "Open the conversation first, and say why.")
+        elif Names.of(found, request.user, opening).hides_owner:
+            opening.reveal()
+            detail = {"reason": form.cleaned_data["reason"]}
+            audit.record("name.revealed", actor=request.user, about=found, detail=detail)
+    return back_to(request, pk)
+
+
+@require_GET
+@reviewers_only
+def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
+    """What is stored of a message and of its usage, for whoever has the conversation open."""
+    assert isinstance(request.user, User)
+    found = get_object_or_404(reviewable(), pk=pk)
+    if not (opening := Opening.living(request.user, found)):
+        messages.info(request, "Open the conversation first, and say why.")
+        return back_to(request, pk)
+    there = found.messages.filter(deleted_at=None).select_related("usage")
+    one = get_object_or_404(there, pk=message)
+    usage = getattr(one, "usage", None)
+    names = Names.of(found, request.user, opening)
+    whose = {"user_id": names.whose} if names.hides_owner else {}
+    record = {"message": _stored(one), "usage": usage and _stored(usage) | whose}
+    return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
+
+
+def _thread(found: Conversation) -> str:
+    """Every message of every branch, oldest first."""
+    there = found.messages.filter(deleted_at=None)
+    written = list(there.select_related("usage", "upstream", "feedback"))
+    html_of = pool.rendered(fragments.texts_of(written))
+    return fragments.review_html(written, html_of, rules_by_message(found.pk))
+
+
+def _stored(row: Any) -> dict[str, object]:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}

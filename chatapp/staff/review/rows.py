@@ -1,0 +1,162 @@
+"""What is told of a conversation without a word of it: whose it is, what it cost, how it went.
+
+The facts of a page's conversations are read for those alone, in a few queries.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import starmap
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Sum
+
+from chatapp.models import Conversation, Review, ReviewPolicy, Usage, User
+from chatapp.models.among import IsAmong, Keys
+from chatapp.models.flags import rules_of
+from chatapp.models.statements import Query, Values
+from chatapp.staff.review.names import Names
+from chatapp.staff.review.queries import replies_of
+
+WITHOUT_SAYING = ("", "complete", "streaming")
+"""Endings that a row does not name."""
+
+
+class _Alike(NamedTuple):
+    """Replies of a conversation that differ in none of this but their tokens and cost, whose sums
+    these are."""
+
+    conversation: UUID
+    model: str
+    ending: str
+    is_flagged: bool
+    rating: str | None
+    number: int
+    tokens: int | None
+    cost: int | None
+
+
+@dataclass
+class Row:
+    """`cost` is in nano-dollars; replies that were deleted are in none of it."""
+
+    pk: UUID
+    names: Names
+    begun: datetime
+    used: datetime
+    review: Review | None
+    characters: int | None  # of prompts and answers; None where they were not counted yet
+    replies: int = 0
+    tokens: int = 0
+    cost: int = 0
+    models: set[str] = field(default_factory=set)
+    endings: Counter[str] = field(default_factory=Counter)
+    feedback: Counter[str] = field(default_factory=Counter)
+    is_flagged: bool = False  # by moderation
+    rules: Sequence[str] = ()  # that have flagged something in it
+    labels: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        return self.review.get_verdict_display() if self.review else ""
+
+    @property
+    def claimant(self) -> str:
+        who = self.review.claimant if self.review else None
+        return self.names.reader(who) if who else ""
+
+    @property
+    def flagged_by(self) -> list[str]:
+        return [
+            *(["moderation"] if self.is_flagged else []),
+            *(["the person"] if self.feedback["down"] else []),
+            *(f"the rule {name}" for name in self.rules),
+        ]
+
+    @property
+    def noticed(self) -> list[str]:
+        """In words: what moderation, endings and its owner say of it."""
+        return [
+            *([f"Flagged by {' and '.join(self.flagged_by)}"] if self.flagged_by else []),
+            *(f"{count} {one.replace('_', ' ')}" for one, count in sorted(self.endings.items())),
+            *([f"{self.feedback['up']} good"] if self.feedback["up"] else []),
+            *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
+        ]
+
+    def add(self, replies: _Alike) -> None:
+        self.replies += replies.number
+        self.tokens += replies.tokens or 0
+        self.cost += replies.cost or 0
+        self.is_flagged |= replies.is_flagged
+        if replies.model:
+            self.models.add(replies.model)
+        if replies.ending not in WITHOUT_SAYING:
+            self.endings[replies.ending] += replies.number
+        if replies.rating:
+            self.feedback[replies.rating] += replies.number
+
+
+def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
+    """In the order of the keys, as this reviewer reads them; what is gone meanwhile is left out."""
+    if not keys:
+        return []
+    rows = {row.pk: row for row in _rows(keys, reviewer)}
+    for replies in starmap(_Alike, _REPLIES.all(rows)):
+        rows[replies.conversation].add(replies)
+    for pk, names in rules_of(rows).items():
+        rows[pk].rules = names
+    for pk, label in _LABELS.all(rows):
+        rows[pk].labels.append(label)
+    for title in _TITLES.all(rows):
+        rows[title.pk].tokens += title.total_tokens or 0
+        rows[title.pk].cost += title.cost or 0
+    return [rows[key] for key in keys if key in rows]
+
+
+def _rows(keys: Sequence[UUID], reviewer: User) -> Iterable[Row]:
+    reviews = {one.pk: one for one in _REVIEWS.all(keys)}
+    timeline = ReviewPolicy.timeline()
+    for one in _CONVERSATIONS.all(keys):
+        names = Names.at(timeline, one.created_at, one.user, reviewer)
+        characters = one.sums.characters if hasattr(one, "sums") else None
+        review = reviews.get(one.pk)
+        yield Row(one.pk, names, one.created_at, one.updated_at, review, characters)
+
+
+_CONVERSATIONS: "Query[Conversation]" = Query(
+    lambda keys: (
+        Conversation.objects.filter(IsAmong(keys))
+        .select_related("user", "sums")
+        .only("created_at", "updated_at", "user__username", "sums__characters")
+        .order_by()
+    ),
+    Keys(),
+)
+_REVIEWS: "Query[Review]" = Query(
+    lambda keys: Review.objects.filter(IsAmong(keys)).select_related("claimed_by"), Keys()
+)
+_LABELS = Values(
+    lambda keys: (
+        Review.labels.through.objects.filter(IsAmong(keys, "review_id"))
+        .order_by("reviewlabel__name")
+        .values_list("review", "reviewlabel__name")
+    ),
+    Keys(),
+)
+_REPLIES = Values(
+    lambda keys: (
+        replies_of(keys)
+        .order_by()
+        .values_list("conversation", "model", "ending", "is_flagged", "feedback__rating")
+        .annotate(number=Count("*"), tokens=Sum("usage__total_tokens"), cost=Sum("usage__cost"))
+    ),
+    Keys(),
+)
+_TITLES: "Query[Usage]" = Query(
+    lambda keys: Usage.objects.filter(IsAmong(keys), kind=Usage.Kind.TITLE).only(
+        "total_tokens", "cost"
+    ),
+    Keys(),
+)

@@ -1,0 +1,172 @@
+"""A rule as an administrator types it: each error says what to do."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core import signing
+from django.core.exceptions import ValidationError
+
+from chatapp.models import ReviewRule
+from chatapp.models.prices import DOLLAR
+from chatapp.models.review_rules import (
+    LONGEST_NAME,
+    LONGEST_PATTERN,
+    LONGEST_WORDS,
+    MOST_WORDS,
+    compiled,
+    words_of,
+)
+from chatapp.models.reviews import LONGEST_REASON
+from chatapp.text.multiline import LinesField
+from chatapp.text.visible import SeenField
+
+SALT = "chatapp.review.rule"
+SEEN_SECONDS = 3600  # for which what a trial has shown is near enough to what there is
+LINES = {"rows": 4, "spellcheck": "false"}
+LINE = {"autocomplete": "off", "spellcheck": "false"}
+MISSING = {"required": "Say here what the rule looks for."}
+NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
+
+
+class RuleForm(forms.Form):
+    use_required_attribute = False  # what a rule of this kind does not need is hidden
+
+    name = SeenField(
+        label="Name",
+        max_length=LONGEST_NAME,
+        widget=forms.TextInput(attrs=LINE),
+        help_text="Reviewers read it where it flags something.",
+    )
+    applies_to = forms.ChoiceField(
+        label="Looks at", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
+    )
+    kind = forms.ChoiceField(label="Looks for", choices=ReviewRule.Kind.choices)
+    words = LinesField(
+        label="Words",
+        error_messages=MISSING,
+        max_length=LONGEST_WORDS,
+        widget=forms.Textarea(attrs=LINES),
+        help_text="One a line, or several that follow each other. Whole words; case and accents "
+        "make no difference.",
+    )
+    pattern = forms.CharField(
+        label="Pattern",
+        error_messages=MISSING,
+        max_length=LONGEST_PATTERN,
+        widget=forms.TextInput(attrs=LINE),
+        help_text="A regular expression of RE2, for example <code>\\b\\d{4}-\\d{4}\\b</code>. Case "
+        "makes no difference.",
+    )
+    cost = forms.DecimalField(
+        label="Cost of a reply, at least",
+        error_messages=MISSING,
+        min_value=0,
+        max_digits=13,
+        decimal_places=9,
+        widget=forms.TextInput(attrs=NUMBER),
+        help_text="In US dollars.",
+    )
+    length = forms.IntegerField(
+        label="Length of a text, at least",
+        error_messages=MISSING,
+        min_value=1,
+        max_value=10**9,
+        widget=forms.TextInput(attrs=NUMBER),
+        help_text="In characters.",
+    )
+
+    reason = SeenField(
+        label="Why you try it",
+        max_length=LONGEST_REASON,
+        error_messages={"required": "Say first why you try it."},
+        widget=forms.TextInput(attrs=LINE),
+        help_text="It is recorded, and the owners of the chats that it finds read it.",
+    )
+
+    def __init__(
+        self, *arguments: Any, rule: ReviewRule | None = None, is_tried: bool, **named: Any
+    ) -> None:
+        super().__init__(*arguments, **named)
+        if not is_tried:
+            del self.fields["reason"]
+        self.rule = rule or ReviewRule()
+        if rule:
+            self.initial = _as_typed(rule)
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if ReviewRule.objects.filter(name=name).exclude(pk=self.rule.pk).exists():
+            raise ValidationError("There is a rule of this name. Choose another.")
+        return name
+
+    def clean_words(self) -> str:
+        words: str = self.cleaned_data["words"]
+        if len(words_of(words)) > MOST_WORDS:
+            raise ValidationError(
+                f"Write {MOST_WORDS} lines at most, and the rest in another rule."
+            )
+        return words
+
+    def clean_pattern(self) -> str:
+        pattern: str = self.cleaned_data["pattern"]
+        compiled(pattern)
+        return pattern
+
+    def clean(self) -> dict[str, Any]:
+        """What stands in the fields of other kinds is left alone."""
+        wanted = self.cleaned_data
+        kind = wanted.get("kind")
+        for other in ReviewRule.Kind.values:
+            if other != kind:
+                self.errors.pop(other, None)
+        if kind == ReviewRule.Kind.COST and wanted.get("applies_to") == ReviewRule.Of.PROMPTS:
+            self.add_error("applies_to", "Only replies cost something. Choose replies.")
+        return wanted
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """Of a form that is valid: the fields of the rule."""
+        sent = self.cleaned_data
+        text, least = "", None
+        match sent["kind"]:
+            case ReviewRule.Kind.WORDS:
+                text = "\n".join(words_of(sent["words"]))
+            case ReviewRule.Kind.PATTERN:
+                text = sent["pattern"]
+            case ReviewRule.Kind.COST:
+                least = int(sent["cost"] * DOLLAR)
+            case _:
+                least = sent["length"]
+        names = ("name", "kind", "applies_to")
+        return {name: sent[name] for name in names} | {"text": text, "least": least}
+
+    @property
+    def seal(self) -> str:
+        """What the page brings back that has shown what this rule would flag."""
+        return signing.dumps(self.wanted, salt=SALT)
+
+    @property
+    def was_tried(self) -> bool:
+        """Whether it was this very rule."""
+        try:
+            seen = signing.loads(self.data.get("seen", ""), salt=SALT, max_age=SEEN_SECONDS)
+        except signing.BadSignature:
+            return False
+        return bool(seen == self.wanted)
+
+
+def _as_typed(rule: ReviewRule) -> dict[str, object]:
+    typed: dict[str, object] = {
+        "name": rule.name,
+        "applies_to": rule.applies_to,
+        "kind": rule.kind,
+    }
+    match rule.kind:
+        case ReviewRule.Kind.COST:
+            typed["cost"] = f"{Decimal(rule.least or 0) / DOLLAR:f}"
+        case ReviewRule.Kind.LENGTH:
+            typed["length"] = rule.least
+        case kind:
+            typed[kind] = rule.text
+    return typed

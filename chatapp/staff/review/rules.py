@@ -1,0 +1,122 @@
+"""The rules that flag messages: administrators set them, and see first what each would flag."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.db.retry import once_more
+from chatapp.models import Conversation, ReviewPolicy, ReviewRule, User, audit
+from chatapp.models.review_policies import is_reviewable
+from chatapp.models.review_rules import Trial, tried
+from chatapp.staff.review.rows import rows_of
+from chatapp.staff.review.rule_forms import RuleForm
+
+
+@require_GET
+@administrators_only
+def rules(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    # A count tells of what stands in the chats.
+    found = ReviewRule.readable_findings() if request.user.reviews else None
+    context = {"rules": ReviewRule.objects.all(), "found": found}
+    return render(request, "review/rules.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def add(request: HttpRequest) -> HttpResponse:
+    return _rule_page(request, None)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+@once_more
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    return _rule_page(request, get_object_or_404(ReviewRule, pk=pk))
+
+
+def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
+    """Save a rule. A reviewer sees first what it would flag: what was not tried is tried."""
+    assert isinstance(request.user, User)
+    is_tried = request.user.reviews
+    form = RuleForm(request.POST or None, rule=rule, is_tried=is_tried)
+    context: dict[str, object] = {"form": form, "rule": rule, "is_tried": is_tried, "trial": None}
+    if form.is_valid():
+        if form.was_tried or not is_tried:
+            return _save(request, form, rule)
+        trial = _try(request.user, form, rule)
+        rows = rows_of(trial.flagged, request.user)
+        context |= {"trial": trial, "rows": rows, "policy": ReviewPolicy.now()}
+    return render(request, "review/rule.html", context)
+
+
+def _try(user: User, form: RuleForm, rule: ReviewRule | None) -> Trial:
+    """It looks into what people wrote, so it is recorded before; and whose chats it finds, before
+    they are shown."""
+    wanted = ReviewRule(**form.wanted)
+    reason = form.cleaned_data["reason"]
+    with transaction.atomic():
+        detail = {"asked": wanted.record, "reason": reason}
+        audit.record("reviewrule.tried", actor=user, about=rule, detail=detail)
+    newest = Conversation.objects.filter(is_reviewable()).order_by("-updated_at", "-id")
+    trial = tried(wanted, newest)
+    with transaction.atomic():
+        for one in Conversation.objects.filter(pk__in=trial.flagged).order_by("pk"):
+            audit.record("reviewrule.matched", actor=user, about=one, detail={"reason": reason})
+    return trial
+
+
+def _save(request: HttpRequest, form: RuleForm, rule: ReviewRule | None) -> HttpResponse:
+    assert isinstance(request.user, User)
+    with transaction.atomic():
+        there = ReviewRule.objects.select_for_update()
+        wanted = get_object_or_404(there, pk=rule.pk) if rule else ReviewRule()
+        detail = {"before": wanted.record} if rule else {}
+        wanted.change(**form.wanted)
+        action = "reviewrule.changed" if rule else "reviewrule.added"
+        detail["after"] = wanted.record
+        audit.record(action, actor=request.user, about=wanted, detail=detail)
+    messages.success(request, f"{wanted} is saved. It looks at messages that are written from now.")
+    return redirect("review-rules")
+
+
+@require_POST
+@administrators_only
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    """On or off. What it has found stays."""
+    assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("review-rules"))
+    with transaction.atomic():
+        rule = get_object_or_404(ReviewRule.objects.select_for_update(), pk=pk)
+        before = rule.record
+        rule.change(is_on="on" in request.POST)
+        detail = {"before": before, "after": rule.record}
+        audit.record("reviewrule.changed", actor=request.user, about=rule, detail=detail)
+    messages.success(request, f"{rule} is {'on' if rule.is_on else 'off'}.")
+    return redirect("review-rules")
+
+
+@require_POST
+@administrators_only
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """What it has flagged is flagged by it no longer."""
+    assert isinstance(request.user, User)
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("review-rules"))
+    rule = get_object_or_404(ReviewRule, pk=pk)
+    with transaction.atomic():
+        rule.findings.all().delete()
+        detail = {"before": rule.record}
+        audit.record("reviewrule.deleted", actor=request.user, about=rule, detail=detail)
+        rule.delete()
+    messages.success(request, f"{rule} was deleted, with its flags.")
+    return redirect("review-rules")

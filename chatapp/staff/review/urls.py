@@ -1,0 +1,43 @@
+"""The addresses of the review."""
+
+from django.urls import path
+
+from chatapp.staff.review import (
+    bulk,
+    deciding,
+    exports,
+    finds,
+    labels,
+    lists,
+    reading,
+    rules,
+    searching,
+)
+
+urlpatterns = [
+    path("", lists.conversations, name="review"),
+    path("export/", exports.export, name="review-export"),
+    path("search/", searching.search, name="search-review"),
+    path("bulk/", bulk.bulk, name="review-in-bulk"),
+    path("views/save/", finds.save_view, name="save-review-view"),
+    path("views/<int:pk>/delete/", finds.delete_view, name="delete-review-view"),
+    path("samples/draw/", finds.draw_sample, name="draw-review-sample"),
+    path("samples/<int:pk>/delete/", finds.delete_sample, name="delete-review-sample"),
+    path("rules/", rules.rules, name="review-rules"),
+    path("rules/add/", rules.add, name="add-review-rule"),
+    path("rules/<int:pk>/", rules.change, name="change-review-rule"),
+    path("rules/<int:pk>/switch/", rules.switch, name="switch-review-rule"),
+    path("rules/<int:pk>/delete/", rules.delete, name="delete-review-rule"),
+    path("labels/", labels.labels, name="review-labels"),
+    path("labels/<int:pk>/delete/", labels.delete, name="delete-review-label"),
+    path("<uuid:pk>/", reading.conversation, name="review-conversation"),
+    path("<uuid:pk>/open/", reading.open_conversation, name="open-for-review"),
+    path("<uuid:pk>/reveal/", reading.reveal, name="reveal-for-review"),
+    path("<uuid:pk>/messages/<uuid:message>/", reading.raw_message, name="raw-message"),
+    path("<uuid:pk>/claim/", deciding.claim, name="claim-review"),
+    path("<uuid:pk>/release/", deciding.release, name="release-review"),
+    path("<uuid:pk>/verdict/", deciding.verdict, name="review-verdict"),
+    path("<uuid:pk>/labels/", deciding.labels, name="label-review"),
+    path("<uuid:pk>/notes/", deciding.note, name="note-on-review"),
+    path("<uuid:pk>/changes/", deciding.changes, name="review-changes"),
+]

@@ -1,0 +1,7 @@
+"""The address of the installation's settings."""
+
+from django.urls import path
+
+from chatapp.staff.site_settings import views
+
+urlpatterns = [path("settings/", views.settings, name="settings")]

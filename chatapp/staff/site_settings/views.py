@@ -1,0 +1,37 @@
+"""The page on which an administrator sets what concerns the whole installation."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from chatapp import catalogue
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.models import Installation, Upstream, branding
+from chatapp.staff.people.log import record
+from chatapp.staff.site_settings.forms import SettingsForm
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def settings(request: HttpRequest) -> HttpResponse:
+    """All of it at once; the audit log has what was changed."""
+    if request.method == "POST":
+        form = SettingsForm(request.POST, request.FILES, instance=Installation.this())
+        if form.is_valid():
+            with transaction.atomic():
+                before, after = form.store()
+                if before != after:
+                    record(
+                        request, "installation.changed", form.instance, before=before, after=after
+                    )
+            branding.forget()
+            messages.success(request, "Saved.")
+            return redirect("settings")
+    else:
+        form = SettingsForm(instance=Installation.this())
+    known = [(one, catalogue.known_models(one)) for one in Upstream.objects.order_by("name")]
+    context = {"form": form, "known": known, "logo": Installation.this().logo}
+    return render(request, "configuring/settings.html", context)

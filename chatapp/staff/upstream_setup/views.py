@@ -1,0 +1,120 @@
+"""The page of all upstreams, and those of the guide, each a step: an upstream answers in the chat
+after the last one alone."""
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatapp.accounts.confirming import ask_to_confirm, is_confirmed
+from chatapp.accounts.staff import administrators_only, confirmed_only
+from chatapp.catalogue import Offer
+from chatapp.models import AccessRule, Upstream
+from chatapp.realtime.worker import worker
+from chatapp.staff.admin.upstreams import report_of, switch_demo_off
+from chatapp.staff.people.log import record
+from chatapp.staff.upstream_setup.forms import AddressForm, OfferForm
+from chatapp.staff.upstream_setup.health import DAYS, health_of
+
+
+@require_GET
+@administrators_only
+def upstreams(request: HttpRequest) -> HttpResponse:
+    """How each does. Those that are switched on are asked for their models, which costs nothing."""
+    everything = list(Upstream.objects.order_by("-enabled", "name"))
+    on = [one for one in everything if one.enabled]
+    offers = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=on)
+    context = {"healths": health_of(everything, offers), "days": DAYS}
+    return render(request, "connecting/upstreams.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def address(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+    """Where it is, and its key; one that is new answers nobody yet."""
+    upstream = Upstream(enabled=False)
+    if pk is not None:
+        upstream = get_object_or_404(Upstream, pk=pk, from_environment=False)
+    form = AddressForm(request.POST or None, instance=upstream)
+    if request.method == "POST" and form.is_valid():
+        after = {name: form.cleaned_data[name] for name in form.changed_data}
+        before = {name: form.initial[name] for name in after if pk and name in form.initial}
+        if after.get("new_api_key"):
+            after["new_api_key"] = "changed"
+        with transaction.atomic():
+            action = "upstream.added" if pk is None else "upstream.changed"
+            record(request, action, form.save(), before=before, after=after)
+        return redirect("upstream-offer", upstream.pk)
+    return render(request, "connecting/address.html", {"form": form, "upstream": upstream})
+
+
+@require_http_methods(["GET", "POST"])
+@administrators_only
+@confirmed_only
+def offer(request: HttpRequest, pk: int) -> HttpResponse:
+    """What it lists, which of that is offered, and to whom; then it is switched on."""
+    upstream = get_object_or_404(Upstream, pk=pk)
+    if request.method != "POST":
+        return _offer_page(request, upstream)
+    form = _offer_form(request, upstream, _listed(upstream))
+    if not form.is_valid():
+        return _offer_page(request, upstream, form=form)
+    before = {"offered_models": upstream.offered_models, "enabled": upstream.enabled}
+    upstream.offered_models, upstream.enabled = form.offered_models, True
+    after = {"offered_models": upstream.offered_models, "enabled": True}
+    whole: dict[str, Any] = {"upstream": upstream, "model": ""}
+    was_given = AccessRule.objects.given_to(**whole)
+    with transaction.atomic():
+        upstream.save(update_fields=list(after))
+        AccessRule.objects.give(form.chosen, **whole)
+        given = AccessRule.objects.given_to(**whole)
+        record(request, "access.changed", upstream, model="", before=was_given, after=given)
+        if before != after:
+            record(request, "upstream.changed", upstream, before=before, after=after)
+        if not upstream.is_demo:
+            switch_demo_off(request)
+    messages.success(request, f"{upstream} is connected: its models are in the chat.")
+    return redirect("upstreams")
+
+
+@require_POST
+@administrators_only
+def test(request: HttpRequest, pk: int) -> HttpResponse:
+    """A few short questions, for which it may want to be paid."""
+    if not is_confirmed(request):
+        return ask_to_confirm(reverse("upstream-offer", args=[pk]))
+    upstream = get_object_or_404(Upstream, pk=pk)
+    if upstream.secret_problem:
+        return _offer_page(request, upstream)
+    with transaction.atomic():
+        record(request, "upstream.checked", upstream)
+    return _offer_page(request, upstream, report=report_of(upstream))
+
+
+def _offer_page(request: HttpRequest, upstream: Upstream, **context: Any) -> HttpResponse:
+    found = _listed(upstream)
+    context = {"form": _offer_form(None, upstream, found), "report": None, **context}
+    return render(
+        request, "connecting/offer.html", {"upstream": upstream, "found": found, **context}
+    )
+
+
+def _listed(upstream: Upstream) -> Offer:
+    """What it says that it has, whatever an administrator named."""
+    asked = Upstream(pk=upstream.pk, name=upstream.name, base_url=upstream.base_url)
+    asked.api_key, asked.dialect = upstream.api_key, upstream.dialect
+    [found] = async_to_sync(worker().catalogue.offers)(wait_for_all=True, upstreams=[asked])
+    return found
+
+
+def _offer_form(request: HttpRequest | None, upstream: Upstream, found: Offer) -> OfferForm:
+    rule = AccessRule.objects.filter(upstream=upstream, model="").first()
+    initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
+    listed = [model.id for model in found.models]
+    return OfferForm(request.POST if request else None, upstream, listed, initial)

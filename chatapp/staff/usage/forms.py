@@ -1,0 +1,48 @@
+"""What somebody wants to see of usage. What a form does not know is no wish."""
+
+from django import forms
+from django.http import QueryDict
+
+from chatapp.staff.usage.queries import Asked
+
+PERIODS = [("30", "30 days"), ("7", "7 days"), ("90", "90 days"), ("365", "12 months")]
+OWN = [("day", "Day"), ("model", "Model"), ("upstream", "Upstream")]
+BY = [*OWN, ("group", "Group"), ("person", "Person")]
+OWN_MEASURES = [
+    ("tokens", "Tokens"),
+    ("cost", "Cost"),
+    ("replies", "Replies"),
+    ("first_token", "First token"),
+    ("speed", "Speed"),
+]
+MEASURES = [*OWN_MEASURES, ("people", "People")]
+
+
+class AskedForm(forms.Form):
+    """The first choice of each is meant where none is named."""
+
+    days = forms.ChoiceField(label="Period", choices=PERIODS)
+    by = forms.ChoiceField(label="By", choices=BY)
+    measure = forms.ChoiceField(label="Of", choices=MEASURES)
+
+    def __init__(self, sent: QueryDict, person: int | None = None) -> None:
+        choices = {
+            "days": PERIODS,
+            "by": OWN if person else BY,
+            "measure": OWN_MEASURES if person else MEASURES,
+        }
+        super().__init__(
+            {
+                name: value if (value := sent.get(name)) in dict(known) else known[0][0]
+                for name, known in choices.items()
+            }
+        )
+        for name in ("by", "measure"):
+            self.fields[name].widget = forms.Select(choices=choices[name])
+        self.person = person
+
+    @property
+    def asked(self) -> Asked:
+        self.is_valid()
+        given = self.cleaned_data
+        return Asked(int(given["days"]), given["by"], given["measure"], self.person)

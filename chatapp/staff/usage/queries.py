@@ -1,0 +1,163 @@
+"""What the pages read of usage: sums of days, and of months where it is a year.
+
+The period before is as long as the one that is shown, so that what is used alike compares alike: of
+a year, whose last month is not over, the year before as far as the same day.
+
+The rows are read with all of their sums, and add up to the total. The days or months of the
+picture, and of the period before, are read with the sums that are drawn and compared: each of them,
+of each row of the table, is what takes the time. Grouped in SQL: to read finer groups once, and to
+add them up here, takes longer.
+"""
+
+import calendar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.timezone import now
+
+from chatapp.models import DailyUsage, MonthlyUsage, Usage, User
+from chatapp.models.daily_usage import SUMS
+from chatapp.staff.usage.figures import COMPARED, DRAWN, Figures, added
+
+YEAR = 365
+NOBODY = "People who were erased"
+NO_GROUP = "In no group"
+COLUMNS = {"day": "day", "model": "model", "upstream": "upstream_name"}
+_PEOPLE = Count("person", distinct=True, filter=~Q(person=0))
+
+
+@dataclass(frozen=True)
+class Asked:
+    days: int
+    by: str
+    measure: str
+    person: int | None = None  # whose it is to be; None: everybody's
+
+    @property
+    def unit(self) -> str:
+        return "month" if self.days == YEAR else "day"
+
+
+@dataclass(frozen=True)
+class Report:
+    """`timeline` has each day or month of the period, also those in which nothing was used, and
+    `earlier` as many of the period before."""
+
+    begins: date
+    total: Figures
+    before: Figures
+    before_until: date  # the last day of those
+    timeline: list[Figures]
+    earlier: list[Figures]
+    rows: list[Figures]
+
+
+def report(asked: Asked) -> Report:
+    today = Usage.day_of(now())
+    before, begins = _beginnings(asked, today)
+    until = _year_before(today) if asked.days == YEAR else begins - timedelta(days=1)
+    shown = _kept(MonthlyUsage if asked.days == YEAR else DailyUsage, asked, begins, today)
+    found = _summed(shown, COLUMNS.get(asked.by, "person"), SUMS)
+    by_day = found if asked.by == "day" else _summed(shown, "day", DRAWN[asked.measure])
+    timeline = _in_order(asked, by_day, begins, today)
+    total = replace(added(found.values(), SUMS), **shown.aggregate(people=_PEOPLE))
+    past, of_past = _past(asked, before, until)
+    earlier = _in_order(asked, past, before, until)
+    rows = timeline if asked.by == "day" else _rows(asked, found)
+    return Report(begins, total, of_past, until, timeline, earlier, rows)
+
+
+def _beginnings(asked: Asked, today: date) -> tuple[date, date]:
+    """Of the period before, and of this one, which ends today."""
+    if asked.days == YEAR:
+        months = 12 * today.year + today.month - 1 - 11
+        return date((months - 12) // 12, months % 12 + 1, 1), date(months // 12, months % 12 + 1, 1)
+    begins = today - timedelta(days=asked.days - 1)
+    return begins - timedelta(days=asked.days), begins
+
+
+def _year_before(day: date) -> date:
+    last = calendar.monthrange(day.year - 1, day.month)[1]
+    return date(day.year - 1, day.month, min(day.day, last))
+
+
+def _kept(
+    table: type[DailyUsage | MonthlyUsage], asked: Asked, since: date, until: date
+) -> "QuerySet[Any]":
+    kept: QuerySet[Any] = table._default_manager.filter(day__gte=since, day__lte=until)
+    return kept if asked.person is None else kept.filter(person=asked.person)
+
+
+def _past(asked: Asked, since: date, until: date) -> tuple[dict[date, Figures], Figures]:
+    """Its days or months, and their total. The last month of a year has the days it has come to."""
+    if asked.days != YEAR:
+        kept = _kept(DailyUsage, asked, since, until)
+        past, people = _summed(kept, "day", COMPARED), kept.values_list("person").distinct()
+    else:
+        month = until.replace(day=1)
+        months = _kept(MonthlyUsage, asked, since, month - timedelta(days=1))
+        days = _kept(DailyUsage, asked, month, until)
+        past = _summed(months, "day", COMPARED)
+        past[month] = _figures(days.aggregate(people=_PEOPLE, **_sums(COMPARED)), COMPARED)
+        people = months.values_list("person").union(days.values_list("person"))
+    return past, replace(added(past.values(), COMPARED), people=len({*people} - {(0,)}))
+
+
+def _in_order(
+    asked: Asked, found: Mapping[date, Figures], since: date, until: date
+) -> list[Figures]:
+    days, day = [], since
+    while day <= until:
+        days.append(day)
+        day = (day + timedelta(days=32)).replace(day=1) if asked.unit == "month" else _next(day)
+    said: Callable[[date], str] = _month if asked.unit == "month" else date.isoformat
+    nothing = Figures("", dict.fromkeys(SUMS, 0))
+    return [replace(found.get(day, nothing), label=said(day)) for day in days]
+
+
+def _next(day: date) -> date:
+    return day + timedelta(days=1)
+
+
+def _month(day: date) -> str:
+    return f"{day:%Y-%m}"
+
+
+def _rows(asked: Asked, found: Mapping[Any, Figures]) -> list[Figures]:
+    """The largest first."""
+    if asked.by in COLUMNS:
+        rows = [replace(one, label=name or "Unknown") for name, one in found.items()]
+    else:
+        rows = _of_groups(found) if asked.by == "group" else _of_people(found)
+    return sorted(rows, key=lambda one: (-one.of(asked.measure), one.label))
+
+
+def _of_people(found: Mapping[int, Figures]) -> list[Figures]:
+    names = dict(User.objects.values_list("pk", "username"))
+    return [replace(one, label=names.get(pk, NOBODY)) for pk, one in found.items()]
+
+
+def _of_groups(found: Mapping[int, Figures]) -> list[Figures]:
+    """Who is in several counts in each; and as they are in them today."""
+    groups: dict[str, list[Figures]] = {}
+    members = User.objects.values_list("pk", "groups__name")
+    for pk, name in [*members, (0, NOBODY)]:
+        if pk in found:
+            groups.setdefault(name or NO_GROUP, []).append(found[pk])
+    return [replace(added(each, SUMS), label=name) for name, each in groups.items()]
+
+
+def _summed(kept: "QuerySet[Any]", column: str, names: Iterable[str]) -> dict[Any, Figures]:
+    found = kept.order_by().values(column).annotate(people=_PEOPLE, **_sums(names))
+    return {row[column]: _figures(row, names) for row in found}
+
+
+def _sums(names: Iterable[str]) -> dict[str, Sum]:
+    return {f"sum_{name}": Sum(name) for name in names}
+
+
+def _figures(row: Mapping[str, Any], names: Iterable[str]) -> Figures:
+    return Figures("", {name: int(row[f"sum_{name}"] or 0) for name in names}, row["people"])

@@ -1,0 +1,144 @@
+"""Two simultaneous requests: the second gets a form error, as if the first had been long before."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django import forms
+from django.contrib.admin import ModelAdmin
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, connection
+from django.test import Client
+
+from chatapp.db.retry import once_more
+from chatapp.models import AuditEvent, ReviewLabel, ReviewRule, ToolServer, User
+from chatapp.staff.people.forms import GroupForm, InvitationForm
+from chatapp.staff.people.log import record
+from chatapp.staff.review.labels import LabelForm
+from chatapp.staff.review.rule_forms import RuleForm
+from tests.staff.review.test_rules import WORDS, seal_of
+
+pytestmark = pytest.mark.django_db
+
+Meanwhile = Callable[[type[forms.BaseForm], Callable[[], object]], None]
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Return a function that makes something happen right after a form of a class was checked."""
+
+    def meanwhile(kind: type[forms.BaseForm], happens: Callable[[], object]) -> None:
+        check, left = kind.is_valid, [happens]
+
+        def checked(form: forms.BaseForm) -> bool:
+            is_valid = check(form)
+            if is_valid and left:
+                left.pop()()
+            return is_valid
+
+        monkeypatch.setattr(kind, "is_valid", checked)
+
+    return meanwhile
+
+
+def test_a_group_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
+    existing = Group.objects.create(name="Writers")
+    meanwhile(GroupForm, lambda: Group.objects.create(name="Readers"))
+    assert "There is a group of this name already." in post(olives, "/people/groups/", "Readers")
+    meanwhile(GroupForm, lambda: Group.objects.create(name="Editors"))
+    page = post(olives, f"/people/groups/{existing.pk}/", "Editors")
+    assert "There is a group of this name already." in page
+    assert Group.objects.filter(name="Writers").exists()
+    assert not AuditEvent.objects.filter(action__startswith="group.").exists()
+
+
+def test_a_label_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
+    meanwhile(LabelForm, lambda: ReviewLabel.objects.create(name="Odd"))
+    assert "There is a label of this name." in post(olives, "/review/labels/", "Odd")
+    assert not AuditEvent.objects.filter(action="reviewlabel.added").exists()
+
+
+def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
+    seal = seal_of(olives.post("/review/rules/add/", WORDS).text)
+    taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
+    meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
+    page = olives.post("/review/rules/add/", WORDS | {"seen": seal}).text
+    assert "There is a rule of this name." in page
+    other = ReviewRule.objects.create(name="other", kind="words", text="x")
+    address = f"/review/rules/{other.pk}/"
+    wanted = WORDS | {"name": "third"}
+    seal = seal_of(olives.post(address, wanted).text)
+    meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken | {"name": "third"}))
+    page = olives.post(address, wanted | {"seen": seal}).text
+    assert "There is a rule of this name." in page
+    assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_chosen_group_that_was_just_deleted_is_refused(
+    olives: Client, meanwhile: Meanwhile
+) -> None:
+    gone = Group.objects.create(name="Gone")
+    meanwhile(InvitationForm, Group.objects.filter(pk=gone.pk).delete)
+    sent = {"days": "7", "uses": "1", "group": str(gone.pk)}
+    assert "Select a valid choice" in olives.post("/people/invitations/", sent).text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_saving_a_persons_groups_is_retried_if_one_was_just_deleted(
+    olives: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = Group.objects.create(name="Readers")
+    left = ["DELETE FROM auth_group WHERE id = %s"]
+
+    def deleted(*recorded: Any, **detail: Any) -> None:
+        record(*recorded, **detail)
+        if left:
+            with connection.cursor() as cursor:
+                cursor.execute(left.pop(), [group.pk])
+
+    monkeypatch.setattr("chatapp.staff.people.changes.record", deleted)
+    olives.post(f"/people/{alice.pk}/groups/", {"groups": group.pk})
+    assert alice.groups.get() == group
+    assert AuditEvent.objects.filter(action="person.changed").count() == 1
+
+
+def test_the_admin_refuses_a_name_that_was_just_taken(
+    olives: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = ModelAdmin.changeform_view
+    left = [lambda: ToolServer.objects.create(name="wiki", url="https://wiki.test/mcp")]
+
+    def taken(admin: Any, *args: Any) -> Any:
+        if left:
+            left.pop()()
+            raise IntegrityError
+        return change(admin, *args)
+
+    monkeypatch.setattr(ModelAdmin, "changeform_view", taken)
+    fields = {
+        "name": "wiki",
+        "transport": "http",
+        "url": "https://wiki.test/mcp",
+        "timeout_seconds": "30",
+        "result_limit_kb": "100",
+    }
+    page = olives.post("/admin/chatapp/toolserver/add/", fields).text
+    assert "Tool server with this Name already exists." in page
+    assert ToolServer.objects.count() == 1
+
+
+def test_a_view_that_fails_twice_raises() -> None:
+    tried = []
+
+    def view() -> None:
+        tried.append(1)
+        raise IntegrityError
+
+    with pytest.raises(IntegrityError):
+        once_more(view)()
+    assert len(tried) == 2
+
+
+def post(client: Client, address: str, name: str) -> str:
+    return client.post(address, {"name": name}).content.decode()

@@ -1,0 +1,51 @@
+"""A worker without peers works like one with them."""
+
+import asyncio
+import time
+from uuid import uuid4
+
+import pytest
+
+from chatapp.realtime.cluster import Alone, Cluster, NoHeartbeat, Sighting
+from chatapp.realtime.cluster.messages import PeopleChanged, TurnBegan
+from chatapp.realtime.viewers import Viewers
+from tests.realtime.viewers.doubles import Recorder
+
+
+@pytest.fixture
+def bus() -> Alone:
+    return Alone(uuid4())
+
+
+async def test_a_lone_bus_sends_and_receives_nothing(bus: Alone) -> None:
+    await bus.subscribe(7)
+    bus.post(bus.worker, PeopleChanged(None))
+    bus.post_to_all(PeopleChanged(None))
+    bus.post_to_user(7, TurnBegan(uuid4()))
+    bus.unsubscribe(7)
+    assert [one async for one in bus.received()] == []
+    await bus.until_sent()
+    assert (bus.answers, bus.has_others) == (True, False)
+    assert abs(bus.now() - time.monotonic()) < 1.0
+
+
+async def test_a_lone_cluster_yields_no_events(bus: Alone) -> None:
+    viewers = Viewers()
+    viewer, conversation = Recorder(), uuid4()
+    viewers.add(viewer)
+    viewers.show(viewer, conversation)
+    cluster = Cluster(bus, viewers)
+    running = asyncio.create_task(cluster.run())
+    assert cluster.see(Sighting(frozenset({uuid4()})), []) == []
+    assert [event async for event in cluster.events()] == []
+    assert cluster.remotes.awaited_by(viewer, conversation) == []
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_an_unregistered_worker_was_never_given_up() -> None:
+    heartbeat = NoHeartbeat()
+    assert heartbeat.database_answers
+    assert not heartbeat.was_given_up(since=0.0)
+    assert [one async for one in heartbeat.sightings(Cluster(Alone(uuid4()), Viewers()))] == []
+    heartbeat.stop()

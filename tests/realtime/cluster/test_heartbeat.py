@@ -1,0 +1,180 @@
+"""What a worker writes to the database once a second, and what it learns from it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import OperationalError
+
+from chatapp.models import Conversation, Message, Process, Upstream, User
+from chatapp.models.processes import EXPIRY_SECONDS, ProcessQuerySet
+from chatapp.realtime.cluster import Heartbeat, Sighting, heartbeat
+
+pytestmark = pytest.mark.django_db
+
+BEAT = 0.02
+
+
+class Shown:
+    def __init__(self, *conversations: UUID) -> None:
+        self._conversations = conversations
+
+    def conversations(self) -> tuple[UUID, ...]:
+        return self._conversations
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", BEAT)
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return Conversation(user=alice, title="Sky")
+
+
+def store_streaming(conversation: Conversation, upstream: Upstream, owner: UUID) -> Message:
+    _, reply = conversation.ask(uuid4(), "Why?", None, upstream, "m", owner)
+    return reply
+
+
+class Beating:
+    """A process that beats while the test lasts."""
+
+    def __init__(self, *, is_alone: bool = False) -> None:
+        self.process = Process.here(is_alone=is_alone)
+        self.process.save()
+        self.heartbeat = Heartbeat(self.process)
+        self.heartbeat.start()
+
+    async def next(self, *shown: UUID) -> Sighting:
+        """Return the report of the next beat."""
+        async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
+            return await anext(seen)
+
+    async def until(self, condition: Callable[[Sighting], bool], *shown: UUID) -> Sighting:
+        async with asyncio.timeout(10), aclosing(self.heartbeat.sightings(Shown(*shown))) as seen:
+            async for one in seen:
+                if condition(one):
+                    return one
+        raise AssertionError
+
+
+@pytest.fixture
+async def beats(quick: None, connected: Upstream) -> AsyncIterator[Callable[..., Any]]:
+    begun: list[Beating] = []
+
+    async def begin(**options: bool) -> Beating:
+        begun.append(await database_sync_to_async(lambda: Beating(**options))())
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        await asyncio.to_thread(one.heartbeat.stop)
+
+
+async def test_a_report_has_own_replies_and_those_of_shown_conversations(
+    beats: Callable[..., Any], conversation: Conversation, connected: Upstream
+) -> None:
+    one, other = await beats(), await beats()
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, other.process.pk)
+    seen = await one.until(lambda seen: bool(seen.streaming), conversation.pk)
+    [streaming] = seen.streaming
+    assert streaming == heartbeat.Streaming(conversation.pk, reply.pk, other.process.pk)
+    assert seen.alive == {one.process.pk, other.process.pk}
+    assert seen.own == frozenset()
+    seen = await other.next()
+    assert (seen.own, seen.streaming) == ({reply.pk}, ())
+
+
+async def test_a_lone_process_reports_only_its_own_replies(
+    beats: Callable[..., Any], conversation: Conversation, connected: Upstream
+) -> None:
+    alone = await beats(is_alone=True)
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, alone.process.pk)
+    seen = await alone.until(lambda seen: bool(seen.own), conversation.pk)
+    assert seen == Sighting(frozenset({reply.pk}))
+
+
+async def test_replies_of_dead_workers_are_interrupted(
+    beats: Callable[..., Any],
+    conversation: Conversation,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Slow enough that the database answers in time and no beat is missed.
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(heartbeat, "EXPIRY_SECONDS", 0.1)
+    reply = await database_sync_to_async(store_streaming)(conversation, connected, uuid4())
+    one = await beats()
+    async with asyncio.timeout(10):
+        while (await Message.objects.aget(pk=reply.pk)).is_streaming:
+            await one.next()
+    assert (await Message.objects.aget(pk=reply.pk)).ending == "interrupted"
+
+
+async def test_a_process_that_was_presumed_dead_notices(beats: Callable[..., Any]) -> None:
+    one = await beats()
+    await one.next()
+    assert not one.heartbeat.was_given_up(since=0.0)
+    await Process.objects.all().adelete()
+    await one.until(lambda seen: one.heartbeat.was_given_up(since=0.0))
+    assert await Process.objects.filter(pk=one.process.pk).aexists()
+
+
+async def test_a_database_outage_is_logged_once_and_beats_go_on(
+    beats: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: object) -> None:
+        raise OperationalError("away")
+
+    one = await beats()
+    await one.next()
+    assert one.heartbeat.database_answers
+    with monkeypatch.context() as patched:
+        patched.setattr(ProcessQuerySet, "beats", fail)
+        async with asyncio.timeout(10):
+            while one.heartbeat.database_answers:  # noqa: ASYNC110 - in a thread
+                await asyncio.sleep(BEAT)
+        await asyncio.sleep(3 * BEAT)
+    async with asyncio.timeout(10):
+        while not one.heartbeat.database_answers:  # noqa: ASYNC110
+            await asyncio.sleep(BEAT)
+    logged = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
+    assert logged == [
+        "The database can't be reached; replies go on: away",
+        "The database can be reached again",
+    ]
+
+
+async def test_a_locked_database_counts_as_answering(
+    beats: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+
+    def wait_for_lock(_: Process) -> bool:
+        nonlocal now
+        now += EXPIRY_SECONDS
+        monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 60.0)  # this one was the last
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(Process, "beat", wait_for_lock)
+    one = await beats()
+    async with asyncio.timeout(10):
+        while "The database is locked" not in caplog.text:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(BEAT)
+    assert one.heartbeat.database_answers
+
+
+async def test_a_stopped_process_is_removed(beats: Callable[..., Any]) -> None:
+    one = await beats()
+    await asyncio.to_thread(one.heartbeat.stop)
+    assert not await Process.objects.aexists()

@@ -1,0 +1,56 @@
+"""A reply ready to run, with what it needs from its process."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatapp.models import ModelChoice, Prompt, Turn, Upstream, User
+from chatapp.realtime.generation import Generation, Pace, Unsupported
+from chatapp.realtime.journal import Segment
+from chatapp.realtime.viewers import Showing
+from chatapp.upstream.client import UpstreamClient
+from tests.realtime.viewers.doubles import Recorder
+
+
+@dataclass
+class Desk:
+    """Creates generations without a worker."""
+
+    alice: User
+    upstream: Upstream
+    client: UpstreamClient
+    unsupported: Unsupported = field(default_factory=Unsupported)
+    showing: Showing = field(default_factory=Showing)
+
+    async def ask(self) -> Turn:
+        prompt = Prompt("Why?", ModelChoice(self.upstream.pk, "m"))
+        turn: Turn = await database_sync_to_async(prompt.store)(self.alice, uuid4())
+        return turn
+
+    async def generation(self) -> tuple[Generation, Recorder]:
+        """Return a generation that is ready to run and a viewer that watches it."""
+        viewer = Recorder(self.alice.pk)
+        self.showing.add(viewer)
+        turn = await self.ask()
+        generation = Generation(
+            turn,
+            self.client,
+            Pace(),
+            self.unsupported,
+            self.showing,
+            Segment.off(),
+            {turn.reply.pk},
+            viewer.session_key,
+        )
+        generation.audience.join(viewer)
+        return generation, viewer
+
+
+@pytest.fixture
+async def desk(alice: User, connected: Upstream) -> AsyncIterator[Desk]:
+    client = UpstreamClient(usage_seconds=1.0)
+    yield Desk(alice, connected, client)
+    await client.aclose()

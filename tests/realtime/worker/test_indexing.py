@@ -1,0 +1,93 @@
+"""New messages are indexed soon, in a thread of its own, even after earlier failures."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import OperationalError
+
+from chatapp.models.search_entries import MESSAGES_AT_ONCE
+from chatapp.realtime.worker import indexing
+from chatapp.realtime.worker.indexing import Indexing
+
+PATIENCE = 60.0  # s
+
+
+class Work:
+    """A fake `index_some`: each item is a number of indexed messages or an error to raise."""
+
+    def __init__(self, *items: "int | Exception") -> None:
+        self.items = list(items)
+        self.threads: set[str] = set()
+        self.is_done = threading.Event()
+        self.looks = threading.Semaphore(0)
+
+    def __call__(self) -> int:
+        self.threads.add(threading.current_thread().name)
+        self.looks.release()
+        if not self.items:
+            self.is_done.set()
+            return 0
+        item = self.items.pop(0)
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+
+Begin = Callable[[Work], Indexing]
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 0.0)
+    begun: list[Indexing] = []
+
+    def begin(work: Work) -> Indexing:
+        monkeypatch.setattr(indexing, "index_some", work)
+        begun.append(Indexing())
+        begun[-1].start()
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.stop()
+
+
+def test_existing_messages_are_indexed_at_the_start(begin: Begin) -> None:
+    work = Work(20, 20, 3)
+    begin(work)
+    assert work.is_done.wait(PATIENCE)
+    assert work.threads == {"indexing"}
+
+
+def test_there_is_no_pause_while_much_is_left(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(MESSAGES_AT_ONCE, MESSAGES_AT_ONCE, 3)
+    monkeypatch.setattr(indexing, "SETTLE_SECONDS", 1000.0)
+    begin(work)
+    for _ in range(3):
+        assert work.looks.acquire(timeout=PATIENCE)
+
+
+def test_news_wakes_the_thread(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "LOOK_SECONDS", 1000.0)
+    work = Work()
+    running = begin(work)
+    assert work.looks.acquire(timeout=PATIENCE)
+    running.look()
+    assert work.looks.acquire(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), ValueError("a bad text")])
+def test_indexing_goes_on_after_an_error(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(indexing, "LOOK_SECONDS", 0.01)
+    work = Work(error, 5)
+    begin(work)
+    assert work.is_done.wait(PATIENCE)
+
+
+def test_an_unstarted_thread_can_be_stopped() -> None:
+    Indexing().stop()

@@ -1,0 +1,201 @@
+"""People are rechecked after a change: soon, together, and until the check succeeds."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+import pytest
+from django.db import OperationalError
+
+from chatapp.close_codes import CloseCode
+from chatapp.realtime.viewers import Viewers
+from chatapp.realtime.worker import revocation as module
+from chatapp.realtime.worker.revocation import Revocation
+from chatapp.sessions import validity
+from chatapp.sessions.validity import Look
+from chatapp.upstream.wire.reply import Ending
+from tests.realtime.viewers.doubles import Recorder
+from tests.realtime.worker.test_replies import Running
+
+pytestmark = pytest.mark.django_db  # it closes the connections of the test's threads
+
+ALICE, BOB = 1, 2
+
+
+class Database:
+    """A fake `sessions.look` that reports Alice as gone, or fails."""
+
+    gone = frozenset({ALICE})
+    ended: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.looks: list[set[int]] = []
+        self.fails = 0
+
+    def look(self, people: Collection[int], held: Mapping[str, int]) -> Look:
+        self.looks.append({*people, *held.values()})
+        if self.fails:
+            self.fails -= 1
+            raise OperationalError("away")
+        return Look(self.gone & self.looks[-1], self.ended & held.keys())
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Database:
+    database = Database()
+    monkeypatch.setattr(validity, "look", database.look)
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "TRY_AGAIN_SECONDS", 0.01)
+    return database
+
+
+@pytest.fixture
+def viewers() -> Viewers:
+    viewers = Viewers()
+    for person in (ALICE, BOB):
+        viewers.add(Recorder(person, f"session of {person}"))
+    return viewers
+
+
+def closed(viewers: Viewers) -> dict[int, int | None]:
+    return {one.user_id: one.closed for one in viewers if isinstance(one, Recorder)}
+
+
+async def test_many_changes_at_once_cost_one_check_of_people_and_one_of_sessions(
+    viewers: Viewers, database: Database
+) -> None:
+    revocation = Revocation(viewers, [])
+    for _ in range(3):
+        revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert revocation.asked == 3
+    assert database.looks == [{ALICE}, {ALICE}]
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+
+
+async def test_none_checks_everybody(viewers: Viewers, database: Database) -> None:
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([BOB])
+    revocation.look_again_at(None)
+    await revocation.until_seen()
+    assert database.looks == [{BOB}, {ALICE, BOB}]
+
+
+async def test_tabs_of_a_removed_account_close_before_sessions_settle(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SETTLE_SECONDS", 60.0)
+    running = Running(user=ALICE)
+    revocation = Revocation(viewers, [running])
+    revocation.look_again_at([ALICE])
+    async with asyncio.timeout(10):
+        await running.ended.wait()
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: None}
+    revocation.close()
+
+
+async def test_replies_of_a_removed_account_end(database: Database, viewers: Viewers) -> None:
+    running = Running(user=ALICE)
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at([BOB])
+    await revocation.until_seen()
+    assert running.stopped_as is None
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert running.stopped_as is Ending.ABANDONED
+
+
+@pytest.mark.parametrize("people", [[BOB], None])
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_replies_of_an_ended_session_go_on_only_for_tabs_of_another_session(
+    database: Database, people: list[int] | None, is_read: bool
+) -> None:
+    database.ended = frozenset({"session of 2"})
+    running, left, reader = Running(user=BOB), Recorder(), Recorder(BOB, "another session")
+    running.audience.join(left)
+    running.audience.leave(left, float("inf"))
+    if is_read:
+        running.audience.join(reader)
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at(people)
+    await revocation.until_seen()
+    assert running.audience.is_gone.is_set() is not is_read
+    running.audience.leave(reader, 0.0)
+    assert running.audience.is_gone.is_set()
+
+
+async def test_replies_of_a_live_session_keep_their_grace(database: Database) -> None:
+    running, left = Running(user=BOB), Recorder()
+    running.audience.join(left)
+    running.audience.leave(left, float("inf"))
+    revocation = Revocation(Viewers(), [running])
+    revocation.look_again_at([BOB])
+    await revocation.until_seen()
+    assert not running.audience.is_gone.is_set()
+
+
+async def test_a_check_waits_no_longer_than_a_quarter_of_a_second(
+    database: Database, viewers: Viewers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tabs close within a second: the rest is left for the event and the queries."""
+    monkeypatch.undo()
+    monkeypatch.setattr(validity, "look", database.look)
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    database.ended = frozenset({"session of 2"})
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([ALICE, BOB])
+    await revocation.until_seen()
+    assert closed(viewers) == {ALICE: CloseCode.DEACTIVATED, BOB: CloseCode.SIGNED_OUT}
+    assert sum(waits) <= 0.25
+
+
+async def test_a_failed_check_is_retried(viewers: Viewers, database: Database) -> None:
+    database.fails = 2
+    revocation = Revocation(viewers, [])
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert len(database.looks) == 4  # two that failed, one of the person, one of the session
+    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+
+
+async def test_a_tab_that_cannot_be_closed_does_not_keep_others_open(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck(Recorder):
+        async def close(self, code: int) -> None:
+            raise ArithmeticError
+
+    among = Viewers()
+    among.add(Stuck(ALICE, "stuck"))
+    for viewer in viewers:
+        among.add(viewer)
+    revocation = Revocation(among, [])
+    revocation.look_again_at([ALICE])
+    await revocation.until_seen()
+    assert closed(viewers)[ALICE] == CloseCode.DEACTIVATED
+
+
+async def test_everybody_is_checked_periodically(
+    viewers: Viewers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    revocation = Revocation(viewers, [])
+    looking = asyncio.create_task(revocation.run())
+    async with asyncio.timeout(10):
+        while not database.looks:  # noqa: ASYNC110 - in a thread
+            await asyncio.sleep(0.005)
+    looking.cancel()
+    revocation.close()
+    await asyncio.wait([looking])
+    assert database.looks[0] == {ALICE, BOB}
+
+
+async def test_without_a_request_nothing_is_checked(viewers: Viewers) -> None:
+    revocation = Revocation(viewers, [])
+    await revocation.until_seen()
+    revocation.close()
+    assert closed(viewers) == {ALICE: None, BOB: None}

@@ -1,0 +1,92 @@
+"""The template engine: foreign text is escaped, and misspelt names fail."""
+
+import re
+from functools import cache
+from uuid import uuid4
+
+import pytest
+from django.template import engines
+from django.template.backends.jinja2 import Jinja2
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from jinja2 import Environment, UndefinedError, meta, nodes
+
+from chatapp.rendering.fragments import environment
+from chatapp.rendering.fragments.includes import INCLUDE
+from tests.support.live import ROOT
+
+TEMPLATES = ROOT / "templates"
+OURS = sorted(
+    str(path.relative_to(TEMPLATES))
+    for path in TEMPLATES.rglob("*.html")
+    if "django" not in path.parts
+)
+
+
+def jinja() -> Environment:
+    backend = engines["jinja2"]
+    assert isinstance(backend, Jinja2)
+    made: Environment = backend.env
+    return made
+
+
+@pytest.fixture
+def engine() -> Environment:
+    return jinja()
+
+
+def source_of(name: str) -> str:
+    return (TEMPLATES / name).read_text()
+
+
+@cache
+def parsed(name: str) -> nodes.Template:
+    return jinja().parse(source_of(name))
+
+
+def test_text_is_escaped_and_safe_html_is_not(engine: Environment) -> None:
+    template = engine.from_string("<p title='{{ text }}'>{{ text }}{{ html }}</p>")
+    html = template.render(text='<b>"it\'s"&', html=mark_safe("<i></i>"))
+    text = "&lt;b&gt;&#34;it&#39;s&#34;&amp;"
+    assert html == f"<p title='{text}'>{text}<i></i></p>"
+
+
+@pytest.mark.parametrize("template", ["{{ nothing }}", "{% if nothing %}{% endif %}"])
+def test_an_undefined_name_is_an_error(engine: Environment, template: str) -> None:
+    with pytest.raises(UndefinedError):
+        engine.from_string(template).render()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_template_compiles_and_its_references_exist(engine: Environment, name: str) -> None:
+    """The templates that it includes, imports or extends exist too."""
+    engine.get_template(name)
+    for referenced in meta.find_referenced_templates(parsed(name)):
+        assert referenced in OURS
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_attribute_values_are_quoted_and_nothing_is_marked_safe(name: str) -> None:
+    """An unquoted attribute ends at a space, which escaping does not change."""
+    source = source_of(name)
+    assert not re.search(r"\s[\w:-]+=\s*{{", source)
+    marked = [one.name for one in parsed(name).find_all(nodes.Filter)]
+    allowed = [name, *INCLUDE.findall(source)].count("account/_fields.html")  # our own help texts
+    assert marked.count("safe") == allowed
+    assert "autoescape" not in source
+
+
+def test_djangos_engine_renders_only_admin_pages_and_plain_text() -> None:
+    folders = {path.name for path in (TEMPLATES / "django").iterdir()}
+    assert folders == {"admin", "mail", "registration"}
+
+
+def test_the_page_lists_the_attributes_allowed_in_foreign_text() -> None:
+    assert "a href target rel," in environment.foreign_attributes()
+
+
+@pytest.mark.parametrize("name", ["conversation", "reply-markdown", "prompt-text", "outline"])
+def test_urls_equal_those_of_django(engine: Environment, name: str) -> None:
+    template = engine.from_string("{{ url(name, pk) }}")
+    for pk in (uuid4(), uuid4()):
+        assert template.render(name=name, pk=pk) == reverse(name, args=[pk])

@@ -1,0 +1,31 @@
+"""The closed list of what HTML made of foreign text may hold."""
+
+import pytest
+
+from chatapp.rendering.markdown.allowed import ALLOWED, MATHML, PROSE, REL, cleaner
+
+LINK = f'target="_blank" rel="{REL}"'
+
+
+@pytest.mark.parametrize(
+    ("html", "cleaned"),
+    [
+        ('<a href="http://a.b" title="c" onclick="d">e</a>', f'<a href="http://a.b" {LINK}>e</a>'),
+        ('<a href="javascript:a">b</a>', f"<a {LINK}>b</a>"),
+        ('<a href="/a">b</a>', f"<a {LINK}>b</a>"),
+        ('<p class="as-written">a</p><p class="code">b</p>', '<p class="as-written">a</p><p>b</p>'),
+        ('<ol start="3"></ol><ol start="3 4"></ol>', '<ol start="3"></ol><ol></ol>'),
+        ('<input type="text">', '<input disabled="">'),
+        ('<p id="a" style="b" hx-get="/c">d</p>', "<p>d</p>"),
+        ("<script>a</script><img src=x>b", "b"),
+        ('<math><mi href="/a">x</mi></math>', "<math><mi>x</mi></math>"),
+        ('<math><mspace width="999em"></mspace></math>', "<math><mspace></mspace></math>"),
+    ],
+)
+def test_what_is_not_listed_is_left_out(html: str, cleaned: str) -> None:
+    assert cleaner(ALLOWED).clean(html) == cleaned
+
+
+def test_a_formula_may_hold_no_prose() -> None:
+    assert not set(MATHML) & set(PROSE)
+    assert cleaner(MATHML).clean("<b>a</b><math><mi>b</mi></math>") == "a<math><mi>b</mi></math>"

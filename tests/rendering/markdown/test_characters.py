@@ -1,0 +1,38 @@
+"""What must not enter a page, and what must not leave as it is."""
+
+import nh3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatapp.rendering.markdown.characters import clean, encodable, escape
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("a\r\nb\rc\n", "a\nb\nc\n"),
+        ("a\0\x08\x7f\x0cb\t", "a\ufffd\ufffd\ufffd\ufffdb\t"),
+        ("\ud800\udfff", "\ufffd\ufffd"),
+        ("\ufdd0\ufdef\ufffe\uffff", "\ufffd" * 4),
+        ("é日本\U0001f600\xa0", "é日本\U0001f600\xa0"),
+    ],
+)
+def test_cleaning(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
+
+
+@given(st.text())
+def test_a_clean_text_stays_as_it_is(text: str) -> None:
+    assert clean(clean(text)) == clean(text)
+
+
+@given(st.text(st.characters() | st.sampled_from("&<>\xa0\"'")))
+def test_it_is_escaped_as_the_cleaner_does(text: str) -> None:
+    shown = clean(text)
+    assert escape(shown) == nh3.Cleaner(tags=set()).clean(escape(shown))
+
+
+@given(st.text(st.characters() | st.sampled_from("\ud800\udbff\udc00")))
+def test_what_is_encodable_can_be_encoded(text: str) -> None:
+    assert len(encodable(text).encode().decode()) == len(text)

@@ -1,0 +1,65 @@
+"""Link definitions, wherever they stand and however often they are used."""
+
+import pytest
+
+from chatapp.rendering.markdown import budgets, render
+from chatapp.rendering.markdown.blocks import split
+from chatapp.rendering.markdown.definitions import Definitions, Used
+from tests.support.dom import fragment
+
+
+def learned(text: str) -> Definitions:
+    definitions = Definitions()
+    for block in split(text):
+        definitions.learn(block)
+    return definitions
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("[a]: /b", "[a]: /b\n\n"),
+        ("[ A ]: /b", "[ A ]: /b\n\n"),
+        ("[a]: /b\n[a]: /c", "[a]: /b\n\n"),
+        ("[b]: /b", ""),
+        ("x\n[a]: /b", ""),
+        ("- [a]: /b", ""),
+        ("[a]:", ""),
+        ("[a]: " + "b" * budgets.LONGEST_DEFINITION, ""),
+    ],
+)
+def test_a_block_gets_the_definitions_that_it_uses(text: str, used: str) -> None:
+    assert learned(text).used_in("see [a]") == used
+
+
+def test_code_and_what_is_too_large_use_none() -> None:
+    used = Used(learned("[a]: /b"))
+    fence, large = split("```\n[a]\n```\n" + "[a] " * budgets.LONGEST_BLOCK)
+    assert (used.of(fence), used.of(large)) == ("", "")
+
+
+def test_definitions_reach_every_block() -> None:
+    first, empty, last = fragment(render("[foo]\n\n[foo]: http://a.b\n\n[Foo]")).children
+    assert empty.inner_html == ""
+    assert 'href="http://a.b"' in first.html
+    assert 'href="http://a.b"' in last.html
+
+
+def test_one_long_address_is_not_repeated_without_end() -> None:
+    address = "http://a.b/" + "x" * 1900
+    html = render(f"[a]: {address}\n\n" + "[a] " * 2000 + "\n\n" + "[a]\n\n" * 500)
+    assert len(html) < 2 * budgets.MOST_DEFINED + 200_000
+    assert "<p>[a]</p>" in html  # where it is not linked any more
+
+
+@pytest.mark.parametrize("label", ["1", "^1"])
+def test_a_list_of_references_is_no_definition(label: str) -> None:
+    text = f"As in [{label}].\n\nMore.\n\n[{label}]: Smith, J. (2020). A Title.\n"
+    assert render(text).count("Smith, J.") == 1
+    assert render(text).index("As in") < render(text).index("Smith, J.")
+
+
+@pytest.mark.parametrize("rest", ["", ' "A title"', " 'A title'", " (A title)", "  "])
+def test_a_definition_may_have_a_title(rest: str) -> None:
+    html = render(f"As in [a].\n\n[a]: <https://example.org/x>{rest}\n")
+    assert 'href="https://example.org/x"' in html

@@ -1,0 +1,78 @@
+"""Many modules as one script, and many style sheets as one."""
+
+import pytest
+
+from chatapp.server.middleware import bundles
+
+MODULES = {
+    "js/chat.js": 'import "./first.js";\nimport "./second.js";\n\nsay("chat");\n',
+    "js/first.js": 'import { say, whole as all } from "./words.js";\n\nsay(all(["fir", "st"]));\n',
+    "js/second.js": 'import {\n  say,\n} from "./words.js";\nconst whole = "2";\nsay(whole);\n',
+    "js/words.js": "export const say = (word) => word;\n"
+    'export function whole(parts) {\n  return parts.join("");\n}\n',
+}
+
+
+def script(modules: dict[str, str]) -> str:
+    return bundles.scripts("js/chat.js", modules.__getitem__)["js/chat.js"]
+
+
+def test_each_module_stands_once_and_after_what_it_imports() -> None:
+    made = script(MODULES)
+    places = [made.index(f"$.js_{name} ??=") for name in ("words", "first", "second", "chat")]
+    assert places == sorted(places)
+    assert all(made.count(f"$.js_{name} ??=") == 1 for name in ("words", "first"))
+
+
+def test_a_module_takes_by_name_what_another_gives() -> None:
+    made = script(MODULES)
+    assert "const { say, whole: all } = $.js_words;" in made
+    assert "return { say, whole };" in made
+    assert "export" not in made
+    assert "import" not in made
+
+
+def test_a_module_that_is_imported_later_is_a_script_of_its_own() -> None:
+    later = {
+        "js/second.js": 'const open = async () => (await import("./sheet.js")).open();\nopen();\n',
+        "js/sheet.js": 'import "./rows.js";\nimport { say } from "./words.js";\n\n'
+        "export function open() {\n  say();\n}\n",
+        "js/rows.js": "export const rows = [];\n",
+    }
+    made = bundles.scripts("js/chat.js", (MODULES | later).__getitem__)
+    assert set(made) == {"js/chat.js", "js/sheet.js"}
+    assert "$.js_rows" not in made["js/chat.js"]
+    assert 'import("./sheet.js")' in made["js/chat.js"]
+    assert "$.js_words ??=" not in made["js/sheet.js"]  # which has run by then
+    assert made["js/sheet.js"].index("$.js_rows ??=") < made["js/sheet.js"].index("$.js_sheet ??=")
+    assert made["js/sheet.js"].endswith("export const { open } = $.js_sheet;\n")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "export default 1;",
+        "export { one };",
+        "export let one = 1;",
+        'export * from "./words.js";',
+        'import * as words from "./words.js";',
+        'import words from "./words.js";',
+        'import { say } from "elsewhere";',
+        "const here = import.meta.url;",
+        "const one = await import(where);",
+    ],
+)
+def test_a_form_that_it_does_not_know_is_refused(form: str) -> None:
+    with pytest.raises(ValueError, match=r"js/first\.js can't be bundled"):
+        script(MODULES | {"js/first.js": f"{form}\n"})
+
+
+def test_modules_that_import_one_another_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"js/first\.js imports itself"):
+        script(MODULES | {"js/words.js": 'import "./first.js";\n'})
+
+
+def test_style_sheets_stand_in_the_order_of_their_imports() -> None:
+    sheets = {"css/chat.css": '@import "b.css";\n@import "a.css";\nq {}\n', "css/a.css": "a {}\n"}
+    made = bundles.styles("css/chat.css", (sheets | {"css/b.css": "b {}\n"}).__getitem__)
+    assert made["css/chat.css"] == "b {}\na {}\nq {}\n"

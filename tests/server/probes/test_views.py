@@ -1,0 +1,44 @@
+"""What the process counts, for whoever says the token."""
+
+import pytest
+from django.test import AsyncClient
+from pytest_django import Settings
+
+from chatapp.server.probes import readiness
+from tests.server.probes.away import Away
+
+pytestmark = pytest.mark.django_db
+
+
+async def test_metrics_are_not_there_until_there_is_a_token(
+    anyone: AsyncClient, settings: Settings
+) -> None:
+    settings.CHATAPP_METRICS_TOKEN = ""
+    answer = await anyone.get("/metrics", headers={"Authorization": "Bearer "})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("said", ["", "Bearer ", "Bearer s3cre", "Basic s3cret", "s3cret", "ü"])
+async def test_metrics_want_the_token(anyone: AsyncClient, settings: Settings, said: str) -> None:
+    settings.CHATAPP_METRICS_TOKEN = "s3cret"
+    answer = await anyone.get("/metrics", headers={"Authorization": said})
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert b"chatapp_" not in answer.content
+
+
+async def test_metrics_show_whoever_says_the_token_what_this_process_counts(
+    anyone: AsyncClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CHATAPP_METRICS_TOKEN = "s3cret"
+    said = {"Authorization": "Bearer s3cret"}
+    answer = await anyone.get("/metrics", headers=said)
+    assert answer.headers["Content-Type"].startswith("text/plain; version=")
+    assert {"chatapp_database_up 1.0", "chatapp_layer_up 1.0"} <= set(lines_of(answer.content))
+    monkeypatch.setattr(readiness, "connection", Away())
+    answer = await anyone.get("/metrics", headers=said)
+    assert "chatapp_database_up 0.0" in lines_of(answer.content)
+
+
+def lines_of(metrics: bytes) -> list[str]:
+    return metrics.decode().splitlines()

@@ -1,0 +1,201 @@
+"""The page of the audit log: events in words, found again, and whether they hold."""
+
+import json
+from datetime import date, timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import transaction
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from chatapp.models import AuditDetail, AuditEvent, Invitation, User, audit
+from chatapp.staff.audit import views
+from tests.conftest import PASSWORD
+from tests.support.page import parse
+from tests.support.tampering import tampered
+
+pytestmark = pytest.mark.django_db
+
+LOG = "/audit/"
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def log(olive: User, alice: User) -> list[AuditEvent]:
+    with transaction.atomic():
+        return [
+            audit.record("person.signed_in", actor=alice, about=alice, detail={"ip": "10.0.0.1"}),
+            audit.record(
+                "role.changed",
+                actor=olive,
+                about=alice,
+                detail={"before": {"is_staff": False}, "after": {"is_staff": True}},
+            ),
+            audit.record("person.sign_in_failed", actor=None, detail={"login": SCRIPT}),
+            audit.record("backup.made", actor=None),
+        ]
+
+
+def sentences(page: str) -> list[str]:
+    """Each event's, as it is read."""
+    events = parse(page).find("ol", class_="events").find_all("li", class_="event")
+    return [" ".join(one.find_all("p")[1].text.split()) for one in events]
+
+
+def test_events_are_told_in_words_newest_first(olives: Client, log: list[AuditEvent]) -> None:
+    page = olives.get(LOG).text
+    told = sentences(page)
+    assert "olive changed the rights of alice" in told
+    assert "alice signed in" in told
+    assert f"Somebody did not get in as {SCRIPT}" in told
+    assert "The server's terminal made a backup" in told
+    assert told.index("The server's terminal made a backup") < told.index("alice signed in")
+    assert SCRIPT not in page
+
+
+def test_no_sentence_breaks_off_where_somebody_did_it_to_themselves(
+    olives: Client, olive: User
+) -> None:
+    with transaction.atomic():
+        audit.record("role.changed", actor=olive, about=olive)
+        audit.record("person.joined", actor=olive, about=olive)
+        invitation = Invitation.objects.create(made_by=olive, expires_at=timezone.now())
+        audit.record("person.invited", actor=olive, about=invitation)
+    told = sentences(olives.get(LOG).text)
+    assert told[:3] == [
+        f"olive invited (invitation {invitation.pk})",
+        "olive joined",
+        "olive changed the rights of olive",
+    ]
+
+
+def test_a_change_is_shown_before_and_after(olives: Client, log: list[AuditEvent]) -> None:
+    page = parse(olives.get(LOG, {"action": "role.changed"}).text)
+    [row] = page.find("tbody").find_all("tr")
+    assert [cell.text.strip() for cell in row.elements] == ["is staff", "no", "yes"]
+
+
+def test_a_change_of_one_value_needs_no_name(olives: Client, olive: User, alice: User) -> None:
+    detail: dict[str, object] = {"before": ["Member"], "after": ["Administrator", "Reviewer"]}
+    with transaction.atomic():
+        audit.record("role.changed", actor=olive, about=alice, detail=detail)
+    page = parse(olives.get(LOG, {"action": "role.changed"}).text)
+    [row] = page.find("tbody").find_all("tr")
+    assert [cell.text.strip() for cell in row.elements] == [
+        "all of it",
+        "Member",
+        "Administrator, Reviewer",
+    ]
+
+
+def test_what_is_wanted_of_the_log_is_found(
+    olives: Client, log: list[AuditEvent], olive: User, alice: User
+) -> None:
+    def found(**asked: str) -> list[str]:
+        return sentences(olives.get(LOG, asked).text)
+
+    assert found(action="backup.made") == ["The server's terminal made a backup"]
+    assert found(actor="ALICE") == ["alice signed in"]
+    assert found(actor=str(alice.pk)) == ["alice signed in"]
+    assert found(about="alice") == ["olive changed the rights of alice", "alice signed in"]
+    today = date.today()
+    day = timedelta(days=2)
+    assert len(found(since=str(today - day), until=str(today + day))) >= 4
+    for nobody in ({"since": str(today + day)}, {"until": str(today - day)}):
+        assert "Nothing in the log is like that" in olives.get(LOG, nobody).text
+    every: list[dict[str, str | int]] = [
+        {"action": "no.such"},
+        {"since": "tomorrow"},
+        {"before": "x"},
+        {"before": 10**30},
+        {"until": "9999-12-31"},
+        {"since": "0001-01-01"},
+        {"actor": SCRIPT},
+        {"about": "\0"},
+        {"actor": "9" * 150},
+    ]
+    for nonsense in every:
+        assert olives.get(LOG, nonsense).status_code == 200, nonsense
+
+
+def test_older_events_are_a_page_away(
+    olives: Client, olive: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with transaction.atomic():
+        for _ in range(60):
+            audit.record("backup.made", actor=olive)
+    first = olives.get(LOG, {"action": "backup.made"}).text
+    assert len(sentences(first)) == 50
+    links = [one for one in parse(first).find_all("a") if one.text.strip() == "Older events"]
+    assert "action=backup.made" in links[0].attributes["href"]
+    second = olives.get(links[0].attributes["href"]).text
+    assert len(sentences(second)) == 10
+    assert "Older events</a>" not in second
+    assert "Newest events</a>" in second
+
+
+def test_who_was_erased_has_a_number_and_no_name(
+    olives: Client, olive: User, alice: User, log: list[AuditEvent]
+) -> None:
+    pk = alice.pk
+    with transaction.atomic():
+        alice.delete()
+        audit.forget(pk, olive)
+    page = olives.get(LOG, {"about": str(pk)}).text
+    assert "alice" not in page.replace("alice@", "")
+    assert f"olive changed the rights of person {pk}, erased (names erased)" in sentences(page)
+
+
+def test_a_log_that_was_tampered_with_says_so(olives: Client, log: list[AuditEvent]) -> None:
+    assert "tampered" not in olives.get(LOG).text
+    tampered("UPDATE chatapp_auditevent SET action = 'backup.made' WHERE action = 'role.changed'")
+    page = olives.get(LOG).text
+    assert "This log was tampered with" in page
+    answer = olives.post("/audit/check/", follow=True).text
+    assert "The log does not hold" in answer
+
+
+def test_the_whole_log_is_checked_on_demand(
+    olives: Client, log: list[AuditEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "The log holds" in olives.post("/audit/check/", follow=True).text
+    monkeypatch.setattr(views, "MOST_CHECKED", 1)
+    assert "manage.py audit verify" in olives.post("/audit/check/", follow=True).text
+
+
+def test_a_detail_that_is_no_json_any_more_breaks_no_page(
+    olives: Client, log: list[AuditEvent]
+) -> None:
+    tampered("UPDATE chatapp_auditdetail SET content = '[1, {]'")
+    assert olives.get(LOG).status_code == 200
+
+
+def test_strange_details_are_shown_as_they_are(olives: Client, olive: User) -> None:
+    strange: dict[str, object] = {
+        "before": "no mapping",
+        "after": {"x": [1, {"y": SCRIPT}], SCRIPT: None},
+        SCRIPT: {"deep": True},
+        "about": SCRIPT,
+    }
+    with transaction.atomic():
+        audit.record("person.changed", actor=olive, about=olive, detail=strange)
+    page = olives.get(LOG)
+    assert page.status_code == 200
+    assert SCRIPT not in page.text
+
+
+async def test_the_export_has_every_event_and_is_one(
+    log: list[AuditEvent], olive: User, generations_end: None
+) -> None:
+    browser = AsyncClient(headers={"host": "localhost"})
+    await sync_to_async(browser.force_login)(olive)
+    assert (await browser.post("/audit/export/")).status_code == 302  # to confirm it is her
+    await browser.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    answer = await browser.post("/audit/export/")
+    lines = [part.decode() async for part in answer.streaming_content]  # type: ignore[attr-defined]
+    events = [json.loads(line) for line in lines]
+    assert [one["sequence"] for one in events] == list(range(1, len(events) + 1))
+    assert events[-1]["action"] == "log.exported"
+    assert events[1]["detail"]["before"] == {"is_staff": False}
+    assert await AuditDetail.objects.acount() <= len(events)

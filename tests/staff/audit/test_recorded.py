@@ -1,0 +1,387 @@
+"""What leaves an event: each thing that the log is for, done through its own page."""
+
+import json
+from uuid import uuid4
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
+from django.core.cache import cache
+from django.http import HttpRequest
+from django.test import Client
+from django.urls import reverse
+
+from chatapp.accounts.erasing import erase
+from chatapp.accounts.setup_link import setup_token
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    Installation,
+    ReplyImage,
+    Suggestion,
+    ToolServer,
+    Upstream,
+    User,
+    audit,
+)
+from chatapp.models.audit import recording
+from chatapp.staff.admin.recorded import RecordedAdmin
+from tests.conftest import PASSWORD
+from tests.support import stored
+from tests.support.reviewer import LIST, address, opened
+
+pytestmark = pytest.mark.django_db
+
+LOGIN = "/accounts/login/"
+NEW = "another hard-to-guess phrase"
+
+
+class LogIsFull(Exception):
+    """What the tests make the log answer."""
+
+
+@pytest.fixture
+def stranger() -> Client:
+    cache.clear()
+    return Client(headers={"host": "localhost"}, raise_request_exception=False)
+
+
+@pytest.fixture
+def conversation(alice: User, connected: Upstream) -> Conversation:
+    conversation = alice.conversations.create(title="canary title")
+    _, reply = conversation.ask(uuid4(), "canary prompt", None, connected, "m", uuid4())
+    stored.end(reply, stored.reply_of("canary answer"))
+    ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
+    return conversation
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be recorded."""
+
+    def refuse(*_: object) -> None:
+        raise LogIsFull
+
+    monkeypatch.setattr(recording, "run_with_commit", refuse)
+
+
+def last(action: str) -> AuditEvent:
+    """The newest event of this kind; the log holds."""
+    audit.verify()
+    found = AuditEvent.objects.filter(action=action).first()
+    assert found, list(AuditEvent.objects.values_list("action", flat=True))
+    return found
+
+
+def actions() -> set[str]:
+    return set(AuditEvent.objects.values_list("action", flat=True))
+
+
+# Signing in and out
+
+
+def test_signing_in_and_out_leave_events(stranger: Client, alice: User) -> None:
+    stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
+    event = last("person.signed_in")
+    assert (event.actor, event.person, event.target) == (alice.pk, alice.pk, str(alice.pk))
+    assert event.detail.said["ip"] == "127.0.0.1"
+    stranger.post("/accounts/logout/")
+    assert last("person.signed_out").actor == alice.pk
+
+
+def test_signing_out_of_the_administration_leaves_one(olives: Client, olive: User) -> None:
+    olives.post("/admin/logout/")
+    assert last("person.signed_out").actor == olive.pk
+
+
+@pytest.mark.parametrize(
+    "login", ["alice", "nobody", "<script>alert(1)</script>", "sk-verysecretkey", "x" * 1_500_000]
+)
+def test_a_failed_sign_in_has_the_account_and_nothing_of_what_was_typed(
+    stranger: Client, alice: User, login: str
+) -> None:
+    stranger.post(LOGIN, {"login": login, "password": "wrong password canary"})
+    event = last("person.sign_in_failed")
+    assert event.actor is None
+    assert event.person == (alice.pk if login == "alice" else None)
+    said = AuditDetail.objects.get(event=event).content
+    assert json.loads(said) == {"ip": "127.0.0.1"}
+
+
+@pytest.mark.parametrize("login", ["\0", "al\0ice", "\ud800".encode("utf-8", "surrogatepass")])
+def test_a_name_that_no_database_takes_breaks_nothing(
+    stranger: Client, alice: User, login: str | bytes
+) -> None:
+    answer = stranger.post(LOGIN, {"login": login, "password": "wrong"})
+    assert answer.status_code < 500
+    audit.verify()
+
+
+def test_a_wrong_password_that_is_asked_for_again_is_told_apart(
+    alices: Client, alice: User
+) -> None:
+    cache.clear()
+    alices.post("/accounts/reauthenticate/", {"password": "wrong"})
+    assert last("person.confirmation_failed").actor == alice.pk
+    assert "person.sign_in_failed" not in actions()
+
+
+def test_the_first_account_leaves_an_event(stranger: Client) -> None:
+    fields = {"username": "ada", "email": "", "password1": NEW, "password2": NEW}
+    stranger.post(f"/setup/{setup_token()}/", fields)
+    assert last("person.added").detail.said["after"]["is_superuser"] is True
+    assert last("person.signed_in")
+
+
+def test_a_new_password_leaves_an_event(alices: Client, alice: User) -> None:
+    cache.clear()
+    fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    alices.post(reverse("account_change_password"), fields)
+    event = last("password.changed")
+    assert (event.actor, event.person) == (alice.pk, alice.pk)
+    assert not AuditDetail.objects.filter(event=event).exists()
+
+
+# No row, no action
+
+
+def test_nobody_signs_in_unrecorded(stranger: Client, alice: User, full: None) -> None:
+    answer = stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
+    assert answer.status_code == 500
+    assert not [one for one in Session.objects.all() if "_auth_user_id" in one.get_decoded()]
+    assert stranger.get("/").status_code == 302
+
+
+def test_no_password_is_changed_unrecorded(
+    alices: Client, alice: User, request: pytest.FixtureRequest
+) -> None:
+    cache.clear()
+    alices.raise_request_exception = False
+    request.getfixturevalue("full")
+    fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
+    assert alices.post(reverse("account_change_password"), fields).status_code == 500
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"is_staff": "on", "is_superuser": "on"},
+        {"is_active": ""},
+        {"email": "new@example.org"},
+    ],
+)
+def test_no_role_is_changed_unrecorded(
+    olives: Client, alice: User, change: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    olives.raise_request_exception = False
+    request.getfixturevalue("full")
+    fields = {"username": "alice", "is_active": "on"} | change
+    fields = {name: value for name, value in fields.items() if value}
+    assert olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields).status_code == 500
+    stays = User.objects.get(pk=alice.pk)
+    assert (stays.is_staff, stays.is_superuser, stays.is_active) == (False, False, True)
+    assert stays.email == ""
+
+
+def test_no_conversation_is_opened_unrecorded(
+    olives: Client, conversation: Conversation, request: pytest.FixtureRequest
+) -> None:
+    olives.raise_request_exception = False
+    request.getfixturevalue("full")
+    answer = olives.post(f"{address(conversation.pk)}open/", {"reason": "A matter"})
+    assert answer.status_code == 500
+    assert "canary" not in olives.get(address(conversation.pk)).text
+    assert olives.get(LIST).status_code == 500
+
+
+@pytest.mark.parametrize("path", ["/conversations/export/", "/audit/export/"])
+def test_nothing_is_taken_away_unrecorded(
+    olives: Client, olive: User, path: str, request: pytest.FixtureRequest
+) -> None:
+    own = olive.conversations.create(title="Own")
+    olives.raise_request_exception = False
+    request.getfixturevalue("full")
+    assert olives.post(path, {"ids": [str(own.pk)]}).status_code == 500
+
+
+# What staff set
+
+
+def test_every_admin_records_what_is_done_there() -> None:
+    request = HttpRequest()
+    request.user = User(is_active=True, is_staff=True, is_superuser=True)
+    for model, one in admin.site._registry.items():  # noqa: SLF001 - nothing else lists them
+        assert isinstance(one, RecordedAdmin), model
+        name = {"user": "person"}.get(model._meta.model_name or "", model._meta.model_name)
+        may = {
+            "added": one.has_add_permission(request),
+            "changed": one.has_change_permission(request),
+            "deleted": one.has_delete_permission(request),
+        }
+        for verb in [verb for verb, is_allowed in may.items() if is_allowed]:
+            assert f"{name}.{verb}" in audit.ACTIONS
+
+
+def test_a_role_is_recorded_before_and_after(olives: Client, olive: User, alice: User) -> None:
+    group = Group.objects.create(name="Readers")
+    fields = {"username": "alice", "is_active": "on", "is_staff": "on", "groups": [group.pk]}
+    olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields)
+    event = last("role.changed")
+    assert (event.actor, event.person) == (olive.pk, alice.pk)
+    said = event.detail.said
+    assert said["before"] == {"is_staff": False, "groups": []}
+    assert said["after"] == {"is_staff": True, "groups": [f"Readers ({group.pk})"]}
+
+
+def test_a_password_that_an_administrator_sets_is_recorded_as_changed(
+    olives: Client, alice: User
+) -> None:
+    fields = {"password1": NEW, "password2": NEW}
+    olives.post(f"/admin/chatapp/user/{alice.pk}/password/", fields)
+    event = last("password.changed")
+    assert event.detail.said["after"] == {"password": "changed"}
+
+
+def test_a_key_is_recorded_as_changed_and_never_told(olives: Client, connected: Upstream) -> None:
+    fields = {
+        "name": "Renamed",
+        "base_url": connected.base_url,
+        "new_api_key": "keycanary with spaces",
+        "dialect": "auto",
+        "parameters": '{"temperature": 0.2}',
+        "silence_seconds": "300",
+        "enabled": "on",
+    }
+    olives.post(f"/admin/chatapp/upstream/{connected.pk}/change/", fields)
+    event = last("upstream.changed")
+    assert event.detail.said["before"]["name"] == "Fake"
+    assert event.detail.said["after"]["name"] == "Renamed"
+    assert event.detail.said["after"]["new_api_key"] == "changed"
+    assert event.detail.said["after"]["parameters"] == {"temperature": 0.2}
+    assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+
+
+def test_a_tool_servers_secrets_are_recorded_as_changed(olives: Client) -> None:
+    fields = {
+        "name": "wiki",
+        "transport": "http",
+        "url": "http://wiki/mcp?token=abc",
+        "new_secrets": "Authorization: Bearer keycanary",
+        "timeout_seconds": "30",
+        "result_limit_kb": "100",
+    }
+    olives.post("/admin/chatapp/toolserver/add/", fields)
+    server = ToolServer.objects.get()
+    assert last("toolserver.added").detail.said["after"]["new_secrets"] == "changed"
+    olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
+    assert last("toolserver.deleted").target == str(server.pk)
+    assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+
+
+def test_groups_suggestions_and_the_installation_are_recorded(
+    olives: Client, connected: Upstream
+) -> None:
+    olives.post("/admin/auth/group/add/", {"name": "Readers"})
+    assert last("group.added").detail.said["after"] == {"name": "Readers"}
+    olives.post("/admin/chatapp/suggestion/add/", {"text": "Explain", "position": "0"})
+    suggestion = Suggestion.objects.get()
+    chosen = {"action": "delete_selected", "_selected_action": suggestion.pk, "post": "yes"}
+    olives.post("/admin/chatapp/suggestion/", chosen)
+    assert last("suggestion.deleted").detail.said["about"] == "Explain"
+    fields = {"title_upstream": connected.pk, "title_model": "small"}
+    olives.post("/settings/", fields)
+    after = last("installation.changed").detail.said["after"]
+    assert after == {"title_model": "small", "title_upstream": f"Fake ({connected.pk})"}
+    assert Installation.this().title_model == "small"
+
+
+def test_the_demo_that_goes_is_recorded(olives: Client) -> None:
+    Upstream.connect_environment("Demo", "http://127.0.0.1:9/v1", "")
+    fields = {"name": "Real", "base_url": "http://real/v1", "dialect": "auto", "enabled": "on"}
+    fields |= {"parameters": "{}", "silence_seconds": "300"}
+    olives.post("/admin/chatapp/upstream/add/", fields)
+    event = last("upstream.changed")
+    assert event.detail.said["about"] == "Demo"
+    assert event.detail.said["after"] == {"enabled": False}
+    assert last("upstream.added")
+
+
+# What is read and taken away
+
+
+def test_each_look_at_a_conversation_leaves_an_event_without_a_word_of_it(
+    olives: Client, olive: User, conversation: Conversation, alice: User
+) -> None:
+    for number in (1, 2):
+        assert "canary" in opened(olives, conversation.pk, "A matter").text
+        assert AuditEvent.objects.filter(action="conversation.opened").count() == number
+    event = last("conversation.opened")
+    assert event.detail.said["reason"] == "A matter"
+    assert (event.actor, event.person, event.target) == (
+        olive.pk,
+        alice.pk,
+        str(conversation.pk),
+    )
+    assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+
+
+def test_a_search_in_the_review_is_recorded_with_its_words(
+    olives: Client, conversation: Conversation
+) -> None:
+    olives.get("/review/?tool=dismissal")
+    assert last("conversations.listed").detail.said["asked"] == {"tool": "dismissal"}
+
+
+def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
+    olives: Client, alices: Client, conversation: Conversation, olive: User
+) -> None:
+    image = ReplyImage.objects.get()
+    path = f"/replies/{image.message_id}/images/0/"
+    assert alices.get(path).status_code == 200
+    assert "image.opened" not in actions()
+    assert olives.get(path).status_code == 404
+    opened(olives, conversation.pk)
+    assert olives.get(path).status_code == 200
+    event = last("image.opened")
+    assert (event.actor, event.target) == (olive.pk, str(conversation.pk))
+
+
+def test_who_may_not_look_leaves_no_event(
+    bobs: Client, conversation: Conversation, olive: User
+) -> None:
+    assert bobs.get(address(conversation.pk)).status_code == 403
+    assert bobs.post(f"{address(conversation.pk)}open/", {"reason": "x"}).status_code == 403
+    assert "conversation.opened" not in actions()
+
+
+def test_an_export_of_ones_own_is_recorded(alices: Client, conversation: Conversation) -> None:
+    alices.post("/conversations/export/", {"ids": [str(conversation.pk)]})
+    assert last("conversations.exported").detail.said["conversations"] == 1
+
+
+# Erasing
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_is_erased_is_named_nowhere_in_the_log(
+    olives: Client, olive: User, alice: User, stranger: Client
+) -> None:
+    stranger.post(LOGIN, {"login": "ALICE", "password": "wrong"})
+    stranger.post(LOGIN, {"login": "ALICE", "password": PASSWORD})
+    pk = alice.pk
+    olives.post(f"/admin/chatapp/user/{pk}/delete/", {"post": "yes"})
+    assert not User.objects.filter(pk=pk).exists()
+    event = last("person.erased")
+    assert (event.actor, event.person) == (olive.pk, pk)
+    assert audit.verify().erased >= 2
+    assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
+
+
+def test_nobody_is_erased_unrecorded(olive: User, alice: User, full: None) -> None:
+    with pytest.raises(LogIsFull):
+        erase([alice], olive)
+    assert User.objects.filter(username="alice").exists()

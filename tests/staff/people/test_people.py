@@ -1,0 +1,278 @@
+"""What administrators see of people, and what they do to them, by the pages themselves."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
+from django.core import mail
+from django.test import Client
+from pytest_django import Settings
+
+from chatapp.models import AuditEvent, Device, User
+from chatapp.staff.people import queries
+from tests.conftest import PASSWORD, confirmed, signed_in
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+NEW = "four wild geese at dawn"
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def otto(db: None) -> User:
+    """Another administrator, who reads nothing."""
+    return User.objects.create_superuser("otto", password=PASSWORD, reviews=False)
+
+
+def do(client: Client, person: User, what: str, **fields: Any) -> str:
+    answer = client.post(f"/people/{person.pk}/{what}/", fields, follow=True)
+    assert answer.status_code == 200, answer.status_code
+    return answer.text
+
+
+def names(page: str) -> list[str]:
+    return [cell.text.strip() for cell in parse(page).find_all("tbody th")]
+
+
+# The list
+
+
+def test_the_list_is_searched_and_filtered(olives: Client, alice: User, bob: User) -> None:
+    writers = Group.objects.create(name="Writers")
+    alice.groups.add(writers)
+    User.objects.filter(pk=bob.pk).update(is_active=False, email="bob@example.org")
+    assert names(olives.get("/people/").text) == ["alice", "bob", "olive"]
+    for query, found in {
+        "q=LIC": ["alice"],
+        "q=example.org": ["bob"],
+        "q=bob+alice": [],
+        "role=administrator": ["olive"],
+        "role=reviewer": ["olive"],
+        "role=member": ["alice", "bob"],
+        f"group={writers.pk}": ["alice"],
+        "state=off": ["bob"],
+        "state=never&q=alice": ["alice"],
+        "role=nonsense&group=99&state=x": ["alice", "bob", "olive"],
+        "q=" + "x" * 5000: ["alice", "bob", "olive"],
+    }.items():
+        assert names(olives.get(f"/people/?{query}").text) == found, query
+
+
+def test_the_list_goes_on_where_it_ended(
+    olives: Client, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "PAGE", 2)
+    first = olives.get("/people/?role=").text
+    [more] = [a for a in parse(first).find_all("a") if a.text == "More people"]
+    assert names(first) == ["alice", "bob"]
+    assert names(
+        olives.get(f"/people/{str(more.attributes['href']).removeprefix('/people/')}").text
+    ) == ["olive"]
+
+
+def test_what_people_call_themselves_is_text(olives: Client, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(first_name=MARKUP, username=MARKUP, email="a@x.test")
+    Group.objects.create(name=MARKUP)
+    alices = signed_in(User.objects.get(pk=alice.pk))
+    alices.get("/help/", headers={"User-Agent": MARKUP})
+    for path in ("/people/", f"/people/{alice.pk}/", f"/people/{alice.pk}/delete/"):
+        assert "<img" not in olives.get(path).text, path
+
+
+# Roles
+
+
+def test_roles_are_given_and_taken(olives: Client, alice: User, olive: User) -> None:
+    do(olives, alice, "roles", administers="on", reviews="on")
+    alice.refresh_from_db()
+    assert (alice.administers, alice.reviews, alice.is_staff) == (True, True, True)
+    do(olives, alice, "roles")
+    alice.refresh_from_db()
+    assert (alice.administers, alice.reviews, alice.is_staff) == (False, False, False)
+
+
+def test_nobody_gives_themselves_a_role(otto: User, olive: User) -> None:
+    ottos = confirmed(signed_in(otto))
+    told = do(ottos, otto, "roles", administers="on", reviews="on")
+    otto.refresh_from_db()
+    assert not otto.reviews
+    assert "give yourself a role" in told
+    form = {"username": "otto", "is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    form |= {"reviews": "on", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    assert ottos.post(f"/admin/chatapp/user/{otto.pk}/change/", form).status_code == 302
+    otto.refresh_from_db()
+    assert not otto.reviews
+
+
+def test_a_role_may_be_laid_down_and_the_last_administrator_stays(
+    olives: Client, olive: User
+) -> None:
+    do(olives, olive, "roles", administers="on")
+    olive.refresh_from_db()
+    assert (olive.administers, olive.reviews) == (True, False)
+    for what in ("roles", "active"):
+        assert "This is the last account" in do(olives, olive, what)
+    assert "This is the last account" in do(olives, olive, "delete")
+    olive.refresh_from_db()
+    assert (olive.administers, olive.is_active) == (True, True)
+
+
+def test_an_administrator_who_does_not_review_reads_nothing(otto: User, alice: User) -> None:
+    conversation = alice.conversations.create(title="Alice's own words")
+    ottos = confirmed(signed_in(otto))
+    for path in ("", f"{conversation.pk}/", "export/?format=csv"):
+        assert ottos.get(f"/review/{path}").status_code == 403, path
+    assert "Alice's own words" not in ottos.get(f"/people/{alice.pk}/").text
+
+
+# What is done to somebody
+
+
+@pytest.mark.parametrize(
+    "what", ["name", "roles", "groups", "sign-out", "reset-link", "active", "delete"]
+)
+def test_nothing_is_done_before_the_password_is_given(alice: User, olive: User, what: str) -> None:
+    olives = signed_in(olive)
+    fields = {"administers": "on", "email": "a@x.test"}
+    answer = olives.post(f"/people/{alice.pk}/{what}/", fields)
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/")
+    before = User.objects.values().get(pk=alice.pk)
+    assert (before["is_active"], before["is_superuser"], before["email"]) == (True, False, "")
+
+
+@pytest.mark.parametrize("headers", [{"HX-Request": "true"}, {"Sec-Fetch-Mode": "cors"}])
+def test_a_script_does_nothing(olives: Client, alice: User, headers: dict[str, str]) -> None:
+    for path in (
+        f"/people/{alice.pk}/roles/",
+        f"/people/{alice.pk}/delete/",
+        "/people/invitations/",
+    ):
+        assert olives.post(path, {"administers": "on"}, headers=headers).status_code == 403
+
+
+def test_who_is_deactivated_is_signed_out_and_can_come_back(olives: Client, alice: User) -> None:
+    alices = signed_in(alice)
+    assert "is deactivated" in do(olives, alice, "active")
+    assert alices.get("/").status_code == 302
+    assert "can sign in again" in do(olives, alice, "active", active="on")
+    assert signed_in(alice).get("/help/").status_code == 200
+
+
+def test_each_device_is_signed_out_by_itself(olives: Client, alice: User, bob: User) -> None:
+    phone, laptop, bobs = signed_in(alice), signed_in(alice), signed_in(bob)
+    agents = {phone: "Mozilla/5.0 (iPhone) CriOS/1 Safari/1", laptop: "X11; Linux Firefox/9"}
+    for client, agent in agents.items():
+        client.get("/help/", headers={"User-Agent": agent})
+    bobs.get("/help/")
+    page = olives.get(f"/people/{alice.pk}/").text
+    assert "Chrome on iPhone" in page
+    assert "Firefox on Linux" in page
+    theirs = Device.objects.get(user=bob)
+    do(olives, alice, "sign-out", device=theirs.pk)  # which is nobody's of hers
+    mine = Device.objects.get(agent__contains="iPhone")
+    do(olives, alice, "sign-out", device=mine.pk)
+    assert [one.get("/help/").status_code for one in (phone, laptop, bobs)] == [302, 200, 200]
+    do(olives, alice, "sign-out", device="9" * 40)
+    do(olives, alice, "sign-out")
+    assert [one.get("/help/").status_code for one in (laptop, bobs)] == [302, 200]
+    assert not Device.objects.filter(user=alice).exists()
+
+
+def test_a_session_s_end_forgets_its_device(alice: User) -> None:
+    signed_in(alice).get("/help/")
+    assert Device.objects.count() == 1
+    Session.objects.all().delete()
+    assert not Device.objects.exists()
+
+
+def test_a_link_sets_a_new_password_once(olives: Client, alice: User) -> None:
+    alices = signed_in(alice)
+    page = parse(do(olives, alice, "reset-link"))
+    [field] = page.find_all("#link")
+    path = str(field.attributes["value"]).removeprefix("http://localhost")
+    stranger = Client(headers={"host": "localhost"})
+    assert stranger.get(path).status_code == 200
+    assert stranger.get(path).headers["Referrer-Policy"] == "strict-origin"
+    short = {"new_password1": "short", "new_password2": "short"}
+    assert stranger.post(path, short).status_code == 200
+    fields = {"new_password1": NEW, "new_password2": NEW}
+    assert stranger.post(path, fields).headers["location"] == "/accounts/login/"
+    assert alices.get("/").status_code == 302
+    assert stranger.get("/").status_code == 302  # the link signs nobody in
+    assert stranger.post(path, fields).status_code == 410
+    alice.refresh_from_db()
+    assert alice.check_password(NEW)
+
+
+@pytest.mark.parametrize("path", ["x/y", "MQ/abc-def", "%00/x-y", "__8/z-z", f"{'9' * 90}/a-b"])
+def test_a_guessed_link_sets_nothing(alice: User, path: str) -> None:
+    stranger = Client(headers={"host": "localhost"})
+    assert stranger.get(f"/accounts/password/new/{path}/").status_code in (400, 404, 410)
+
+
+def test_a_link_is_mailed_where_that_can_be(
+    olives: Client, alice: User, settings: Settings
+) -> None:
+    settings.EMAIL_URL = "smtp://mail.example.org"
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    assert "on its way to alice@example.org" in do(olives, alice, "reset-link")
+    [sent] = mail.outbox
+    assert sent.to == ["alice@example.org"]
+    assert "http://localhost/accounts/password/new/" in sent.body
+
+
+def test_a_name_and_an_address_are_changed(olives: Client, alice: User, bob: User) -> None:
+    do(olives, alice, "name", first_name="Alice", last_name="Árvíz", email="alice@example.org")
+    alice.refresh_from_db()
+    assert (alice.get_full_name(), alice.email) == ("Alice Árvíz", "alice@example.org")
+    said = AuditEvent.objects.get(action="person.changed").detail.said
+    assert said["before"] == {"first_name": "", "last_name": "", "email": ""}
+    assert said["after"]["email"] == "alice@example.org"
+    assert "Another account has this" in do(olives, bob, "name", email="Alice@example.org")
+
+
+def test_groups_are_given(olives: Client, alice: User) -> None:
+    writers = Group.objects.create(name="Writers")
+    do(olives, alice, "groups", groups=[writers.pk])
+    assert list(alice.groups.all()) == [writers]
+    assert "not there any more" in do(olives, alice, "groups", groups=[99])
+    do(olives, alice, "groups")
+    assert not alice.groups.exists()
+
+
+def test_somebody_is_deleted(olives: Client, alice: User) -> None:
+    alice.conversations.create(title="Hers")
+    assert "1 conversation with 0 messages" in olives.get(f"/people/{alice.pk}/delete/").text
+    assert "alice was deleted" in do(olives, alice, "delete")
+    assert not User.objects.filter(username="alice").exists()
+
+
+def test_what_is_done_to_people_stands_in_the_log(olives: Client, alice: User, olive: User) -> None:
+    do(olives, alice, "roles", reviews="on")
+    do(olives, alice, "groups")
+    do(olives, alice, "name", first_name="A", last_name="", email="")
+    do(olives, alice, "sign-out")
+    do(olives, alice, "reset-link")
+    do(olives, alice, "active")
+    do(olives, olive, "active")  # refused, so that no event tells of it
+    olives.post("/people/invitations/", {"days": 1, "uses": 1})
+    olives.post("/people/access/", {"signup": "closed", "signup_domains": ""})
+    olives.post("/people/groups/", {"name": "Writers"})
+    do(olives, alice, "delete")
+    found = AuditEvent.objects.filter(actor=olive.pk).order_by("sequence")
+    assert [one.action for one in found] == [
+        "person.signed_in",
+        "role.changed",
+        "person.changed",
+        "person.changed",
+        "sessions.ended",
+        "password.link_made",
+        "person.deactivated",
+        "person.invited",
+        "installation.changed",
+        "group.added",
+        "person.deleted",
+        "person.erased",
+    ]

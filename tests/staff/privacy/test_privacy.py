@@ -1,0 +1,231 @@
+"""The page that tells a person who read what they wrote, and the archive of all of it."""
+
+import io
+import json
+from typing import Any
+from uuid import uuid4
+from zipfile import ZipFile
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.sessions.models import Session
+from django.test import AsyncClient, Client
+from django.utils import timezone
+
+from chatapp.accounts.erasing import erase
+from chatapp.models import (
+    AuditDetail,
+    AuditEvent,
+    Conversation,
+    Feedback,
+    ReplyImage,
+    Upstream,
+    User,
+    audit,
+)
+from chatapp.sessions.validity import NotSignedIn
+from tests.conftest import confirmed, signed_in
+from tests.support.page import parse
+from tests.support.reviewer import opened
+from tests.support.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+MARKUP = '<img src=x onerror="alert(1)">'
+REASON = f"Said {MARKUP}"
+
+
+@pytest.fixture
+def conversation(alice: User, connected: Upstream) -> Conversation:
+    project = alice.projects.create(name="Garden", instructions="Latin names")
+    conversation = alice.conversations.create(title=f"Roses {MARKUP}", project=project)
+    _, reply = conversation.ask(uuid4(), "Which roses?", None, connected, "one", uuid4())
+    ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
+    Feedback.objects.create(message=reply, rating="down", note=MARKUP, given_at=timezone.now())
+    return conversation
+
+
+def read(olives: Client, conversation: Conversation) -> None:
+    assert opened(olives, conversation.pk, REASON).status_code == 200
+
+
+def rows(client: Client, query: str = "") -> list[str]:
+    page = parse(client.get(f"/privacy/{query}").text)
+    cells = [one.find_all("td") for one in page.find_all("tbody tr")]
+    return [" ".join(" ".join(one.text for one in row).split()) for row in cells]
+
+
+def test_who_was_read_is_told_by_whom_and_what(
+    alices: Client, bob: User, olives: Client, conversation: Conversation
+) -> None:
+    assert "Nobody has opened" in alices.get("/privacy/").text
+    read(olives, conversation)
+    olives.get(f"/replies/{conversation.messages.last().pk}/images/0/")  # type: ignore[union-attr]
+    image, opening = rows(alices)
+    assert opening.endswith(f"olive, as a reviewer opened Roses {MARKUP}: “{REASON}”")
+    assert f"olive, as a reviewer looked at an image of Roses {MARKUP}" in image
+    assert "<img" not in alices.get("/privacy/").text
+    assert rows(signed_in(bob)) == []
+    conversation.delete()
+    assert rows(alices)[1].endswith(f"opened a conversation that is not there any more: “{REASON}”")
+    User.objects.get(username="olive").delete()
+    assert "Somebody who has no account any more" in rows(alices)[0]
+
+
+def test_why_is_told_when_who_read_is_erased(
+    alices: Client, olive: User, conversation: Conversation, connections_close: None
+) -> None:
+    rita = User.objects.create_user("rita", is_staff=True, reviews=True)
+    ritas = signed_in(rita)
+    read(ritas, conversation)
+    review = {"verdict": "minor", "version": "0"}
+    ritas.post(f"/review/{conversation.pk}/verdict/", review)
+    [before] = rows(alices)
+    erase([rita], rita)
+    [opening] = rows(alices)
+    nobody = "Somebody who has no account any more"
+    assert opening == before.replace("rita", nobody)
+    assert opening.endswith(f"{nobody}, as a reviewer opened Roses {MARKUP}: “{REASON}”")
+    left = "".join(AuditDetail.objects.values_list("content", flat=True))
+    assert "rita" not in left
+    assert "127.0.0.1" not in left
+    audit.verify()
+    page = signed_in(olive).get(f"/review/{conversation.pk}/").text
+    assert "none → Minor matter" in page
+    assert "rita" not in page
+
+
+def test_ones_own_looks_are_none(olive: User, olives: Client, connected: Upstream) -> None:
+    own = olive.conversations.create(title="Mine")
+    read(olives, own)
+    assert rows(olives) == []
+
+
+def test_older_ones_stand_on_the_next_page(
+    alices: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.staff.privacy.queries.PAGE", 2)
+    for _ in range(3):
+        read(olives, conversation)
+    assert len(rows(alices)) == 2
+    [older] = parse(alices.get("/privacy/").text).find_all("a[href^='?before=']")
+    assert len(rows(alices, str(older.attributes["href"]))) == 1
+    for odd in ("x", "9" * 30, "-1", "\u0661", ""):
+        assert alices.get("/privacy/", {"before": odd}).status_code == 200
+
+
+def test_it_says_who_may_and_how_often_the_list_was_looked_through(
+    alices: Client, olive: User, olives: Client
+) -> None:
+    assert "One person has" in alices.get("/privacy/").text
+    assert "looked through" not in alices.get("/privacy/").text
+    olives.get("/review/")
+    assert "was looked through once since you joined" in " ".join(
+        alices.get("/privacy/").text.split()
+    )
+    User.objects.filter(pk=olive.pk).update(reviews=False)
+    assert "Nobody on this server has the role" in alices.get("/privacy/").text
+
+
+def test_looks_through_the_list_are_counted_up_to_a_number(
+    alices: Client, olives: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.staff.privacy.queries.MOST_LISTS", 2)
+    for _ in range(3):
+        olives.get("/review/")
+    page = " ".join(alices.get("/privacy/").text.split())
+    assert "was looked through 2 times and more since you joined" in page
+
+
+async def unpacked(client: Client) -> dict[str, str]:
+    own = AsyncClient(headers={"host": "localhost"})
+    own.cookies = (await sync_to_async(confirmed)(client)).cookies
+    answer: Any = await own.post("/privacy/archive/")
+    assert answer.headers["content-type"] == "application/zip"
+    content = b"".join([part async for part in answer.streaming_content])
+    with ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+async def test_the_archive_has_all_of_ones_own_and_nothing_else(
+    alices: Client,
+    bob: User,
+    olives: Client,
+    conversation: Conversation,
+    generations_end: None,
+    connections_close: None,
+) -> None:
+    await sync_to_async(read)(olives, conversation)
+    files = await unpacked(alices)
+    [line] = files["conversations.jsonl"].splitlines()
+    said = json.loads(line)
+    assert said["title"] == f"Roses {MARKUP}"
+    assert said["messages"][0]["content"] == "Which roses?"
+    assert said["messages"][1]["feedback"]["note"] == MARKUP
+    assert json.loads(files["account.json"])["username"] == "alice"
+    assert json.loads(files["projects.json"])[0]["instructions"] == "Latin names"
+    assert json.loads(files["opened.json"])[0]["who"] == "olive"
+    assert json.loads(files["opened.json"])[0]["reason"] == REASON
+    reply = await conversation.messages.exclude(model="").aget()
+    assert files[f"images/{reply.pk}-0.gif"] == "GIF89a"
+    event = await AuditEvent.objects.aget(action="archive.made")
+    assert event.actor == event.person == conversation.user_id
+    bobs = await sync_to_async(signed_in)(bob)
+    assert "Roses" not in str(await unpacked(bobs))
+
+
+async def test_a_gateways_words_are_no_formula(
+    alices: Client, alice: User, connected: Upstream, connections_close: None
+) -> None:
+    def book() -> None:
+        model = '=HYPERLINK("http://evil/","x")'
+        conversation = alice.conversations.create(title="Roses")
+        _, reply = conversation.ask(uuid4(), "Which?", None, connected, model, uuid4())
+        end(reply, reply_of("Dog roses"))
+
+    await sync_to_async(book)()
+    usage = (await unpacked(alices))["usage.csv"]
+    assert "'=HYPERLINK" in usage
+    assert usage.startswith("booked_at,kind,upstream_name,model")
+
+
+def test_the_archive_is_asked_for_by_the_page_alone(alices: Client) -> None:
+    assert alices.get("/privacy/archive/").status_code == 405
+    strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
+    strict.cookies = alices.cookies
+    assert strict.post("/privacy/archive/").status_code == 403
+    assert not AuditEvent.objects.filter(action="archive.made").exists()
+
+
+def test_it_is_told_who_could_have_come_in_as_them(
+    alices: Client, alice: User, olives: Client
+) -> None:
+    olives.post(f"/people/{alice.pk}/reset-link/")
+    olives.post(f"/people/{alice.pk}/roles/", {"reviews": "on"})
+    assert [row.partition("UTC ")[2] for row in rows(alices)] == [
+        "olive changed your role",
+        "olive made a link to a new password for your account",
+    ]
+
+
+def test_the_archive_asks_for_the_password_first(alices: Client) -> None:
+    answer = alices.post("/privacy/archive/")
+    assert answer.headers["location"].startswith("/accounts/reauthenticate/")
+    assert not AuditEvent.objects.filter(action="archive.made").exists()
+
+
+@pytest.mark.parametrize("path", ["/privacy/archive/", "/conversations/export/"])
+async def test_a_download_ends_with_its_session(
+    alices: Client, alice: User, connections_close: None, path: str
+) -> None:
+    chosen = [await alice.conversations.acreate(title=f"One of {number}") for number in range(3)]
+    own = AsyncClient(headers={"host": "localhost"})
+    own.cookies = (await sync_to_async(confirmed)(alices)).cookies
+    answer: Any = await own.post(path, {"ids": [str(one.pk) for one in chosen]})
+    parts = aiter(answer.streaming_content)
+    await anext(parts)
+    await Session.objects.all().adelete()
+    with pytest.raises(NotSignedIn):
+        async for _ in parts:
+            pass

@@ -1,0 +1,248 @@
+"""What reviewers decide: one after the other, by the version that each has seen, and recorded."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import AuditDetail, AuditEvent, Conversation, Review, ReviewLabel, ReviewNote
+from chatapp.models.reviews import CLAIMED_FOR
+from tests.staff.review.conftest import Begin
+from tests.support.page import parse
+from tests.support.reviewer import address
+
+pytestmark = pytest.mark.django_db
+
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def conversation(begin: Begin) -> Conversation:
+    return begin()
+
+
+def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
+    """The page after it; by the version that stands unless another is given."""
+    review = Review.objects.filter(pk=conversation.pk).first()
+    sent = {"version": review.version if review else 0} | fields
+    answer = client.post(f"{address(conversation.pk)}{act}/", sent, follow=True)
+    return " ".join(parse(answer.text).find("main").text.split())
+
+
+def review_of(conversation: Conversation) -> Review:
+    return Review.objects.get(pk=conversation.pk)
+
+
+def actions() -> list[str]:
+    acts = AuditEvent.objects.filter(action__startswith="review.").order_by("sequence")
+    return list(acts.values_list("action", flat=True))
+
+
+def test_a_verdict_is_given_changed_and_taken_back(
+    ritas: Client, conversation: Conversation
+) -> None:
+    assert "By rita" in do(ritas, conversation, "verdict", verdict="minor")
+    assert "Minor matter → Serious matter" in do(ritas, conversation, "verdict", verdict="serious")
+    assert review_of(conversation).verdict == "serious"
+    do(ritas, conversation, "verdict", verdict="serious")
+    review = review_of(conversation)
+    assert (review.verdict, review.decided_by, review.decided_at) == ("", None, None)
+    assert "no such verdict" in do(ritas, conversation, "verdict", verdict="guilty")
+    assert actions() == ["review.decided"] * 3
+    event = AuditEvent.objects.filter(action="review.decided").latest("sequence")
+    assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
+
+
+def test_one_is_at_it_until_they_release_it_or_an_hour_is_over(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    assert "It is yours until" in do(ritas, conversation, "claim")
+    page = do(olives, conversation, "claim")
+    assert "rita has claimed this chat until" in page
+    assert "rita is at it until" in page
+    assert "claimed this chat" in do(olives, conversation, "release")
+    assert actions() == ["review.claimed"]
+    over = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
+    Review.objects.update(claimed_until=over)
+    assert "It is yours until" in do(olives, conversation, "claim")
+    assert "Nobody is at it." in do(olives, conversation, "release")
+    assert actions() == ["review.claimed", "review.claimed", "review.released"]
+
+
+def test_labels_are_those_that_were_ticked_and_no_others(
+    ritas: Client, conversation: Conversation
+) -> None:
+    names = ["odd", f"odder {MARKUP}"]
+    odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
+    absurd = ["x", 99, "9" * 30, "9" * 5000]
+    do(ritas, conversation, "labels", labels=[odd.pk, odder.pk, *absurd])
+    assert [one.name for one in review_of(conversation).labels.all()] == names
+    page = ritas.get(address(conversation.pk)).text
+    assert parse(page).find_all("img", src="x") == []
+    assert f"{', '.join(names)} → odd" in do(ritas, conversation, "labels", labels=[odd.pk])
+    event = AuditEvent.objects.filter(action="review.labelled").latest("sequence")
+    assert event.detail.said["after"] == {"labels": ["odd"]}
+
+
+def test_a_note_may_point_at_a_message_and_stands_in_no_log(
+    ritas: Client, conversation: Conversation, begin: Begin
+) -> None:
+    reply = conversation.messages.get(role="assistant")
+    do(ritas, conversation, "notes", text=f"Odd {MARKUP}", message=reply.pk)
+    note = ReviewNote.objects.get()
+    assert (note.text, note.message_id) == (f"Odd {MARKUP}", reply.pk)
+    page = ritas.get(address(conversation.pk)).text
+    assert parse(page).find_all("img", src="x") == []
+    assert f"#m-{reply.pk}" not in page, "what is not open can't be pointed at"
+    ritas.post(f"{address(conversation.pk)}open/", {"reason": "A matter"})
+    assert f'href="#m-{reply.pk}"' in ritas.get(address(conversation.pk)).text
+    event = AuditEvent.objects.get(action="review.noted")
+    assert event.person == conversation.user_id
+    assert "Odd" not in "".join(AuditDetail.objects.values_list("content", flat=True))
+    other = begin().messages.get(role="assistant").pk
+    assert "not here any more" in do(ritas, conversation, "notes", text="x", message=other)
+    assert "Write the note first." in do(ritas, conversation, "notes", text=" ")
+    assert "at most 2000" in do(ritas, conversation, "notes", text="x" * 2001)
+    assert ReviewNote.objects.count() == 1
+    reply.delete()
+    assert ReviewNote.objects.get().message_id is None
+
+
+@pytest.mark.parametrize(
+    ("act", "fields"),
+    [("claim", {}), ("verdict", {"verdict": "fine"}), ("labels", {}), ("notes", {"text": "x"})],
+)
+def test_who_decides_by_an_old_page_is_told_and_nothing_is_done(
+    ritas: Client, olives: Client, conversation: Conversation, act: str, fields: dict[str, str]
+) -> None:
+    do(olives, conversation, "verdict", verdict="minor")
+    before = Review.objects.values().get()
+    page = do(ritas, conversation, act, version=0, **fields)
+    assert "Nothing was done, since this was changed meanwhile." in page
+    assert "What was done: olive decided at" in page
+    assert Review.objects.values().get() == before
+    assert actions() == ["review.decided"]
+    assert not ReviewNote.objects.exists()
+
+
+def test_who_is_late_is_told_all_that_was_done_meanwhile_and_nothing_of_before(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    do(ritas, conversation, "verdict", verdict="fine")
+    do(olives, conversation, "notes", text="x")
+    do(olives, conversation, "claim")
+    page = do(ritas, conversation, "verdict", version=1, verdict="fine")
+    told, _, _ = page.partition(" Look again")
+    assert "olive took it on at" in told
+    assert "olive wrote a note at" in told
+    assert "rita" not in told.partition("What was done:")[2]
+    for odd in ("", "x", "-1", "99", "9" * 5000):
+        page = do(ritas, conversation, "claim", version=odd)
+        assert "Nothing was done, since this was changed meanwhile." in page
+    assert review_of(conversation).verdict == "fine"
+
+
+def test_a_note_that_is_refused_is_not_typed_for_nothing(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    do(olives, conversation, "claim")
+    reply = conversation.messages.get(role="assistant")
+    note = {"version": 0, "text": f"Long {MARKUP}", "message": str(reply.pk)}
+    answer = ritas.post(f"{address(conversation.pk)}notes/", note)
+    assert answer.status_code == 409
+    page = parse(answer.text)
+    form = page.find("form", action=f"{address(conversation.pk)}notes/")
+    assert form.find("textarea").text.strip() == f"Long {MARKUP}"
+    assert page.find_all("img", src="x") == []
+    sent = {
+        one.attributes["name"]: one.attributes.get("value", "") for one in form.find_all("input")
+    }
+    assert (sent["version"], sent["message"]) == ("1", str(reply.pk))
+    do(ritas, conversation, "notes", text=note["text"], message=sent["message"])
+    assert ReviewNote.objects.get().message_id == reply.pk
+
+
+def test_that_a_page_looks_for_news_is_no_use_of_its_session(
+    ritas: Client, conversation: Conversation
+) -> None:
+    ends_at = timezone.now() + timedelta(hours=1)
+    Session.objects.update(expire_date=ends_at)
+    assert ritas.get(f"{address(conversation.pk)}changes/", {"version": "0"}).status_code == 200
+    assert Session.objects.get().expire_date == ends_at
+    ritas.get(address(conversation.pk))
+    assert Session.objects.get().expire_date > ends_at
+
+
+def test_what_another_reviewer_does_is_told_to_who_has_an_older_version(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    changes = f"{address(conversation.pk)}changes/"
+    assert ritas.get(changes, {"version": "0"}).json() == {"told": ""}
+    do(olives, conversation, "claim")
+    assert ritas.get(changes, {"version": "0"}).json()["told"].startswith("olive took it on at")
+    assert ritas.get(changes, {"version": "1"}).json() == {"told": ""}
+    assert ritas.get(changes, {"version": "x"}).json()["told"]
+    assert actions() == ["review.claimed"]
+
+
+def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conversation) -> None:
+    do(ritas, conversation, "notes", text="x")
+    conversation.erase()
+    assert not Review.objects.exists()
+    assert not ReviewNote.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_label_that_is_deleted_while_it_is_given_is_told(
+    ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = ReviewLabel.objects.create(name="odd")
+    give = Review.label
+
+    def lose(review: Review, labels: Iterable[ReviewLabel]) -> None:
+        give(review, labels)
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM chatapp_reviewlabel")
+
+    monkeypatch.setattr(Review, "label", lose)
+    page = do(ritas, conversation, "labels", labels=[odd.pk])
+    assert "something that this was about was deleted just now" in page
+    assert "Nobody has opened it yet." in page
+    assert actions() == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_a_conversation_is_not_deleted_halfway_through_an_act(
+    ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(ritas, conversation, "claim")
+    deleting = Thread(target=erase_there, args=[conversation])
+    write = Review.note
+
+    def write_slowly(review: Review, *arguments: Any) -> ReviewNote:
+        note = write(review, *arguments)
+        deleting.start()
+        deleting.join(0.5)
+        assert deleting.is_alive()
+        return note
+
+    monkeypatch.setattr(Review, "note", write_slowly)
+    assert ritas.post(f"{address(conversation.pk)}notes/", {"version": 1, "text": "x"})
+    deleting.join()
+    assert not Conversation.objects.exists()
+    answer = ritas.post(f"{address(conversation.pk)}claim/", {"version": 2})
+    assert answer.status_code == 404
+
+
+def erase_there(conversation: Conversation) -> None:
+    try:
+        conversation.erase()
+    finally:
+        connection.close()

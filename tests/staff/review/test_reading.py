@@ -1,0 +1,215 @@
+"""A conversation is opened for a reason, for a while, and each opening is recorded."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import (
+    AuditEvent,
+    Conversation,
+    Message,
+    Opening,
+    ReplyImage,
+    ReviewPolicy,
+    Upstream,
+    Usage,
+    User,
+)
+from chatapp.staff.review import history, reading
+from tests.staff.review.conftest import ANSWER, PROMPT, TITLE, Begin
+from tests.support.page import parse
+from tests.support.reviewer import address, opened
+from tests.support.stored import end, reply_of
+
+pytestmark = pytest.mark.django_db
+
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def conversation(begin: Begin) -> Conversation:
+    return begin(cost=2_000_000_000)
+
+
+def test_without_an_opening_facts_are_shown_and_not_a_word(
+    ritas: Client, conversation: Conversation
+) -> None:
+    page = ritas.get(address(conversation.pk)).text
+    assert "$2.00" in page
+    assert not [word for word in (TITLE, PROMPT, ANSWER) if word in page]
+    assert not AuditEvent.objects.filter(action="conversation.opened").exists()
+
+
+def test_an_opening_shows_every_branch_and_says_why_and_how_long(
+    ritas: Client, conversation: Conversation, connected: Upstream
+) -> None:
+    prompt = conversation.messages.get(role="user")
+    conversation.answer(prompt, connected, "other-model", uuid4())  # it streams
+    page = opened(ritas, conversation.pk, f"Why {MARKUP}").text
+    assert PROMPT in page
+    assert ANSWER in page
+    assert "other-model" in page
+    assert "(reported)" in page
+    assert "not saved yet" in page
+    assert parse(page).find_all("img", src="x") == []
+    assert f"Why {MARKUP}" in parse(page).text
+    event = AuditEvent.objects.get(action="conversation.opened")
+    assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
+    assert event.detail.said["reason"] == f"Why {MARKUP}"
+
+
+def test_each_message_says_which_branch_it_is_and_what_it_follows(
+    ritas: Client, conversation: Conversation, connected: Upstream
+) -> None:
+    first, reply = conversation.messages.order_by("sequence")
+    prompts = [first, reply]
+    for parent in (reply.pk, None, reply.pk):
+        prompt, answer = conversation.ask(uuid4(), "Else?", parent, connected, "one", uuid4())
+        end(answer, reply_of(ANSWER))
+        prompts.append(prompt)
+    page = parse(opened(ritas, conversation.pk).text)
+    said = {
+        one.attributes["data-id"]: " ".join(
+            label.text.strip() for label in one.find_all("p", class_="review-label")
+        )
+        for one in page.find_all("section", class_="review-message")
+    }
+    words = [said[str(one.pk)] for one in prompts]
+    assert words == [
+        *("Branch 1 of 2", "", "Branch 1 of 2 after an earlier message", "Branch 2 of 2"),
+        "Branch 2 of 2 after an earlier message",
+    ]
+    assert f'href="#m-{reply.pk}"' in opened(ritas, conversation.pk).text
+
+
+def test_after_half_an_hour_it_is_asked_again(ritas: Client, conversation: Conversation) -> None:
+    assert PROMPT in opened(ritas, conversation.pk).text
+    opening = Opening.objects.get()
+    assert opening.ends_at - opening.opened_at >= timedelta(minutes=29)
+    Opening.objects.update(ends_at=timezone.now())
+    page = ritas.get(address(conversation.pk)).text
+    assert PROMPT not in page
+    assert "Why do you open it?" in page
+
+
+def test_an_opening_is_of_one_reviewer_and_one_conversation(
+    ritas: Client, olives: Client, begin: Begin
+) -> None:
+    one, other = begin(), begin()
+    opened(ritas, one.pk)
+    assert PROMPT not in ritas.get(address(other.pk)).text
+    assert PROMPT not in olives.get(address(one.pk)).text
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 501])
+def test_a_reason_that_is_none_opens_nothing(
+    ritas: Client, conversation: Conversation, reason: str
+) -> None:
+    answer = ritas.post(f"{address(conversation.pk)}open/", {"reason": reason}, follow=True)
+    assert PROMPT not in answer.text
+    assert "Say why first." in answer.text or "at most 500 characters" in answer.text
+    assert not Opening.objects.exists()
+
+
+def test_what_its_policy_closes_is_not_there(ritas: Client, begin: Begin) -> None:
+    ReviewPolicy.objects.create(scope="nothing")
+    closed = begin()
+    assert ritas.get(address(closed.pk)).status_code == 404
+    answer = ritas.post(f"{address(closed.pk)}open/", {"reason": "x"})
+    assert answer.status_code == 404
+    assert not Opening.objects.exists()
+    assert ritas.get(f"{address(closed.pk)}changes/").status_code == 404
+
+
+def test_the_stored_message_is_shown_while_it_is_open(
+    ritas: Client, conversation: Conversation, begin: Begin
+) -> None:
+    reply = conversation.messages.get(role="assistant")
+    raw = f"{address(conversation.pk)}messages/{reply.pk}/"
+    led = ritas.get(raw, follow=True)
+    assert led.redirect_chain == [(address(conversation.pk), 302)]
+    assert "Open the conversation first, and say why." in led.text
+    assert ANSWER not in led.text
+    assert f'href="{raw}"' in opened(ritas, conversation.pk).text
+    told = ritas.get(raw).json()
+    assert (told["message"]["content"], told["message"]["ending"]) == (ANSWER, "complete")
+    assert told["usage"]["cost"] == 2_000_000_000
+    elsewhere = begin().messages.get(role="assistant").pk
+    assert ritas.get(f"{address(conversation.pk)}messages/{elsewhere}/").status_code == 404
+
+
+def test_images_are_seen_while_it_is_open(ritas: Client, conversation: Conversation) -> None:
+    reply = conversation.messages.get(role="assistant")
+    ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
+    image = f"/replies/{reply.pk}/images/0/"
+    assert ritas.get(image).status_code == 404
+    opened(ritas, conversation.pk)
+    assert ritas.get(image).status_code == 200
+    Opening.objects.update(ends_at=timezone.now())
+    assert ritas.get(image).status_code == 404
+
+
+def test_the_sums_say_what_is_estimated_and_what_is_unknown(ritas: Client, begin: Begin) -> None:
+    conversation = begin(replies=2)
+    first, second = Message.objects.filter(role="assistant").order_by("created_at")
+    estimated = Usage.Provenance.ESTIMATED
+    Usage.objects.filter(pk=first.pk).update(
+        provenance=estimated, upper_prompt_tokens=0, upper_completion_tokens=1100
+    )
+    page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())
+    assert "2,000, of which 1,000 estimated (at most 1,100)" in page
+    Usage.objects.filter(pk=second.pk).update(provenance=Usage.Provenance.UNKNOWN)
+    page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())
+    assert "2, of which 1 of unknown usage" in page
+
+
+def test_newer_and_older_ones_are_a_step_away_also_where_times_are_equal(
+    ritas: Client, begin: Begin
+) -> None:
+    made = [begin() for _ in range(4)]
+    Conversation.objects.filter(pk__in=[one.pk for one in made[1:3]]).update(
+        updated_at=made[1].updated_at
+    )
+    trashed = made[3]
+    Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
+    newest_first = Conversation.objects.exclude(pk=trashed.pk).values_list("pk", flat=True)
+    keys = list(newest_first.order_by("-updated_at", "-id"))
+    for newer, key, older in zip([None, *keys], keys, [*keys[1:], None], strict=False):
+        links = parse(ritas.get(address(key)).text).find_all(".subrooms a[rel]")
+        leads_to = {one.attributes["rel"]: one.attributes["href"] for one in links}
+        expected = {"prev": newer, "next": older}
+        assert {name: f"{address(pk)}" for name, pk in expected.items() if pk} == {
+            name: str(path) for name, path in leads_to.items()
+        }
+
+
+def test_a_reviewer_who_is_deleted_leaves_the_history(
+    ritas: Client, olives: Client, conversation: Conversation
+) -> None:
+    opened(ritas, conversation.pk)
+    User.objects.get(username="rita").delete()
+    page = olives.get(address(conversation.pk)).text
+    assert "Somebody who has no account any more" in page
+
+
+def test_a_history_that_is_cut_says_where_the_rest_is(
+    ritas: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (history, reading):
+        monkeypatch.setattr(module, "MOST_STEPS", 3)
+    page = address(conversation.pk)
+    for _ in range(3):
+        opened(olives, conversation.pk)
+    assert "These are the newest" not in olives.get(page).text
+    opened(olives, conversation.pk)
+    shown = parse(olives.get(page).text).find("section", **{"aria-labelledby": "history-title"})
+    assert len(shown.find_all("li")) == 3
+    assert "These are the newest 3." in shown.text
+    link = f"/audit/?about={conversation.pk}"
+    assert [one.attributes["href"] for one in shown.find_all("a")] == [link]
+    assert olives.get(link).text.count("opened the conversation") >= 4
+    assert link not in ritas.get(page).text
+    assert "audit log, which administrators read" in ritas.get(page).text

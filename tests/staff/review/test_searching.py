@@ -1,0 +1,218 @@
+"""A reviewer searches in what people wrote: for a reason that is recorded first, and sees rows."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import (
+    AuditEvent,
+    Conversation,
+    ReviewPolicy,
+    ReviewSearch,
+    Upstream,
+    User,
+    full_text_everywhere,
+    reindex,
+)
+from chatapp.models.full_text_everywhere import find_everywhere
+from chatapp.text.indexing import terms
+from tests.search.conftest import written
+from tests.staff.review.test_exports import parts
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+LIST, SEARCH = "/review/", "/review/search/"
+REASON = "A <i>complaint</i>"
+
+
+def rows(page: str) -> list[str]:
+    return [
+        row.find("a").attributes["href"].split("/")[-2]
+        for body in parse(page).find_all("tbody")
+        for row in body.find_all("tr")
+    ]
+
+
+def searched(client: Client, words: str, **fields: Any) -> Any:
+    return client.post(SEARCH, {"words": words, "reason": REASON} | fields)
+
+
+def found(client: Client, words: str, **fields: Any) -> list[str]:
+    return rows(client.get(searched(client, words, **fields)["Location"]).text)
+
+
+def test_what_anybody_wrote_is_found_for_a_reason_which_stands_in_no_address(
+    ritas: Client, alice: User, bob: User, connected: Upstream
+) -> None:
+    first = written(alice, connected, "One", "Of the qcanaryq")
+    second = written(bob, connected, "qcanaryq", "Of nothing")
+    written(bob, connected, "Three", "Of the nightingale")
+    answer = searched(ritas, "QCánaryq")
+    assert answer.status_code == 302
+    assert "anaryq" not in answer["Location"]
+    assert "complaint" not in answer["Location"]
+    [event] = AuditEvent.objects.filter(action="conversations.searched").select_related("detail")
+    assert (event.detail.said["words"], event.detail.said["reason"]) == ("QCánaryq", REASON)
+    assert event.actor == User.objects.get(username="rita").pk
+    page = ritas.get(answer["Location"]).text
+    assert rows(page) == [str(second.pk), str(first.pk)]
+    assert "Of the" not in page
+    assert "QCánaryq" in page  # what rita typed
+    assert found(ritas, "qcanaryq nothing") == []
+    assert found(ritas, "qcanaryq the") == [str(first.pk)]
+
+
+def test_what_reviewers_may_not_read_is_not_found(
+    ritas: Client, alice: User, connected: Upstream
+) -> None:
+    trashed, temporary, deleted, there = (
+        written(alice, connected, "One", "Of the canary") for _ in range(4)
+    )
+    Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
+    Conversation.objects.filter(pk=temporary.pk).update(is_temporary=True)
+    deleted.messages.update(deleted_at=timezone.now())
+    ReviewPolicy.objects.create(scope="flagged")
+    written(alice, connected, "One", "Of the canary")
+    assert found(ritas, "canary") == [str(there.pk)]
+
+
+def test_a_search_goes_with_the_other_filters(
+    ritas: Client, alice: User, bob: User, connected: Upstream
+) -> None:
+    first = written(alice, connected, "One", "Of the canary")
+    written(bob, connected, "Two", "Of the canary")
+    assert found(ritas, "canary", person="alice") == [str(first.pk)]
+    where = searched(ritas, "canary")["Location"]
+    assert rows(ritas.get(f"{where}&person=alice").text) == [str(first.pk)]
+    assert rows(ritas.get(f"{where}&flagged=any").text) == []
+    page = ritas.get(f"{where}&person=alice").text
+    search = ReviewSearch.objects.latest("ends_at")
+    assert f'name="search" value="{search.pk}"' in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_has_what_was_searched_for(
+    ritas: Client, alice: User, connected: Upstream
+) -> None:
+    written(alice, connected, "One", "Of the canary")
+    written(alice, connected, "Two", "Of the nightingale")
+    where = searched(ritas, "canary")["Location"].removeprefix(LIST)
+    answer = ritas.get(f"/review/export/{where}&format=jsonl")
+    assert len(async_to_sync(parts)(answer)) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"words": "canary"}, "Say first why you search."),
+        ({"reason": "So"}, "Say which words you look for."),
+        ({"words": "…", "reason": "So"}, "There is no word in this."),
+        ({"words": "x" * 201, "reason": "So"}, "at most 200"),
+        ({"words": "x", "reason": "x" * 501}, "at most 500"),
+        ({"words": "a\0b", "reason": "So"}, "Null characters"),
+    ],
+)
+def test_without_words_and_a_reason_nothing_is_searched(
+    ritas: Client, fields: dict[str, str], told: str
+) -> None:
+    page = ritas.post(SEARCH, fields, follow=True)
+    assert told in page.text
+    assert not ReviewSearch.objects.exists()
+    assert not AuditEvent.objects.filter(action="conversations.searched").exists()
+
+
+def test_a_search_is_of_its_reviewer_and_lasts_for_a_while(
+    ritas: Client, olives: Client, alices: Client, alice: User, connected: Upstream
+) -> None:
+    written(alice, connected, "One", "Of the canary")
+    assert searched(alices, "canary").status_code == 403
+    where = searched(ritas, "canary")["Location"]
+    assert len(rows(ritas.get(where).text)) == 1
+    for client in (olives, ritas):
+        if client is ritas:
+            ReviewSearch.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
+        page = client.get(where).text
+        assert "This search is over" in page
+        assert rows(page) == []
+    assert "This search is over" in ritas.get(f"{LIST}?search=odd").text
+    searched(ritas, "canary")
+    assert ReviewSearch.objects.count() == 1
+
+
+def test_pages_follow_each_other(
+    ritas: Client, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatapp.staff.review.queries.PAGE", 2)
+    several = [str(written(alice, connected, "A", "Of the canary").pk) for _ in range(3)]
+    where = searched(ritas, "canary")["Location"]
+    page = ritas.get(where).text
+    assert rows(page) == several[:0:-1]
+    older = parse(page).find("a", rel="next").attributes["href"]
+    assert rows(ritas.get(older).text) == several[:1]
+
+
+def test_of_a_common_word_the_newest_are_found_and_it_is_said(
+    ritas: Client, alice: User, bob: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = [written(person, connected, "A", "Of the canary") for person in (alice, bob) * 2]
+    for name, count in {"NEWEST": 3, "MOST_ENTRIES": 3, "COMMON": 2}.items():
+        monkeypatch.setattr(full_text_everywhere, name, count)
+    everywhere = find_everywhere(terms("canary"))
+    assert everywhere.is_cut
+    assert set(everywhere.conversations) < {one.pk for one in several}
+    page = ritas.get(searched(ritas, "canary")["Location"]).text
+    assert "only the newest are looked through" in " ".join(page.split())
+    monkeypatch.undo()
+    assert not find_everywhere(terms("canary")).is_cut
+    of_bob = find_everywhere(terms("canary"), bob.pk)
+    assert set(of_bob.conversations) == {one.pk for one in several if one.user_id == bob.pk}
+
+
+@pytest.mark.parametrize("common", [1, 9])
+def test_older_ones_are_found_until_a_day(
+    common: int,
+    ritas: Client,
+    alice: User,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, new = (written(alice, connected, "A", "Of the canary") for _ in range(2))
+    month_ago = timezone.now() - timedelta(days=30)
+    Conversation.objects.filter(pk=old.pk).update(created_at=month_ago, updated_at=month_ago)
+    old.messages.update(created_at=month_ago)
+    assert list(reindex())
+    for name, count in {"NEWEST": 2, "MOST_ENTRIES": 1, "COMMON": common}.items():
+        monkeypatch.setattr(full_text_everywhere, name, count)
+    where = searched(ritas, "canary")["Location"]
+    assert rows(ritas.get(where).text) == [str(new.pk)]
+    assert rows(ritas.get(f"{where}&until={month_ago:%Y-%m-%d}").text) == [str(old.pk)]
+
+
+@pytest.mark.parametrize("common", [1, 6, 9])
+def test_each_word_has_to_be_there_whichever_is_common(
+    common: int,
+    ritas: Client,
+    alice: User,
+    bob: User,
+    connected: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight entries have the one word, five the other, and some both."""
+    monkeypatch.setattr(full_text_everywhere, "COMMON", common)
+    monkeypatch.setattr(full_text_everywhere, "COMMON_OF_ONE", common)
+    both = written(bob, connected, "canary", "canary nightingale")
+    of_bob = written(bob, connected, "canary", "canary")
+    written(alice, connected, "A", "canary")
+    written(alice, connected, "nightingale", "nightingale")
+    assert found(ritas, "canary nightingale") == [str(both.pk)]
+    assert found(ritas, "nightingale canary", person="bob") == [str(both.pk)]
+    assert found(ritas, "nightingale canary", person="alice") == []
+    both.messages.update(deleted_at=timezone.now())
+    assert found(ritas, "canary nightingale") == []
+    of_titles = found(ritas, "canary", person="bob")
+    assert of_titles == [str(of_bob.pk), str(both.pk)]

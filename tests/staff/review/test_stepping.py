@@ -1,0 +1,132 @@
+"""From one conversation of the review to the next, within what the list was narrowed by."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.utils import timezone
+
+from chatapp.models import Conversation, Message, User
+from chatapp.staff.review import queries
+from chatapp.staff.review.coming import SALT
+from chatapp.upstream.wire.reply import Ending
+from tests.conftest import signed_in
+from tests.staff.review.conftest import Begin, review_of
+from tests.support.page import parse
+
+pytestmark = pytest.mark.django_db
+
+
+def links_of(client: Client, address: str) -> dict[str, str]:
+    """What leads on from a conversation's page, by its key."""
+    page = parse(client.get(address).text)
+    links = [one.attributes for one in page.find_all("a")]
+    return {one["data-key"]: one["href"] for one in links if "data-key" in one}
+
+
+def first_of(client: Client, **asked: str) -> str:
+    page = parse(client.get("/review/", asked).text)
+    return str(page.find("tbody").find_all("a")[0].attributes["href"])
+
+
+def key_in(address: str) -> str:
+    return address.split("/")[2]
+
+
+def test_older_and_newer_stay_in_what_the_list_was_narrowed_by(ritas: Client, begin: Begin) -> None:
+    models = ["one", "two", "one", "two", "one"]
+    oldest, _, middle, _, newest = [str(begin(model=model).pk) for model in models]
+    walk = [first_of(ritas, model="one")]
+    while older := links_of(ritas, walk[-1]).get("o"):
+        walk.append(older)
+    assert [key_in(one) for one in walk] == [newest, middle, oldest]
+    assert key_in(links_of(ritas, walk[-1])["p"]) == middle
+    assert "p" not in links_of(ritas, walk[0])
+    assert links_of(ritas, walk[1])["u"] == f"/review/?model=one#c-{middle}"
+
+
+def test_with_nothing_to_narrow_by_they_are_all_that_may_be_read(
+    ritas: Client, begin: Begin
+) -> None:
+    older, one, newer = [str(begin().pk) for _ in range(3)]
+    links = links_of(ritas, f"/review/{one}/")
+    assert (links["o"], links["p"]) == (f"/review/{older}/", f"/review/{newer}/")
+    assert links["u"] == f"/review/#c-{one}"
+
+
+@pytest.mark.parametrize(
+    "asked", [{"verdict": "none"}, {"replies": "1"}, {"model": "one", "ending": "length"}]
+)
+def test_what_was_decided_leads_on_though_the_filter_finds_it_no_more(
+    ritas: Client, begin: Begin, asked: dict[str, str]
+) -> None:
+    keys = [str(begin(ending=Ending.LENGTH).pk) for _ in range(3)]
+    middle = links_of(ritas, first_of(ritas, **asked))["o"]
+    address, _, query = middle.partition("?")
+    version = {"version": "0", "verdict": "fine"}
+    answer = ritas.post(f"{address}verdict/?{query}", version)
+    assert answer.headers["Location"] == middle
+    review = review_of(Conversation.objects.get(pk=keys[1]))
+    assert review.verdict == "fine"
+    links = links_of(ritas, middle)
+    assert (key_in(links["o"]), key_in(links["p"])) == (keys[0], keys[2])
+
+
+def test_what_only_looks_like_it_is_passed_over_however_many_days_it_takes(
+    ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its model and its ending are common, seldom of one conversation, and more so of one reply."""
+    for name, value in {"FEW": 5, "LOOKED_AT": 3, "FEWER": 1, "MOST_COUNTED": 1}.items():
+        monkeypatch.setattr(queries, name, value)
+    wanted: list[str] = []
+    for day in range(12):
+        both = begin(ending=Ending.FAILED, replies=2)
+        for one in (both, begin(model="one"), begin(model="two", ending=Ending.FAILED)):
+            used = timezone.now() - timedelta(days=12 - day)
+            Conversation.objects.filter(pk=one.pk).update(updated_at=used)
+        if day in (0, 1, 7, 11):
+            wanted.insert(0, str(both.pk))
+            continue
+        other, failed = both.messages.filter(role=Message.Role.ASSISTANT)
+        Message.objects.filter(pk=other.pk).update(ending=Ending.COMPLETE)
+        Message.objects.filter(pk=failed.pk).update(model="two")
+    page = parse(ritas.get("/review/", asked := {"model": "one", "ending": "failed"}).text)
+    assert [key_in(one.attributes["href"]) for one in page.find("tbody").find_all("a")] == wanted
+    walk = [first_of(ritas, **asked)]
+    while older := links_of(ritas, walk[-1]).get("o"):
+        walk.append(older)
+    assert [key_in(one) for one in walk] == wanted
+    while newer := links_of(ritas, walk[-1]).get("p"):
+        walk.append(newer)
+    assert [key_in(one) for one in walk] == [*wanted, *wanted[-2::-1]]
+
+
+def test_a_sample_is_gone_through_in_the_sample(ritas: Client, begin: Begin) -> None:
+    keys = {str(begin().pk) for _ in range(6)}
+    ritas.post("/review/samples/draw/", {"name": "Half", "share": "50"})
+    page = parse(ritas.get("/review/").text)
+    sample = page.find("select", name="sample").find_all("option")[1].attributes["value"]
+    walk = [first_of(ritas, sample=sample)]
+    while older := links_of(ritas, walk[-1]).get("o"):
+        walk.append(older)
+    assert len({key_in(one) for one in walk}) == len(walk) == 3
+    assert {key_in(one) for one in walk} < keys
+
+
+def test_nobody_steps_by_a_filter_of_which_no_list_is_on_record(
+    ritas: Client, begin: Begin
+) -> None:
+    """What one makes up, or what a colleague was given, is no filter."""
+    begin(model="two")
+    one, other = str(begin(model="one").pk), str(begin(model="two").pk)
+    colleague = signed_in(User.objects.create_user("bob", is_staff=True, reviews=True))
+    theirs = first_of(colleague, model="one").partition("?")[2]
+    made_up = "came=" + signing.dumps([1, {"model": "one"}], salt="another")
+    for query in (theirs, made_up):
+        links = links_of(ritas, f"/review/{one}/?{query}")
+        assert links["u"] == f"/review/#c-{one}"
+        assert links["p"] == f"/review/{other}/"
+    rita = User.objects.get(username="rita").pk
+    unknown = signing.dumps([rita, {"model": "unknown"}], salt=SALT)
+    assert links_of(ritas, f"/review/{one}/?came={unknown}").keys() & {"o", "p"} == set()

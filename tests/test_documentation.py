@@ -18,6 +18,9 @@ CODE_SPAN = re.compile(r"`[^`]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.+?)[ #]*$", re.MULTILINE)
 SCHEME = re.compile(r"[a-z]+:")
+ARCHITECTURE = ROOT / "docs/architecture.md"
+NAMED_FILE = re.compile(r"[\w/.-]+(?:\.(?:css|html|js|md|py|toml)|/)")
+NAMED_CODE = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?|(?!CHATAPP_)[A-Z]+(?:_[A-Z]+)*")
 
 
 def name_of(path: Path) -> str:
@@ -32,6 +35,10 @@ def links_of(page: Path) -> list[str]:
     """The link targets that name a file of the repository or a heading."""
     found = LINK.findall(CODE_SPAN.sub("", prose_of(page)))
     return [target for target in found if not SCHEME.match(target)]
+
+
+def spans_of(page: Path) -> list[str]:
+    return [span.strip("`") for span in CODE_SPAN.findall(prose_of(page))]
 
 
 def anchor_of(heading: str) -> str:
@@ -81,6 +88,30 @@ def test_each_command_is_documented() -> None:
     commands = sorted(file.stem for file in files if file.stem != "__init__")
     assert len(commands) > 10
     assert [name for name in commands if not re.search(rf"manage\.py {name}\b", text)] == []
+
+
+def test_files_that_the_architecture_page_names_exist() -> None:
+    folders = [ROOT / name for name in ("chatapp", "docs", "static", "templates", "tests")]
+    files = [*ROOT.glob("*"), *(file for folder in folders for file in folder.rglob("*"))]
+    paths = [f"/{name_of(file)}{'/' if file.is_dir() else ''}" for file in files]
+    named = [span for span in spans_of(ARCHITECTURE) if NAMED_FILE.fullmatch(span)]
+    assert len(named) > 100
+    assert [one for one in named if not any(path.endswith(f"/{one}") for path in paths)] == []
+
+
+def test_names_of_code_on_the_architecture_page_exist() -> None:
+    source = "\n".join(file.read_text() for file in (ROOT / "chatapp").rglob("*.py"))
+    defined = set(re.findall(r"(?:def |class |^ *)(\w+)(?= *[(:=\[])", source, re.MULTILINE))
+    named = [span for span in spans_of(ARCHITECTURE) if NAMED_CODE.fullmatch(span)]
+    assert len(named) > 60
+    assert [one for one in named if not defined.issuperset(one.split("."))] == []
+
+
+def test_the_diagram_shows_the_layers_of_the_contract() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    layers = tool["importlinter"]["contracts"][0]["layers"]
+    boxes = re.findall(r'\["<b>[^<]*</b><br>(.*?)"\]', ARCHITECTURE.read_text())
+    assert [layer for box in boxes for layer in box.split("<br>")] == layers
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,6 +1,7 @@
-"""How accounts come to be, how people sign in, and when they must show again that it is they.
+"""Accounts: creating and erasing them, signing in, and confirming a password before risky changes.
 
-The first account comes by the setup link, all others by an administrator.
+The first account comes from the setup link, others from administrators, invitations and single
+sign-on. Imports `realtime`, `sessions`, `models` and what is below them.
 """
 
 from chatapp.accounts.backend import Backend

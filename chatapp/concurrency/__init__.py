@@ -1,1 +1,4 @@
-"""Fair sharing: of the event loop's time, and of actions per second."""
+"""Sharing: of the event loop's time between tasks, and of actions per second between people.
+
+Imports nothing of the app.
+"""

@@ -6,6 +6,8 @@ lets no secret into a finding. `manage.py doctor` runs them in their order and p
 
 `probe` is the app's side of the checks that go through the public URL: addresses that answer only
 to what was signed with this installation's secret key.
+
+Imports `accounts`, `sessions`, `models`, `upstream` and what is below them, and `server`.
 """
 
 from chatapp.doctor.examination import IDLE_SECONDS, Title, examine

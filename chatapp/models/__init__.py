@@ -2,6 +2,8 @@
 
 Methods say what happens (`conversation.ask(…)`, `message.finish(…)`); queries over many rows are
 queryset methods. All of it is synchronous and short: one transaction per call.
+
+Imports `upstream.wire`, which does no I/O, and the packages of the lowest layer.
 """
 
 from chatapp.models import (  # noqa: F401 - imported for their post_migrate receivers

@@ -1,1 +1,4 @@
-"""How the app is served: the reactor, both protocols, threads, headers, the data directory."""
+"""Serves the app with Daphne: reactor, HTTP and WebSocket protocols, threads, middleware, probes.
+
+Imports `realtime`, `sessions`, `models` and what is below them.
+"""

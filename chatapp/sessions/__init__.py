@@ -1,1 +1,4 @@
-"""Access control: which sessions are valid and for how long, and which origins are allowed."""
+"""Sessions and access: which sessions are valid and for how long, allowed origins, rate limits.
+
+Imports `models` and what is below it.
+"""

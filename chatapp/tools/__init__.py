@@ -4,6 +4,8 @@
 `ToolResult`, even if the call fails. The caller must ask the person first if `Tool.asks_first`.
 Importing the `mcp` SDK takes 0.8 s and 30 MiB, so only `transports`, `connection` and `servers`
 import it, and they are imported when the first server is used.
+
+Imports `models` and what is below it.
 """
 
 from chatapp.tools.clock import CLOCK

@@ -1,1 +1,4 @@
-"""Django's backend of PostgreSQL, whose transactions can end in one message."""
+"""Django's PostgreSQL backend, with transactions that can end in one message.
+
+Imports nothing of the app.
+"""

@@ -1,1 +1,4 @@
-"""Django's backend of SQLite, in which no thread waits for another one's lock."""
+"""Django's SQLite backend, in which no thread waits for another thread's lock.
+
+Imports nothing of the app.
+"""

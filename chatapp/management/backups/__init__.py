@@ -3,4 +3,6 @@
 `archive` knows the file, its manifest and how to doubt both; `sqlite` and `postgres` copy a
 database out and in with the database's own tools; `data_dir` tells what else is kept.
 Each raises `CommandError` with what to do.
+
+Imports `accounts`, `models` and what is below them.
 """

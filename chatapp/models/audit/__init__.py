@@ -3,6 +3,8 @@
 Call `record` in the transaction of what is done: where the event can't be written, it is not done.
 An event is never changed, and the chain tells where somebody did it all the same: `verify` finds
 it. What names people stands apart, so that it can be erased and the chain still holds.
+
+Imports other modules of `models`, and `logs`.
 """
 
 from chatapp.models.audit import triggers  # noqa: F401 - what it does after a migration

@@ -5,6 +5,8 @@ The `heartbeat` tells the database that this worker is alive and reports what it
 A `Cluster` keeps the `remotes`, replies of other workers that viewers here watch, and the
 `followers`, workers that watch replies here. It knows no generation: what it cannot do itself it
 yields to its worker as events.
+
+Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
 from chatapp.realtime.cluster.alone import Alone, NoHeartbeat

@@ -4,6 +4,8 @@ A generation opens the upstream stream, folds its events, sends fragments to its
 the tools that the model calls. It ends with its stream, by `stop`, or when nobody is watching any
 more. It closes the upstream first and saves afterwards, so no ending loses text that arrived. It
 does not know which process it runs in or where its viewers are.
+
+Imports `realtime.journal`, `realtime.viewers` and what is below `realtime`.
 """
 
 from chatapp.realtime.generation.generation import Generation

@@ -8,6 +8,8 @@ starts, and completes the replies from their files.
 
 If the journal can't be written (a full or read-only disk), one line is logged and replies go on
 with the database's checkpoints. Files are read as untrusted input.
+
+Imports `models`, `upstream.wire` and nothing else of the app.
 """
 
 from chatapp.realtime.journal.recovery import Completed, complete_lost_replies

@@ -3,6 +3,8 @@
 `worker()` returns it. Each of its parts does one thing: `replies` runs and checkpoints streaming
 replies, `hearing` handles events from other workers and the database, `revocation` closes tabs and
 replies of people who lost access, and `draining` shuts everything down in order.
+
+Imports all other packages of `realtime`, and what is below `realtime`.
 """
 
 from chatapp.realtime.worker.current import (

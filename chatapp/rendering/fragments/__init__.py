@@ -2,6 +2,8 @@
 
 A frame is a string of htmx out-of-band swaps. The page and the socket render the same templates,
 so a reply looks the same while it streams, after a reload and in the review. Nothing here does I/O.
+
+Imports `rendering.pool`, `rendering.markdown` and what is below `rendering`.
 """
 
 from chatapp.rendering.fragments.environment import warm_up

@@ -9,6 +9,8 @@ What comes out holds no more than `allowed` lists: no raw HTML from the text, no
 and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
 and no text makes it raise. Some texts take long to render, so `chatapp.rendering.pool` does that in
 other processes.
+
+Imports nothing else of the app.
 """
 
 from .as_typed import as_typed, as_typed_at_once

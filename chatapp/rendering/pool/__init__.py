@@ -8,6 +8,8 @@ with a time limit, since no lexer is trusted and Python's `re` holds the GIL in 
 are kept for a while, for reloads and other tabs.
 
 If rendering takes too long or a worker dies, the text is shown unformatted: nothing here raises.
+
+Imports `rendering.markdown`, `concurrency` and nothing else of the app.
 """
 
 from chatapp.rendering.pool.jobs import Typed

@@ -1,1 +1,4 @@
-"""Django's middleware: what every page passes through."""
+"""Django middleware, which every page goes through.
+
+Imports `sessions`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""What machines ask: whether this process lives, works, and what it counts."""
+"""Answers monitoring: `/healthz`, `/readyz` and `/metrics`.
+
+Imports `realtime` and what is below it.
+"""

@@ -1,1 +1,4 @@
-"""The page of the audit log, for administrators: what was done, by whom, and whether it holds."""
+"""The page of the audit log: what staff did, and whether the log is unchanged.
+
+Imports `accounts`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""What makes the app an installation's own, as files for everybody: a colour and a logo."""
+"""The installation's colour and logo, served as files to everybody.
+
+Imports `models` and what is below it.
+"""

@@ -1,1 +1,4 @@
-"""Limits and prices: what administrators set, and what is used of it, by whom."""
+"""The pages of limits and prices, and a person's page of their own limits.
+
+Imports `accounts`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""The administrators' room for people: who has an account, what they may do, and who comes in."""
+"""The pages of people: accounts, roles, groups, invitations, and access to models.
+
+Imports `accounts`, `realtime`, `models` and what is below them.
+"""

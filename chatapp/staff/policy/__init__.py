@@ -1,1 +1,4 @@
-"""What reviewers may read of what people write, as an administrator sets it."""
+"""The page of the review policy: what reviewers may read.
+
+Imports `staff.people`, `accounts`, `realtime`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""What a person is told of who reads what they write, and all of it to take along."""
+"""A person's Privacy page: who read their chats, all their data as an archive, erasing the account.
+
+Imports `staff.usage`, `chat`, `accounts`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""How long things are kept, as an administrator sets it, who first sees what would go."""
+"""The page of retention: how long data is kept, with a preview of what would be deleted.
+
+Imports `staff.people`, `accounts`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""The room of the review: conversations are found, opened for a reason, read, and decided about."""
+"""The review: lists of chats, opening one for a reason, reading it, decisions, labels and rules.
+
+Imports `staff.usage`, `accounts`, `rendering`, `sessions`, `models` and what is below them.
+"""

@@ -1,1 +1,4 @@
-"""What an administrator sets for the whole installation, on one page."""
+"""The page of the settings of the whole installation.
+
+Imports `staff.people`, `accounts`, `models` and what is below them.
+"""

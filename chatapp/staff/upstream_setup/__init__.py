@@ -1,4 +1,5 @@
-"""The guide for who connects an upstream: its address and key, what it does, what is whose.
+"""The pages that connect an upstream: address, key, a test, and the models that people get.
 
-What is set once and seldom stands in the administration, as does an upstream that is connected.
+Rarely changed settings of an upstream are in the admin. Imports `staff.admin`, `staff.people`,
+`accounts`, `realtime`, `catalogue`, `models` and what is below them.
 """

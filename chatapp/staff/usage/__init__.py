@@ -1,1 +1,4 @@
-"""Usage: what replies took in tokens, money and time, for administrators and of oneself."""
+"""The pages of usage: the tokens, money and time of replies, for administrators and for oneself.
+
+Imports `accounts`, `models` and what is below them.
+"""

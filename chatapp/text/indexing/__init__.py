@@ -3,6 +3,8 @@
 It works the same for every database: words are made here, and the database's text search only
 stores and matches them. Input is any text in any language. Output is bounded and contains only
 letters, digits and the marks of some scripts.
+
+Imports nothing of the app.
 """
 
 from chatapp.text.indexing.folding import fold

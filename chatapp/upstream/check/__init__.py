@@ -3,6 +3,8 @@
 The command `check_upstream` and the button in the admin show the same report. Responses are kept as
 recordings and read by pure functions, so the findings on a stream can be tested with a file. The
 key goes only to the upstream: no row, sentence or progress line contains it.
+
+Imports other modules of `upstream`, and `checks`.
 """
 
 from chatapp.upstream.check.check import LIMIT_SECONDS, check

@@ -16,4 +16,6 @@ class ChatappConfig(AppConfig):
     verbose_name = lazy(_name, str)()
 
     def ready(self) -> None:
-        from chatapp.accounts import auditing, revocations  # noqa: F401 - signal receivers
+        # Signal receivers, and the admin's pages, which Django looks for in `chatapp.admin` alone.
+        from chatapp.accounts import auditing, revocations  # noqa: F401
+        from chatapp.staff import admin  # noqa: F401

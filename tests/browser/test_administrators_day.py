@@ -12,15 +12,15 @@ ANSWER = "I say nothing."
 DAY = (
     "olga added the account olga",
     "olga added the upstream Team gateway",
-    "olga said who may use Team gateway",
+    "olga changed access to Team gateway",
     "olga changed the upstream Demo",
-    "olga set the policy of reviews: Reviewers may read flagged chats",
-    "olga set the policy of reviews: Reviewers may read every chat",
+    "olga changed the review policy: Reviewers may read flagged chats",
+    "olga changed the review policy: Reviewers may read every chat",
     "olga added the group Writers",
     "olga invited",
     "ravi joined",
     "olga added the limit 100,000 tokens a month for the group Writers",
-    "olga changed the rights of olga",
+    "olga changed the permissions of olga",
 )
 STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "admin")
 
@@ -56,7 +56,9 @@ def test_from_the_set_up_link_to_a_log_of_the_day(sit_down: SitDown, site: Site)
 
         lay_the_review_down(page)
         page.get_by_role("link", name="Audit", exact=True).click()
-        expect(page.get_by_role("listitem").filter(has_text="changed the rights")).to_be_visible()
+        expect(
+            page.get_by_role("listitem").filter(has_text="changed the permissions")
+        ).to_be_visible()
         told = " ".join(page.get_by_role("list", name="Newest events").all_inner_texts())
         places = [told.rfind(sentence) for sentence in DAY]
         assert -1 not in places, told

@@ -1,4 +1,4 @@
-"""The page of the audit log: what staff did, and whether the log is unchanged.
+"""The audit log for administrators: what was done, by whom, and whether the log is intact.
 
 Imports `accounts`, `models` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""What an administrator wants of the log. What a form does not know is no wish."""
+"""The filter form of the audit log. Fields with invalid values are ignored."""
 
 from datetime import date
 
@@ -8,17 +8,17 @@ from chatapp.models.audit import ACTIONS
 from chatapp.staff.audit.queries import LARGEST, Asked
 from chatapp.staff.audit.told import words_of
 
-LAST_DAY = date(9998, 12, 31)  # after which there is one more
+LAST_DAY = date(9998, 12, 31)  # so that there is a next day
 
 
 class FilterForm(forms.Form):
     action = forms.ChoiceField(
-        label="What was done",
+        label="Action",
         required=False,
-        choices=[("", "Anything"), *((one, words_of(one)) for one in ACTIONS)],
+        choices=[("", "Any"), *((one, words_of(one)) for one in ACTIONS)],
     )
-    actor = forms.CharField(label="By whom", required=False, max_length=150)
-    about = forms.CharField(label="To whom or what", required=False, max_length=150)
+    actor = forms.CharField(label="By", required=False, max_length=150)
+    about = forms.CharField(label="Person or item", required=False, max_length=150)
     since = forms.DateField(
         label="From", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )

@@ -1,4 +1,4 @@
-"""The newest events first, a page at a time, by what is wanted of them."""
+"""Filtered events of the audit log, newest first, a page at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ CALLED: Mapping[str, Any] = {
     "reviewview": ReviewView,
     "reviewsample": ReviewSample,
 }
-Names = Mapping[tuple[str, str], str]  # by the type of a thing and its id
+Names = Mapping[tuple[str, str], str]  # by the target's type and id
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What of the log is wanted; "" and None are no wish."""
+    """A filter; "" and None mean any."""
 
     action: str = ""
-    actor: str = ""  # a person's name, or their number
-    about: str = ""  # likewise, or the number of what it was done to
+    actor: str = ""  # a person's login or primary key
+    about: str = ""  # likewise, or the primary key of the target
     since: date | None = None
-    until: date | None = None  # that day is part of it
-    before: int | None = None  # the event that the page before ended with
+    until: date | None = None  # inclusive
+    before: int | None = None  # the last event of the previous page
 
     def events(self) -> QuerySet[AuditEvent]:
         found = AuditEvent.objects.select_related("detail").order_by("-sequence")
@@ -48,13 +48,13 @@ class Asked:
 
 
 def page_of(asked: Asked) -> tuple[list[AuditEvent], bool]:
-    """The events of one page, and whether there are older ones."""
+    """Return a page of events, and whether there are older ones."""
     found = list(asked.events()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE
 
 
 def names_of(events: Sequence[AuditEvent]) -> Names:
-    """As people and things of events are called today; what is gone has no name."""
+    """Return the present names of the people and things in events, without deleted ones."""
     found = (one for event in events for one in (event.actor, event.person, *people_in(event)))
     numbers = {one for one in found if one is not None}
     people = User.objects.filter(pk__in=numbers).only("pk", "username")
@@ -66,14 +66,17 @@ def names_of(events: Sequence[AuditEvent]) -> Names:
 
 
 def people_in(event: AuditEvent) -> list[int]:
-    """To whom the event's detail refers."""
+    """Return the primary keys of the people in the event's detail."""
     detail = getattr(event, "detail", None)
     return [pk for _, _, pk in references_in(detail.said if detail else {})]
 
 
 def references_in(said: Mapping[str, Any]) -> list[tuple[str, str, int]]:
-    """Where a detail has ids of people: the part, the field of it, and the id. These are whose
-    conversations a reviewer looked for, whose a limit is, and who was put into a group."""
+    """Return where a detail has people's ids, as (part, field, id).
+
+    These are the person a reviewer filtered by, the person a limit is for, and the person added to
+    a group or removed from it.
+    """
     found = [("", name, said.get(name)) for name in ("added", "removed")]
     for part, name in {"asked": "person", "before": "user", "after": "user"}.items():
         fields = said.get(part)
@@ -82,7 +85,7 @@ def references_in(said: Mapping[str, Any]) -> list[tuple[str, str, int]]:
 
 
 def _people(named: str) -> list[int]:
-    """Whom this may be: of a number also who has no account any more."""
+    """Return the possible ids of a person. A number may be the id of a deleted account."""
     numbers = [int(named)] if named.isdecimal() and int(named) <= LARGEST else []
     person = User.by_login(named)
     return numbers + ([person.pk] if person else [])

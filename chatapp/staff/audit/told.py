@@ -1,4 +1,4 @@
-"""Events in words: who, what, to what; and what their details say."""
+"""Events in words: actor, action, target and details."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,14 @@ THINGS = {
     "reviewview": "view",
     "reviewsample": "sample",
 }
-LABELS = {"ip": "From the address", "login": "Typed as the name", "asked": "Asked for"}
-SOMEBODY = "Somebody"
-NOBODY = "somebody who has no account"
+LABELS = {"ip": "IP address", "login": "Name entered", "asked": "Filter"}
+SOMEBODY = "Someone"
+NOBODY = "someone without an account"
 TERMINAL = "The server's terminal"
 HOUSEKEEPING = "Housekeeping"
 LONGEST_NAME = 80
-OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined"}  # whose words say it all
+# Only the actor is named if the actor is also the target.
+OF_ONESELF = {"person.signed_in", "person.signed_out", "person.joined"}
 WITHOUT_ACTOR = {
     "person.sign_in_failed": SOMEBODY,
     "retention.applied": HOUSEKEEPING,
@@ -50,8 +51,8 @@ class Told:
     at: datetime
     actor: str
     words: str
-    target: str  # "" where there is none, or the words need none
-    about: str  # what the filter takes for the same target
+    target: str  # "" if there is none, or it would repeat the actor
+    about: str  # the target as the filter takes it
     facts: Sequence[tuple[str, str]]
     changes: Sequence[Change]
     is_erased: bool
@@ -86,7 +87,7 @@ def _actor(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
 
 
 def _target(event: AuditEvent, names: Names, said: Mapping[str, Any]) -> str:
-    """The details of older versions have names, which stand in for those of what is gone."""
+    """Return the target in words, by its present name or else by the one in the detail."""
     thing = f"{THINGS.get(event.target_type, event.target_type)} {event.target}"
     if not event.target:
         is_nobody = event.action == "person.sign_in_failed"
@@ -105,14 +106,14 @@ def _person(pk: int, names: Names, known: object = None) -> str:
 
 
 def _resolved(said: Mapping[str, Any], names: Names) -> dict[str, Any]:
-    """With people as they are called today in place of their ids."""
-    told = dict(said)
+    """Return the detail with people's present names instead of their ids."""
+    resolved = dict(said)
     for part, name, pk in references_in(said):
         if part:
-            told[part] = {**told[part], name: _person(pk, names)}
+            resolved[part] = {**resolved[part], name: _person(pk, names)}
         else:
-            told[name] = _person(pk, names)
-    return told
+            resolved[name] = _person(pk, names)
+    return resolved
 
 
 def _facts(said: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -133,8 +134,8 @@ def _changes(said: Mapping[str, Any]) -> list[Change]:
 
 
 def _fields(said: Any) -> dict[str, Any]:
-    """Of what is one value, without a name of its own, the one."""
-    return said if isinstance(said, dict) else {} if said is None else {"all of it": said}
+    """Return a detail's fields; a single value without a name is the field "value"."""
+    return said if isinstance(said, dict) else {} if said is None else {"value": said}
 
 
 def _text(value: Any) -> str:
@@ -143,5 +144,5 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(one, str | int) for one in value):
         return ", ".join(map(str, value)) or "none"
     if value is None or value == "":
-        return "nothing"
+        return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

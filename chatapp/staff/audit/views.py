@@ -1,4 +1,4 @@
-"""The log for administrators, and what they may do with it: check it, and take a copy of it."""
+"""Pages where administrators read, verify and export the audit log."""
 
 import json
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ from chatapp.staff.audit.forms import FilterForm
 from chatapp.staff.audit.queries import names_of, page_of
 from chatapp.staff.audit.told import Told
 
-MOST_CHECKED = 100_000  # events, of which a page waits for the check
+MOST_CHECKED = 100_000  # events; more would keep the page waiting too long
 
 
 @require_GET
@@ -48,7 +48,7 @@ def log(request: HttpRequest) -> HttpResponse:
 
 
 def _problem_of(events: list[audit.AuditEvent]) -> str:
-    """What the page itself can tell: whether what it shows is as it was written."""
+    """Return what is wrong with these events' checksums; "" if they are as they were written."""
     try:
         audit.check_some(events)
     except audit.Broken as broken:
@@ -61,22 +61,22 @@ def _problem_of(events: list[audit.AuditEvent]) -> str:
 def check(request: HttpRequest) -> HttpResponse:
     head = AuditHead.objects.first()
     if head and head.sequence - head.pruned_to > MOST_CHECKED:
-        told = "The log is too long to wait for here. On the server, run: manage.py audit verify"
-        messages.info(request, told)
+        words = "The log is too long to verify here. On the server, run: manage.py audit verify"
+        messages.info(request, words)
         return redirect("audit")
     try:
         verdict = audit.verify()
     except audit.Broken as broken:
-        messages.error(request, f"The log does not hold. {broken}")
+        messages.error(request, f"The log failed verification. {broken}")
     else:
-        messages.success(request, f"The log holds. Events checked: {verdict.events:,}.")
+        messages.success(request, f"The log is intact. Events verified: {verdict.events:,}.")
     return redirect("audit")
 
 
 @require_POST
 @administrators_only
 def export(request: HttpRequest) -> HttpResponseBase:
-    """All of it, as JSON lines, a few events at a time; the last one says who took it."""
+    """Stream the whole log as JSON Lines. Its last event is this export."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("audit"))
     assert isinstance(request.user, User)

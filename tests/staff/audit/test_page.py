@@ -1,4 +1,4 @@
-"""The page of the audit log: events in words, found again, and whether they hold."""
+"""The audit log's page: events in words, filters, verification and export."""
 
 import json
 from datetime import date, timedelta
@@ -38,58 +38,58 @@ def log(olive: User, alice: User) -> list[AuditEvent]:
 
 
 def sentences(page: str) -> list[str]:
-    """Each event's, as it is read."""
+    """Return each event's sentence."""
     events = parse(page).find("ol", class_="events").find_all("li", class_="event")
     return [" ".join(one.find_all("p")[1].text.split()) for one in events]
 
 
-def test_events_are_told_in_words_newest_first(olives: Client, log: list[AuditEvent]) -> None:
+def test_events_are_sentences_newest_first(olives: Client, log: list[AuditEvent]) -> None:
     page = olives.get(LOG).text
-    told = sentences(page)
-    assert "olive changed the rights of alice" in told
-    assert "alice signed in" in told
-    assert f"Somebody did not get in as {SCRIPT}" in told
-    assert "The server's terminal made a backup" in told
-    assert told.index("The server's terminal made a backup") < told.index("alice signed in")
+    found = sentences(page)
+    assert "olive changed the permissions of alice" in found
+    assert "alice signed in" in found
+    assert f"Someone failed to sign in as {SCRIPT}" in found
+    assert "The server's terminal made a backup" in found
+    assert found.index("The server's terminal made a backup") < found.index("alice signed in")
     assert SCRIPT not in page
 
 
-def test_no_sentence_breaks_off_where_somebody_did_it_to_themselves(
-    olives: Client, olive: User
-) -> None:
+def test_sentences_are_complete_if_people_act_on_themselves(olives: Client, olive: User) -> None:
     with transaction.atomic():
         audit.record("role.changed", actor=olive, about=olive)
         audit.record("person.joined", actor=olive, about=olive)
         invitation = Invitation.objects.create(made_by=olive, expires_at=timezone.now())
         audit.record("person.invited", actor=olive, about=invitation)
-    told = sentences(olives.get(LOG).text)
-    assert told[:3] == [
+    found = sentences(olives.get(LOG).text)
+    assert found[:3] == [
         f"olive invited (invitation {invitation.pk})",
         "olive joined",
-        "olive changed the rights of olive",
+        "olive changed the permissions of olive",
     ]
 
 
-def test_a_change_is_shown_before_and_after(olives: Client, log: list[AuditEvent]) -> None:
+def test_a_change_shows_before_and_after(olives: Client, log: list[AuditEvent]) -> None:
     page = parse(olives.get(LOG, {"action": "role.changed"}).text)
     [row] = page.find("tbody").find_all("tr")
     assert [cell.text.strip() for cell in row.elements] == ["is staff", "no", "yes"]
 
 
-def test_a_change_of_one_value_needs_no_name(olives: Client, olive: User, alice: User) -> None:
+def test_a_change_without_field_names_is_shown_as_value(
+    olives: Client, olive: User, alice: User
+) -> None:
     detail: dict[str, object] = {"before": ["Member"], "after": ["Administrator", "Reviewer"]}
     with transaction.atomic():
         audit.record("role.changed", actor=olive, about=alice, detail=detail)
     page = parse(olives.get(LOG, {"action": "role.changed"}).text)
     [row] = page.find("tbody").find_all("tr")
     assert [cell.text.strip() for cell in row.elements] == [
-        "all of it",
+        "value",
         "Member",
         "Administrator, Reviewer",
     ]
 
 
-def test_what_is_wanted_of_the_log_is_found(
+def test_filters_find_matching_events_and_ignore_nonsense(
     olives: Client, log: list[AuditEvent], olive: User, alice: User
 ) -> None:
     def found(**asked: str) -> list[str]:
@@ -98,12 +98,12 @@ def test_what_is_wanted_of_the_log_is_found(
     assert found(action="backup.made") == ["The server's terminal made a backup"]
     assert found(actor="ALICE") == ["alice signed in"]
     assert found(actor=str(alice.pk)) == ["alice signed in"]
-    assert found(about="alice") == ["olive changed the rights of alice", "alice signed in"]
+    assert found(about="alice") == ["olive changed the permissions of alice", "alice signed in"]
     today = date.today()
     day = timedelta(days=2)
     assert len(found(since=str(today - day), until=str(today + day))) >= 4
     for nobody in ({"since": str(today + day)}, {"until": str(today - day)}):
-        assert "Nothing in the log is like that" in olives.get(LOG, nobody).text
+        assert "No events match" in olives.get(LOG, nobody).text
     every: list[dict[str, str | int]] = [
         {"action": "no.such"},
         {"since": "tomorrow"},
@@ -119,7 +119,7 @@ def test_what_is_wanted_of_the_log_is_found(
         assert olives.get(LOG, nonsense).status_code == 200, nonsense
 
 
-def test_older_events_are_a_page_away(
+def test_older_events_are_on_the_next_page(
     olives: Client, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with transaction.atomic():
@@ -135,7 +135,7 @@ def test_older_events_are_a_page_away(
     assert "Newest events</a>" in second
 
 
-def test_who_was_erased_has_a_number_and_no_name(
+def test_an_erased_person_has_a_number_and_no_name(
     olives: Client, olive: User, alice: User, log: list[AuditEvent]
 ) -> None:
     pk = alice.pk
@@ -144,34 +144,34 @@ def test_who_was_erased_has_a_number_and_no_name(
         audit.forget(pk, olive)
     page = olives.get(LOG, {"about": str(pk)}).text
     assert "alice" not in page.replace("alice@", "")
-    assert f"olive changed the rights of person {pk}, erased (names erased)" in sentences(page)
+    assert f"olive changed the permissions of person {pk}, erased (names erased)" in sentences(page)
 
 
-def test_a_log_that_was_tampered_with_says_so(olives: Client, log: list[AuditEvent]) -> None:
+def test_tampering_is_reported(olives: Client, log: list[AuditEvent]) -> None:
     assert "tampered" not in olives.get(LOG).text
     tampered("UPDATE chatapp_auditevent SET action = 'backup.made' WHERE action = 'role.changed'")
     page = olives.get(LOG).text
-    assert "This log was tampered with" in page
+    assert "This log has been tampered with" in page
     answer = olives.post("/audit/check/", follow=True).text
-    assert "The log does not hold" in answer
+    assert "The log failed verification" in answer
 
 
-def test_the_whole_log_is_checked_on_demand(
+def test_the_whole_log_is_verified_on_demand(
     olives: Client, log: list[AuditEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "The log holds" in olives.post("/audit/check/", follow=True).text
+    assert "The log is intact" in olives.post("/audit/check/", follow=True).text
     monkeypatch.setattr(views, "MOST_CHECKED", 1)
     assert "manage.py audit verify" in olives.post("/audit/check/", follow=True).text
 
 
-def test_a_detail_that_is_no_json_any_more_breaks_no_page(
+def test_a_detail_that_is_not_json_does_not_break_the_page(
     olives: Client, log: list[AuditEvent]
 ) -> None:
     tampered("UPDATE chatapp_auditdetail SET content = '[1, {]'")
     assert olives.get(LOG).status_code == 200
 
 
-def test_strange_details_are_shown_as_they_are(olives: Client, olive: User) -> None:
+def test_unusual_details_are_escaped(olives: Client, olive: User) -> None:
     strange: dict[str, object] = {
         "before": "no mapping",
         "after": {"x": [1, {"y": SCRIPT}], SCRIPT: None},
@@ -185,7 +185,7 @@ def test_strange_details_are_shown_as_they_are(olives: Client, olive: User) -> N
     assert SCRIPT not in page.text
 
 
-async def test_the_export_has_every_event_and_is_one(
+async def test_the_export_has_every_event_including_itself(
     log: list[AuditEvent], olive: User, generations_end: None
 ) -> None:
     browser = AsyncClient(headers={"host": "localhost"})

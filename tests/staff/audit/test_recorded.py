@@ -1,4 +1,4 @@
-"""What leaves an event: each thing that the log is for, done through its own page."""
+"""Events: each action that the audit log covers, done through its own page."""
 
 import json
 from uuid import uuid4
@@ -39,7 +39,7 @@ NEW = "another hard-to-guess phrase"
 
 
 class LogIsFull(Exception):
-    """What the tests make the log answer."""
+    """Raised by a log that can record nothing."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def conversation(alice: User, connected: Upstream) -> Conversation:
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be recorded."""
+    """Make every attempt to record an event fail."""
 
     def refuse(*_: object) -> None:
         raise LogIsFull
@@ -67,8 +67,8 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "run_with_commit", refuse)
 
 
-def last(action: str) -> AuditEvent:
-    """The newest event of this kind; the log holds."""
+def newest(action: str) -> AuditEvent:
+    """Verify the log and return the newest event with this action."""
     audit.verify()
     found = AuditEvent.objects.filter(action=action).first()
     assert found, list(AuditEvent.objects.values_list("action", flat=True))
@@ -82,28 +82,28 @@ def actions() -> set[str]:
 # Signing in and out
 
 
-def test_signing_in_and_out_leave_events(stranger: Client, alice: User) -> None:
+def test_signing_in_and_out_is_recorded(stranger: Client, alice: User) -> None:
     stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
-    event = last("person.signed_in")
+    event = newest("person.signed_in")
     assert (event.actor, event.person, event.target) == (alice.pk, alice.pk, str(alice.pk))
     assert event.detail.said["ip"] == "127.0.0.1"
     stranger.post("/accounts/logout/")
-    assert last("person.signed_out").actor == alice.pk
+    assert newest("person.signed_out").actor == alice.pk
 
 
-def test_signing_out_of_the_administration_leaves_one(olives: Client, olive: User) -> None:
+def test_signing_out_of_the_admin_is_recorded(olives: Client, olive: User) -> None:
     olives.post("/admin/logout/")
-    assert last("person.signed_out").actor == olive.pk
+    assert newest("person.signed_out").actor == olive.pk
 
 
 @pytest.mark.parametrize(
     "login", ["alice", "nobody", "<script>alert(1)</script>", "sk-verysecretkey", "x" * 1_500_000]
 )
-def test_a_failed_sign_in_has_the_account_and_nothing_of_what_was_typed(
+def test_a_failed_sign_in_records_the_account_and_nothing_that_was_typed(
     stranger: Client, alice: User, login: str
 ) -> None:
     stranger.post(LOGIN, {"login": login, "password": "wrong password canary"})
-    event = last("person.sign_in_failed")
+    event = newest("person.sign_in_failed")
     assert event.actor is None
     assert event.person == (alice.pk if login == "alice" else None)
     said = AuditDetail.objects.get(event=event).content
@@ -111,7 +111,7 @@ def test_a_failed_sign_in_has_the_account_and_nothing_of_what_was_typed(
 
 
 @pytest.mark.parametrize("login", ["\0", "al\0ice", "\ud800".encode("utf-8", "surrogatepass")])
-def test_a_name_that_no_database_takes_breaks_nothing(
+def test_a_login_that_no_database_can_store_breaks_nothing(
     stranger: Client, alice: User, login: str | bytes
 ) -> None:
     answer = stranger.post(LOGIN, {"login": login, "password": "wrong"})
@@ -119,42 +119,44 @@ def test_a_name_that_no_database_takes_breaks_nothing(
     audit.verify()
 
 
-def test_a_wrong_password_that_is_asked_for_again_is_told_apart(
+def test_a_wrong_password_at_reauthentication_has_its_own_action(
     alices: Client, alice: User
 ) -> None:
     cache.clear()
     alices.post("/accounts/reauthenticate/", {"password": "wrong"})
-    assert last("person.confirmation_failed").actor == alice.pk
+    assert newest("person.confirmation_failed").actor == alice.pk
     assert "person.sign_in_failed" not in actions()
 
 
-def test_the_first_account_leaves_an_event(stranger: Client) -> None:
+def test_creating_the_first_account_is_recorded(stranger: Client) -> None:
     fields = {"username": "ada", "email": "", "password1": NEW, "password2": NEW}
     stranger.post(f"/setup/{setup_token()}/", fields)
-    assert last("person.added").detail.said["after"]["is_superuser"] is True
-    assert last("person.signed_in")
+    assert newest("person.added").detail.said["after"]["is_superuser"] is True
+    assert newest("person.signed_in")
 
 
-def test_a_new_password_leaves_an_event(alices: Client, alice: User) -> None:
+def test_a_new_password_is_recorded(alices: Client, alice: User) -> None:
     cache.clear()
     fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
     alices.post(reverse("account_change_password"), fields)
-    event = last("password.changed")
+    event = newest("password.changed")
     assert (event.actor, event.person) == (alice.pk, alice.pk)
     assert not AuditDetail.objects.filter(event=event).exists()
 
 
-# No row, no action
+# An action that cannot be recorded is not done
 
 
-def test_nobody_signs_in_unrecorded(stranger: Client, alice: User, full: None) -> None:
+def test_signing_in_fails_if_it_cannot_be_recorded(
+    stranger: Client, alice: User, full: None
+) -> None:
     answer = stranger.post(LOGIN, {"login": "alice", "password": PASSWORD})
     assert answer.status_code == 500
     assert not [one for one in Session.objects.all() if "_auth_user_id" in one.get_decoded()]
     assert stranger.get("/").status_code == 302
 
 
-def test_no_password_is_changed_unrecorded(
+def test_changing_a_password_fails_if_it_cannot_be_recorded(
     alices: Client, alice: User, request: pytest.FixtureRequest
 ) -> None:
     cache.clear()
@@ -174,7 +176,7 @@ def test_no_password_is_changed_unrecorded(
         {"email": "new@example.org"},
     ],
 )
-def test_no_role_is_changed_unrecorded(
+def test_changing_a_role_fails_if_it_cannot_be_recorded(
     olives: Client, alice: User, change: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     olives.raise_request_exception = False
@@ -182,12 +184,12 @@ def test_no_role_is_changed_unrecorded(
     fields = {"username": "alice", "is_active": "on"} | change
     fields = {name: value for name, value in fields.items() if value}
     assert olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields).status_code == 500
-    stays = User.objects.get(pk=alice.pk)
-    assert (stays.is_staff, stays.is_superuser, stays.is_active) == (False, False, True)
-    assert stays.email == ""
+    unchanged = User.objects.get(pk=alice.pk)
+    assert (unchanged.is_staff, unchanged.is_superuser, unchanged.is_active) == (False, False, True)
+    assert unchanged.email == ""
 
 
-def test_no_conversation_is_opened_unrecorded(
+def test_opening_a_conversation_fails_if_it_cannot_be_recorded(
     olives: Client, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     olives.raise_request_exception = False
@@ -199,7 +201,7 @@ def test_no_conversation_is_opened_unrecorded(
 
 
 @pytest.mark.parametrize("path", ["/conversations/export/", "/audit/export/"])
-def test_nothing_is_taken_away_unrecorded(
+def test_an_export_fails_if_it_cannot_be_recorded(
     olives: Client, olive: User, path: str, request: pytest.FixtureRequest
 ) -> None:
     own = olive.conversations.create(title="Own")
@@ -208,10 +210,10 @@ def test_nothing_is_taken_away_unrecorded(
     assert olives.post(path, {"ids": [str(own.pk)]}).status_code == 500
 
 
-# What staff set
+# What staff change
 
 
-def test_every_admin_records_what_is_done_there() -> None:
+def test_every_model_admin_records_its_actions() -> None:
     request = HttpRequest()
     request.user = User(is_active=True, is_staff=True, is_superuser=True)
     for model, one in admin.site._registry.items():  # noqa: SLF001 - nothing else lists them
@@ -226,27 +228,31 @@ def test_every_admin_records_what_is_done_there() -> None:
             assert f"{name}.{verb}" in audit.ACTIONS
 
 
-def test_a_role_is_recorded_before_and_after(olives: Client, olive: User, alice: User) -> None:
+def test_a_role_change_is_recorded_with_before_and_after(
+    olives: Client, olive: User, alice: User
+) -> None:
     group = Group.objects.create(name="Readers")
     fields = {"username": "alice", "is_active": "on", "is_staff": "on", "groups": [group.pk]}
     olives.post(f"/admin/chatapp/user/{alice.pk}/change/", fields)
-    event = last("role.changed")
+    event = newest("role.changed")
     assert (event.actor, event.person) == (olive.pk, alice.pk)
     said = event.detail.said
     assert said["before"] == {"is_staff": False, "groups": []}
     assert said["after"] == {"is_staff": True, "groups": [f"Readers ({group.pk})"]}
 
 
-def test_a_password_that_an_administrator_sets_is_recorded_as_changed(
+def test_a_password_set_by_an_administrator_is_recorded_as_changed(
     olives: Client, alice: User
 ) -> None:
     fields = {"password1": NEW, "password2": NEW}
     olives.post(f"/admin/chatapp/user/{alice.pk}/password/", fields)
-    event = last("password.changed")
+    event = newest("password.changed")
     assert event.detail.said["after"] == {"password": "changed"}
 
 
-def test_a_key_is_recorded_as_changed_and_never_told(olives: Client, connected: Upstream) -> None:
+def test_an_api_key_is_recorded_as_changed_but_never_stored(
+    olives: Client, connected: Upstream
+) -> None:
     fields = {
         "name": "Renamed",
         "base_url": connected.base_url,
@@ -257,7 +263,7 @@ def test_a_key_is_recorded_as_changed_and_never_told(olives: Client, connected: 
         "enabled": "on",
     }
     olives.post(f"/admin/chatapp/upstream/{connected.pk}/change/", fields)
-    event = last("upstream.changed")
+    event = newest("upstream.changed")
     assert event.detail.said["before"]["name"] == "Fake"
     assert event.detail.said["after"]["name"] == "Renamed"
     assert event.detail.said["after"]["new_api_key"] == "changed"
@@ -276,9 +282,9 @@ def test_a_tool_servers_secrets_are_recorded_as_changed(olives: Client) -> None:
     }
     olives.post("/admin/chatapp/toolserver/add/", fields)
     server = ToolServer.objects.get()
-    assert last("toolserver.added").detail.said["after"]["new_secrets"] == "changed"
+    assert newest("toolserver.added").detail.said["after"]["new_secrets"] == "changed"
     olives.post(f"/admin/chatapp/toolserver/{server.pk}/delete/", {"post": "yes"})
-    assert last("toolserver.deleted").target == str(server.pk)
+    assert newest("toolserver.deleted").target == str(server.pk)
     assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
 
 
@@ -286,40 +292,40 @@ def test_groups_suggestions_and_the_installation_are_recorded(
     olives: Client, connected: Upstream
 ) -> None:
     olives.post("/admin/auth/group/add/", {"name": "Readers"})
-    assert last("group.added").detail.said["after"] == {"name": "Readers"}
+    assert newest("group.added").detail.said["after"] == {"name": "Readers"}
     olives.post("/admin/chatapp/suggestion/add/", {"text": "Explain", "position": "0"})
     suggestion = Suggestion.objects.get()
     chosen = {"action": "delete_selected", "_selected_action": suggestion.pk, "post": "yes"}
     olives.post("/admin/chatapp/suggestion/", chosen)
-    assert last("suggestion.deleted").detail.said["about"] == "Explain"
+    assert newest("suggestion.deleted").detail.said["about"] == "Explain"
     fields = {"title_upstream": connected.pk, "title_model": "small"}
     olives.post("/settings/", fields)
-    after = last("installation.changed").detail.said["after"]
+    after = newest("installation.changed").detail.said["after"]
     assert after == {"title_model": "small", "title_upstream": f"Fake ({connected.pk})"}
     assert Installation.this().title_model == "small"
 
 
-def test_the_demo_that_goes_is_recorded(olives: Client) -> None:
+def test_disabling_the_demo_is_recorded(olives: Client) -> None:
     Upstream.connect_environment("Demo", "http://127.0.0.1:9/v1", "")
     fields = {"name": "Real", "base_url": "http://real/v1", "dialect": "auto", "enabled": "on"}
     fields |= {"parameters": "{}", "silence_seconds": "300"}
     olives.post("/admin/chatapp/upstream/add/", fields)
-    event = last("upstream.changed")
+    event = newest("upstream.changed")
     assert event.detail.said["about"] == "Demo"
     assert event.detail.said["after"] == {"enabled": False}
-    assert last("upstream.added")
+    assert newest("upstream.added")
 
 
-# What is read and taken away
+# Reading and exporting
 
 
-def test_each_look_at_a_conversation_leaves_an_event_without_a_word_of_it(
+def test_each_opening_of_a_conversation_is_recorded_without_its_text(
     olives: Client, olive: User, conversation: Conversation, alice: User
 ) -> None:
     for number in (1, 2):
         assert "canary" in opened(olives, conversation.pk, "A matter").text
         assert AuditEvent.objects.filter(action="conversation.opened").count() == number
-    event = last("conversation.opened")
+    event = newest("conversation.opened")
     assert event.detail.said["reason"] == "A matter"
     assert (event.actor, event.person, event.target) == (
         olive.pk,
@@ -329,14 +335,14 @@ def test_each_look_at_a_conversation_leaves_an_event_without_a_word_of_it(
     assert "canary" not in "".join(AuditDetail.objects.values_list("content", flat=True))
 
 
-def test_a_search_in_the_review_is_recorded_with_its_words(
+def test_a_filter_of_the_review_list_is_recorded_with_its_values(
     olives: Client, conversation: Conversation
 ) -> None:
     olives.get("/review/?tool=dismissal")
-    assert last("conversations.listed").detail.said["asked"] == {"tool": "dismissal"}
+    assert newest("conversations.listed").detail.said["asked"] == {"tool": "dismissal"}
 
 
-def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
+def test_viewing_an_image_is_recorded_unless_it_is_ones_own(
     olives: Client, alices: Client, conversation: Conversation, olive: User
 ) -> None:
     image = ReplyImage.objects.get()
@@ -346,11 +352,11 @@ def test_an_image_that_somebody_else_looks_at_is_recorded_and_ones_own_is_not(
     assert olives.get(path).status_code == 404
     opened(olives, conversation.pk)
     assert olives.get(path).status_code == 200
-    event = last("image.opened")
+    event = newest("image.opened")
     assert (event.actor, event.target) == (olive.pk, str(conversation.pk))
 
 
-def test_who_may_not_look_leaves_no_event(
+def test_a_forbidden_attempt_leaves_no_event(
     bobs: Client, conversation: Conversation, olive: User
 ) -> None:
     assert bobs.get(address(conversation.pk)).status_code == 403
@@ -358,16 +364,16 @@ def test_who_may_not_look_leaves_no_event(
     assert "conversation.opened" not in actions()
 
 
-def test_an_export_of_ones_own_is_recorded(alices: Client, conversation: Conversation) -> None:
+def test_exporting_ones_own_chats_is_recorded(alices: Client, conversation: Conversation) -> None:
     alices.post("/conversations/export/", {"ids": [str(conversation.pk)]})
-    assert last("conversations.exported").detail.said["conversations"] == 1
+    assert newest("conversations.exported").detail.said["conversations"] == 1
 
 
 # Erasing
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_is_erased_is_named_nowhere_in_the_log(
+def test_an_erased_person_is_named_nowhere_in_the_log(
     olives: Client, olive: User, alice: User, stranger: Client
 ) -> None:
     stranger.post(LOGIN, {"login": "ALICE", "password": "wrong"})
@@ -375,13 +381,15 @@ def test_who_is_erased_is_named_nowhere_in_the_log(
     pk = alice.pk
     olives.post(f"/admin/chatapp/user/{pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(pk=pk).exists()
-    event = last("person.erased")
+    event = newest("person.erased")
     assert (event.actor, event.person) == (olive.pk, pk)
     assert audit.verify().erased >= 2
     assert "alice" not in "".join(AuditDetail.objects.values_list("content", flat=True)).lower()
 
 
-def test_nobody_is_erased_unrecorded(olive: User, alice: User, full: None) -> None:
+def test_erasing_a_person_fails_if_it_cannot_be_recorded(
+    olive: User, alice: User, full: None
+) -> None:
     with pytest.raises(LogIsFull):
         erase([alice], olive)
     assert User.objects.filter(username="alice").exists()

@@ -28,7 +28,7 @@ function tickThrough(box) {
 
 function tell() {
   const count = boxes().filter(({ checked }) => checked).length;
-  document.getElementById("ticked").textContent = count ? `${count} ticked` : "None ticked";
+  document.getElementById("ticked").textContent = count ? `${count} selected` : "None selected";
   for (const button of bar.querySelectorAll("button")) button.disabled = !count;
 }
 

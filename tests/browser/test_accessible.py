@@ -412,11 +412,11 @@ def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
     conversation = olive.url.rstrip("/").rpartition("/")[2]
     open_in(olive, server.url, conversation)
     expect_accessible(olive)
-    olive.get_by_role("button", name="Note on this").last.click()
-    expect(olive.get_by_text("On the whole instead")).to_be_visible()
+    olive.get_by_role("button", name="Add a note").last.click()
+    expect(olive.get_by_text("Note on the whole chat instead")).to_be_visible()
     olive.get_by_label("Note", exact=True).fill("Long " * 40 + "w" * 200)
     expect_accessible(olive)
-    olive.get_by_role("button", name="Add the note").click()
+    olive.get_by_role("button", name="Add note").click()
     expect(olive.locator(".review-note")).to_be_visible()
     expect_accessible(olive)
 
@@ -429,10 +429,10 @@ def test_a_review_that_a_colleague_changed_meanwhile(
     page = sit_down(site.olive).context.new_page()
     page.goto(f"{server.url}{address(conversation)}")
     server.run(COLLEAGUE.format(conversation=conversation))
-    expect(page.locator("#changes")).to_contain_text("olive took it on at")
+    expect(page.locator("#changes")).to_contain_text("olive claimed it at")
     expect_accessible(page)
     page.get_by_role("button", name="Serious matter").click()
-    expect(page.get_by_text("Nothing was done, since this was changed")).to_be_visible()
+    expect(page.get_by_text("Nothing was saved, because this chat")).to_be_visible()
     expect_accessible(page)
 
 
@@ -441,9 +441,9 @@ def test_a_review_that_a_colleague_changed_meanwhile(
     ("query", "told"),
     [
         ("label=0", "Nothing is shown"),
-        ("person=nobody-here&since=2026-01-02&until=2026-01-01&cost=much", "Nobody has this name."),
-        ("tool=no_such_tool", "No conversation is like that."),
-        ("after=nowhere", "There is no such page."),
+        ("person=nobody-here&since=2026-01-02&until=2026-01-01&cost=much", "No one has this name."),
+        ("tool=no_such_tool", "No chats match."),
+        ("after=nowhere", "That page doesn't exist."),
     ],
 )
 def test_a_list_of_the_review_without_rows(
@@ -460,7 +460,7 @@ def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> Non
     with site.server() as server:
         page = sit_down(site.olive, url=server.url).context.new_page()
         page.goto(f"{server.url}/review/")
-        expect(page.get_by_text("There is nothing to review yet.")).to_be_visible()
+        expect(page.get_by_text("Nothing to review yet.")).to_be_visible()
         expect_accessible(page)
 
 

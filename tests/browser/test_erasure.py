@@ -93,7 +93,7 @@ def read(page: Page, server: Server, whose: Person) -> None:
     expect(row).to_contain_text("1 bad")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.get_by_label("Why do you open it?").fill(REASON)
+    page.get_by_label("Why are you opening this chat?").fill(REASON)
     page.keyboard.press("Enter")
     thread = page.locator(".review")
     for words in (f"Draw my {WORD}", f"Here is the {WORD}.", f"No {WORD} looks so"):

@@ -50,10 +50,10 @@ def test_a_name_is_learnt_for_a_reason_and_its_person_told(
     open_in(page, server.url, conversation)
     expect(page.get_by_text("Whose am I?").first).to_be_visible()
     assert person.username not in page.content()
-    page.get_by_text("Learn whose it is").click()
-    page.get_by_label("Why must you know").fill(WHY)
+    page.get_by_text("Reveal the owner").click()
+    page.get_by_label("Why do you need the owner's name?").fill(WHY)
     expect_accessible(page)
-    page.get_by_role("button", name="Show the name").click()
+    page.get_by_role("button", name="Reveal name").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(person.username)
 
     expect_told(tab.page, server)

@@ -36,7 +36,7 @@ def test_an_hour_of_review_by_keys(
     page.get_by_role("link", name="Review", exact=True).click()
     page.get_by_label("Person").fill(FOREIGN)
     page.keyboard.press("Enter")
-    rows = page.get_by_role("region", name="Conversations").locator("tbody tr")
+    rows = page.get_by_role("region", name="Chats").locator("tbody tr")
     expect(rows).to_have_count(50)
     expect(rows.first).to_contain_text(FOREIGN)
     assert "qtitleq" not in page.content()
@@ -67,11 +67,11 @@ def test_an_hour_of_review_by_keys(
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Flagged by moderation")
 
-    page.get_by_text("More to filter by").click()
-    page.get_by_label("Cost at least").fill("much")
+    page.get_by_text("More filters").click()
+    page.get_by_label("Minimum cost").fill("much")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_have_text("Enter a number.")
-    expect(page.get_by_label("Cost at least")).to_be_visible()
+    expect(page.get_by_label("Minimum cost")).to_be_visible()
     expect(page.get_by_text("Nothing is shown")).to_be_visible()
     expect_accessible(page)
 
@@ -88,7 +88,7 @@ def test_an_hour_of_review_by_keys(
 
     confirmed(page, f"{server.url}/review/labels/")
     page.get_by_label("Name").fill("odd")
-    page.get_by_role("button", name="Add the label").click()
+    page.get_by_role("button", name="Add label").click()
     expect(page.get_by_role("status")).to_contain_text("odd was added.")
     expect(page.get_by_role("list").filter(has_text="odd")).to_be_visible()
     expect_accessible(page)

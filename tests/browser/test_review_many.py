@@ -43,11 +43,11 @@ def page(sit_down: SitDown, site: Site, server: Server, alice: Person) -> Page:
 
 
 def rows(page: Page) -> Locator:
-    return page.get_by_role("region", name="Conversations").locator("tbody tr")
+    return page.get_by_role("region", name="Chats").locator("tbody tr")
 
 
 def expect_ticked(page: Page, count: int) -> None:
-    words = f"{count} ticked" if count else "None ticked"
+    words = f"{count} selected" if count else "None selected"
     expect(page.locator("#ticked")).to_have_text(words)
     expect(rows(page).get_by_role("checkbox", checked=True)).to_have_count(count)
 
@@ -67,7 +67,7 @@ def test_they_are_ticked_and_decided_about_by_keys(
     expect_accessible(page)
     press(page, "2")
     told = page.locator(".messages")
-    expect(told).to_have_text("2 done.")
+    expect(told).to_have_text("2 chats updated.")
     expect(rows(page).filter(has_text="Minor matter")).to_have_count(2)
     expect_ticked(page, 0)
     expect(rows(page).nth(2).locator("th a")).to_be_focused()
@@ -81,37 +81,37 @@ def test_they_are_ticked_and_decided_about_by_keys(
     expect_ticked(page, 4)
     colleague = sit_down(rita).context.new_page()
     colleague.goto(page.url)
-    colleague.get_by_role("region", name="Conversations").get_by_role("checkbox").nth(1).check()
-    colleague.get_by_role("button", name="Take on").click()
-    expect(colleague.locator(".messages")).to_have_text("1 done.")
+    colleague.get_by_role("region", name="Chats").get_by_role("checkbox").nth(1).check()
+    colleague.get_by_role("button", name="Claim").click()
+    expect(colleague.locator(".messages")).to_have_text("1 chat updated.")
     page.keyboard.press("l")
-    expect(page.get_by_label("Label for those ticked")).to_be_focused()
+    expect(page.get_by_label("Label for selected chats")).to_be_focused()
     page.keyboard.type("Wrong")
-    page.get_by_role("button", name="Add it").click()
-    expect(told).to_have_text("3 done. 1 left alone: somebody changed it meanwhile.")
+    page.get_by_role("button", name="Add label").click()
+    expect(told).to_have_text("3 chats updated. 1 skipped: someone else has changed it.")
     expect(rows(page).filter(has_text="Wrong fact")).to_have_count(3)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
 def test_a_view_is_kept_and_a_sample_drawn(page: Page, alice: Person) -> None:
     page.get_by_text("Save this view").click()
     page.get_by_label("Name").first.fill("Hers")
-    page.get_by_role("button", name="Save the view").click()
+    page.get_by_role("button", name="Save view").click()
     view = page.get_by_role("navigation", name="Saved views").get_by_role("link", name="Hers")
     expect(view).to_have_attribute("aria-current", "page")
     page.get_by_text("Draw a random sample").click()
     page.locator("#sample-name").fill(f"A third of {alice.username}")
     page.locator("#sample-share").fill("33")
-    page.get_by_role("button", name="Draw the sample").click()
+    page.get_by_role("button", name="Draw sample").click()
     expect(rows(page)).to_have_count(2)
     sample = page.locator(".sample")
-    expect(sample).to_contain_text("0 of 2 decided.")
+    expect(sample).to_contain_text("0 of 2 reviewed.")
     expect_accessible(page)
     page.keyboard.press("j")
     page.keyboard.press("x")
     press(page, "1")
-    expect(sample).to_contain_text("1 of 2 decided.")
+    expect(sample).to_contain_text("1 of 2 reviewed.")
     view.click()
     expect(rows(page)).to_have_count(6)
 

@@ -100,17 +100,17 @@ def test_what_one_decides_the_other_is_told_and_the_person_reads_why(
     note = olives.get_by_label("Note", exact=True)
     note.fill("Too long to type again")
     ritas.keyboard.press("a")
-    expect(ritas.get_by_text("It is yours until")).to_be_visible()
-    expect(olives.locator("#changes")).to_contain_text(f"{rita.username} took it on at")
+    expect(ritas.get_by_text("Claimed by you until")).to_be_visible()
+    expect(olives.locator("#changes")).to_contain_text(f"{rita.username} claimed it at")
 
-    olives.get_by_role("button", name="Add the note").click()
-    expect(olives.get_by_text("Nothing was done, since this was changed")).to_contain_text(
-        f"{rita.username} took it on at"
+    olives.get_by_role("button", name="Add note").click()
+    expect(olives.get_by_text("Nothing was saved, because this chat")).to_contain_text(
+        f"{rita.username} claimed it at"
     )
     expect(note).to_have_value("Too long to type again")
-    olives.get_by_role("button", name="Add the note").click()
+    olives.get_by_role("button", name="Add note").click()
     expect(olives.locator(".review-note")).to_have_text("Too long to type again")
-    olives.get_by_role("button", name="Take it on").click()
+    olives.get_by_role("button", name="Claim").click()
     expect(olives.get_by_text(f"{rita.username} has claimed this chat until")).to_be_visible()
 
     tab.page.goto(f"{equipped.url}/privacy/")

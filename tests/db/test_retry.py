@@ -54,7 +54,7 @@ def test_a_group_name_that_was_just_taken_is_refused(olives: Client, meanwhile: 
 
 def test_a_label_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
     meanwhile(LabelForm, lambda: ReviewLabel.objects.create(name="Odd"))
-    assert "There is a label of this name." in post(olives, "/review/labels/", "Odd")
+    assert "This label already exists." in post(olives, "/review/labels/", "Odd")
     assert not AuditEvent.objects.filter(action="reviewlabel.added").exists()
 
 
@@ -63,14 +63,14 @@ def test_a_rule_name_that_was_just_taken_is_refused(olives: Client, meanwhile: M
     taken = {"name": WORDS["name"], "kind": "words", "text": "x"}
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken))
     page = olives.post("/review/rules/add/", WORDS | {"seen": seal}).text
-    assert "There is a rule of this name." in page
+    assert "A rule with this name already exists." in page
     other = ReviewRule.objects.create(name="other", kind="words", text="x")
     address = f"/review/rules/{other.pk}/"
     wanted = WORDS | {"name": "third"}
     seal = seal_of(olives.post(address, wanted).text)
     meanwhile(RuleForm, lambda: ReviewRule.objects.create(**taken | {"name": "third"}))
     page = olives.post(address, wanted | {"seen": seal}).text
-    assert "There is a rule of this name." in page
+    assert "A rule with this name already exists." in page
     assert not AuditEvent.objects.filter(action="reviewrule.changed").exists()
 
 

@@ -86,7 +86,7 @@ def test_no_label_device_hold_or_member_has_it(
         answer = olives.post(
             "/review/bulk/", {"act": act, "rows": rows, "label": number}, follow=True
         )
-        assert told_by(answer.text) == "Choose the label first."
+        assert told_by(answer.text) == "Choose a label first."
     group = Group.objects.create(name="Writers")
     group.user_set.add(alice)
     assert olives.post(f"/people/groups/{group.pk}/member/", {"remove": number}).status_code == 302

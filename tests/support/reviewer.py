@@ -23,6 +23,6 @@ def opened(client: Client, conversation: UUID, reason: str = REASON) -> Any:
 def open_in(page: Page, url: str, conversation: str, reason: str = REASON) -> None:
     """The same in a browser."""
     page.goto(f"{url}{address(conversation)}")
-    page.get_by_label("Why do you open it?").fill(reason)
-    page.get_by_role("button", name="Open it for 30 minutes").click()
+    page.get_by_label("Why are you opening this chat?").fill(reason)
+    page.get_by_role("button", name="Open for 30 minutes").click()
     expect(page.locator(".review-message").first).to_be_visible()

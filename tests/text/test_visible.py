@@ -128,7 +128,7 @@ def test_a_reason_must_be_visible(olives: Client, alice: User, begin: Begin) -> 
     for kind in (Opening, ReviewNote, LegalHold):
         assert not kind._default_manager.exists(), kind
     page = olives.post("/review/search/", {"words": "rose", "reason": ZERO_WIDTH}, follow=True)
-    assert "Say first why you search." in page.text
+    assert "Enter a reason first." in page.text
 
 
 def test_a_username_must_be_visible(olives: Client) -> None:

@@ -1,4 +1,4 @@
-"""The review: lists of chats, opening one for a reason, reading it, decisions, labels and rules.
+"""Review: staff find conversations, open them with a reason, read them and decide about them.
 
 Imports `staff.usage`, `accounts`, `rendering`, `sessions`, `models` and what is below them.
 """

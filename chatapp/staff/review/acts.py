@@ -1,5 +1,8 @@
-"""What a reviewer does about one conversation: each returns its action in the audit log, and the
-detail. Whoever calls holds the review, and records what was done with it."""
+"""What a reviewer can do about one conversation.
+
+Each function changes the review, which the caller has locked, and returns the audit log's action
+and detail, which the caller records.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -22,14 +25,14 @@ def release(review: Review, by: User) -> Done:
 
 
 def decide(review: Review, by: User, verdict: str) -> Done:
-    """ "" takes the present one back."""
+    """Set the verdict; "" removes it."""
     before = review.verdict
     review.decide(verdict, by)
     return "review.decided", {"before": {"verdict": before}, "after": {"verdict": verdict}}
 
 
 def label(review: Review, labels: Iterable[ReviewLabel]) -> Done:
-    """These and no others."""
+    """Replace the review's labels with these."""
     before = [one.name for one in review.labels.all()]
     review.label(labels)
     after = [one.name for one in review.labels.all()]
@@ -37,7 +40,7 @@ def label(review: Review, labels: Iterable[ReviewLabel]) -> Done:
 
 
 def verdict_of(sent: str) -> str:
-    """Raises `Refused`."""
+    """Return the verdict. Raises `Refused` if it is unknown."""
     if sent not in Review.Verdict.values:
-        raise Refused("There is no such verdict. Choose one of those on the page.")
+        raise Refused("That verdict doesn't exist. Choose one of those on the page.")
     return sent

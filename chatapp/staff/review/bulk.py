@@ -1,5 +1,8 @@
-"""What a reviewer does about many conversations of the list at once. Each has its own event in the
-audit log; those that somebody changed meanwhile are left alone, and that is told."""
+"""Bulk actions on conversations in the review list.
+
+Each conversation gets its own event in the audit log. Those that somebody else has changed since
+the page was loaded are skipped, and the message says so.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,11 +24,11 @@ from chatapp.staff.review.acts import Act
 from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.queries import PAGE, reviewable
 
-CHANGED = "somebody changed it meanwhile"
+CHANGED = "someone else has changed it"
 NOT_HERE = "it is not here any more"
-NONE_TICKED = "Tick the conversations first, by x or by the mouse."
+NONE_TICKED = "Select chats first, with x or the mouse."
 
-Versions = Mapping[UUID, str]  # those that are ticked, as the page had them
+Versions = Mapping[UUID, str]  # of the selected conversations' reviews, as the page had them
 
 
 @require_POST
@@ -33,37 +36,37 @@ Versions = Mapping[UUID, str]  # those that are ticked, as the page had them
 def bulk(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     try:
-        ticked = _ticked(request.POST.getlist("rows"))
+        selected = _selected(request.POST.getlist("rows"))
         act = _act(request.POST)
-        done, left = _do(act, ticked, request.user)
+        done, skipped = _do(act, selected, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
-    except IntegrityError:  # a label, or a conversation, was deleted just now
-        messages.error(request, "Nothing was done, since something of it was deleted just now.")
+    except IntegrityError:  # a label, or a conversation, was deleted at the same time
+        messages.error(request, "Nothing was changed: a chat or the label was just deleted.")
     else:
-        told = [f"{done} done."]
-        told += [f"{count} left alone: {why.rstrip('.')}." for why, count in sorted(left.items())]
-        (messages.warning if left else messages.success)(request, " ".join(told))
-    return redirect(f"{reverse('review')}?{_asked(request).urlencode()}")
+        words = [f"{done} chat{'' if done == 1 else 's'} updated."]
+        words += [f"{count} skipped: {why.rstrip('.')}." for why, count in sorted(skipped.items())]
+        (messages.warning if skipped else messages.success)(request, " ".join(words))
+    return redirect(f"{reverse('review')}?{_filter_of(request).urlencode()}")
 
 
-def _ticked(rows: Sequence[str]) -> Versions:
-    """Raises `Refused`."""
+def _selected(rows: Sequence[str]) -> Versions:
+    """Parse rows of the form "key version". Raises `Refused`."""
     try:
         found = {UUID(pk): version for pk, _, version in (one.partition(" ") for one in rows)}
     except ValueError:
-        raise Refused("Nothing was done, since these are no conversations.") from None
+        raise Refused("Nothing was changed: these aren't chats.") from None
     if not found:
         raise Refused(NONE_TICKED)
     if len(found) > PAGE:
-        raise Refused(f"Nothing was done: {PAGE} at once are the most.")
+        raise Refused(f"Nothing was changed: select at most {PAGE} chats.")
     return found
 
 
 def _act(sent: QueryDict) -> Act:
-    """Raises `Refused`."""
-    wanted, _, value = sent.get("act", "").partition(" ")
-    match wanted:
+    """Return the act that was chosen. Raises `Refused`."""
+    chosen, _, value = sent.get("act", "").partition(" ")
+    match chosen:
         case "claim":
             return acts.claim
         case "release":
@@ -73,9 +76,9 @@ def _act(sent: QueryDict) -> Act:
         case "label" | "unlabel":
             label = ReviewLabel.objects.filter(pk=key_of(sent.get("label", ""))).first()
             if not label:
-                raise Refused("Choose the label first.")
-            return partial(_with if wanted == "label" else _without, label=label)
-    raise Refused("Nothing was done: choose what is to be done.")
+                raise Refused("Choose a label first.")
+            return partial(_with if chosen == "label" else _without, label=label)
+    raise Refused("Nothing was changed: choose an action.")
 
 
 def _with(review: Review, _by: User, label: ReviewLabel) -> acts.Done:
@@ -87,34 +90,35 @@ def _without(review: Review, _by: User, label: ReviewLabel) -> acts.Done:
 
 
 @transaction.atomic
-def _do(act: Act, ticked: Versions, by: User) -> tuple[int, Counter[str]]:
-    """How many it was done about, and why others were left alone, with how many."""
-    left: Counter[str] = Counter()
-    # All of them before the first event: whoever does one thing at a time locks in this order, too.
-    there = reviewable().filter(pk__in=list(ticked)).order_by("pk")
-    found: list[Conversation] = list(there.select_for_update(no_key=True, of=("self",)))
-    left[NOT_HERE] = len(ticked) - len(found)
+def _do(act: Act, selected: Versions, by: User) -> tuple[int, Counter[str]]:
+    """Return the number of conversations changed and, by reason, of those skipped."""
+    skipped: Counter[str] = Counter()
+    # Lock all conversations before recording the first event, which locks the log: decisions about
+    # a single conversation take their locks in this order, too.
+    existing = reviewable().filter(pk__in=list(selected)).order_by("pk")
+    found: list[Conversation] = list(existing.select_for_update(no_key=True, of=("self",)))
+    skipped[NOT_HERE] = len(selected) - len(found)
     done = []
     for conversation in found:
         review = Review.held(conversation.pk)
-        if str(review.version) != ticked[conversation.pk]:
-            left[CHANGED] += 1
+        if str(review.version) != selected[conversation.pk]:
+            skipped[CHANGED] += 1
             continue
         try:
             done.append((conversation, *act(review, by)))
         except Refused as refused:
-            left[str(refused)] += 1
+            skipped[str(refused)] += 1
     for conversation, action, detail in done:
         audit.record(action, actor=by, about=conversation, detail={**detail, "in_bulk": True})
-    return len(done), +left
+    return len(done), +skipped
 
 
-def _asked(request: HttpRequest) -> QueryDict:
-    """What the list was narrowed by, to show it again."""
+def _filter_of(request: HttpRequest) -> QueryDict:
+    """Return the query of the list that the request was sent from, with known fields only."""
     assert isinstance(request.user, User)
     sent = QueryDict(request.POST.get("asked", ""))
-    asked = QueryDict(mutable=True)
+    query = QueryDict(mutable=True)
     for name in FilterForm(sent, reviewer=request.user).fields:
         if value := sent.get(name):
-            asked[name] = value
-    return asked
+            query[name] = value
+    return query

@@ -1,7 +1,7 @@
-"""Where a reviewer came from: the list, as it was narrowed there, and the page of it.
+"""The filtered list, and its page, from which a reviewer came to a conversation.
 
-The addresses of a conversation's page carry it, signed: to step through what a filter finds tells
-as much as its list does, and that this list was asked for is on record.
+It travels, signed, in the query of a conversation's page. Stepping through a filter's results
+reveals as much as their list does, so only filters whose list is in the audit log are accepted.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.queries import Asked, Neighbours, neighbours_of
 
 SALT = "chatapp.review.came"
-SECONDS = 24 * 3600  # for which what is on record holds
+SECONDS = 24 * 3600  # after which a filter has to be listed, and so recorded, again
 NO_NEIGHBOURS: Neighbours = (None, None)
 
 
 def query_of(form: FilterForm) -> str:
-    """What the links of a list carry whose reading is on record; "" where it is not narrowed."""
+    """Return the query for the links of a list that has been recorded; "" if it has no filter."""
     shown = form.sent
     if after := form.data.get("after"):
         shown["after"] = after
@@ -35,24 +35,24 @@ def query_of(form: FilterForm) -> str:
 
 @dataclass(frozen=True)
 class Came:
-    query: str  # of this page's address, for the next one
-    shown: dict[str, str]  # by field, as the list was
-    asked: Asked | None  # None where that is over
+    query: str  # to append to the next page's URL
+    shown: dict[str, str]  # the list's fields
+    asked: Asked | None  # None if the query has expired or is no longer valid
 
     @classmethod
     def of(cls, request: HttpRequest) -> Self:
         assert isinstance(request.user, User)
-        everything = cls("", {}, Asked(request.user))
-        sealed = request.GET.get("came", "")
+        unfiltered = cls("", {}, Asked(request.user))
+        signed = request.GET.get("came", "")
         try:
-            reviewer, shown = signing.loads(sealed, salt=SALT)
+            reviewer, shown = signing.loads(signed, salt=SALT)
         except signing.BadSignature:
-            return everything
+            return unfiltered
         if reviewer != request.user.pk:
-            return everything
+            return unfiltered
         form = FilterForm(shown, reviewer=request.user)
-        is_known = _is_recent(sealed) and form.is_valid()
-        return cls(f"?{urlencode({'came': sealed})}", shown, form.asked if is_known else None)
+        is_valid = _is_recent(signed) and form.is_valid()
+        return cls(f"?{urlencode({'came': signed})}", shown, form.asked if is_valid else None)
 
     @property
     def list_address(self) -> str:
@@ -63,14 +63,14 @@ class Came:
 
 
 def back_to(request: HttpRequest, conversation: object) -> HttpResponse:
-    """To the page of a conversation, as the reviewer came to it."""
+    """Redirect to a conversation's page, and keep the list the reviewer came from."""
     address = reverse("review-conversation", args=[conversation])
     return redirect(address + Came.of(request).query)
 
 
-def _is_recent(sealed: str) -> bool:
+def _is_recent(signed: str) -> bool:
     try:
-        signing.loads(sealed, salt=SALT, max_age=SECONDS)
+        signing.loads(signed, salt=SALT, max_age=SECONDS)
     except signing.BadSignature:
         return False
     return True

@@ -1,5 +1,7 @@
-"""What a reviewer does about a conversation. Whoever decides upon a page that another reviewer has
-made old meanwhile is told so, and nothing is done.
+"""Views for a reviewer's decisions about one conversation.
+
+A decision sent from a page that is out of date, because another reviewer has changed the review, is
+refused with a message that says what was changed.
 """
 
 from collections.abc import Callable
@@ -28,15 +30,14 @@ from chatapp.staff.review.queries import reviewable
 from chatapp.staff.review.reading import conversation_page
 
 GONE = (
-    "Nothing was done, since something that this was about was deleted just now. Look again, and "
-    "decide."
+    "Nothing was saved, because something this refers to was just deleted. Check the page and try "
+    "again."
 )
 Act = Callable[[HttpRequest, Review, User], Done]
 
 
 def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
-    """The view that lets a reviewer do this, and writes into the audit log what the act returns:
-    its action there, and the detail."""
+    """Return the view for an act, which records the action and detail that the act returns."""
 
     @require_POST
     @reviewers_only
@@ -45,19 +46,19 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
         assert isinstance(request.user, User)
         try:
             with transaction.atomic():
-                # Who deletes it just now waits for the act, or this for them.
-                there = reviewable().select_for_update(no_key=True, of=("self",))
-                found = get_object_or_404(there, pk=pk)
+                # A concurrent deletion waits for this transaction, or this one for the deletion.
+                existing = reviewable().select_for_update(no_key=True, of=("self",))
+                found = get_object_or_404(existing, pk=pk)
                 review = Review.held(found.pk)
                 _refuse_old_page(request, review, request.user)
                 action, detail = act(request, review, request.user)
                 audit.record(action, actor=request.user, about=found, detail=detail)
         except Refused as refused:
             messages.error(request, str(refused))
-            if typed := request.POST.get("text"):  # a note, which nobody wants to type again
+            if typed := request.POST.get("text"):  # keep the text of a note
                 form = NoteForm(initial={"text": typed, "message": request.POST.get("message")})
                 return conversation_page(request, pk, form, HTTPStatus.CONFLICT)
-        except IntegrityError:  # when all of it is stored: a label, or a message, is missed
+        except IntegrityError:  # at commit: a label or a message is gone
             messages.error(request, GONE)
         return back_to(request, pk)
 
@@ -65,16 +66,17 @@ def _deciding(act: Act) -> Callable[..., HttpResponseBase]:
 
 
 def _refuse_old_page(request: HttpRequest, review: Review, reviewer: User) -> None:
-    """Raises `Refused`, with who did what since then."""
+    """Raise `Refused`, saying who did what, if the review has changed since the page was drawn."""
     sent = request.POST.get("version", "")
     if sent == str(review.version):
         return
     missed = max(review.version - key_of(sent), 0)
     names = Names.of(review.conversation, reviewer, None)
-    acts = last_acts_of(review.conversation, names, missed)
-    done = f" What was done: {acts}." if acts else ""
+    recent = last_acts_of(review.conversation, names, missed)
+    said = f" What changed: {recent}." if recent else ""
     raise Refused(
-        f"Nothing was done, since this was changed meanwhile.{done} Look again, and decide."
+        f"Nothing was saved, because this chat's review has changed.{said} Check the page and try "
+        "again."
     )
 
 
@@ -90,7 +92,7 @@ def release(_request: HttpRequest, review: Review, by: User) -> Done:
 
 @_deciding
 def verdict(request: HttpRequest, review: Review, by: User) -> Done:
-    """The one that stands already is taken back."""
+    """Set the verdict, or remove it if it is the present one."""
     given = acts.verdict_of(request.POST.get("verdict", ""))
     return acts.decide(review, by, "" if given == review.verdict else given)
 
@@ -108,9 +110,9 @@ def note(request: HttpRequest, review: Review, by: User) -> Done:
     if not form.is_valid():
         raise Refused(form.refusal)
     message = form.cleaned_data["message"]
-    there = review.conversation.messages.filter(deleted_at=None)
-    if message and not there.filter(pk=message).exists():
-        raise Refused("The message is not here any more. Write the note without it.")
+    existing = review.conversation.messages.filter(deleted_at=None)
+    if message and not existing.filter(pk=message).exists():
+        raise Refused("The message is not here any more. Add the note without it.")
     review.note(form.cleaned_data["text"], by, message)
     return "review.noted", {}
 
@@ -118,7 +120,7 @@ def note(request: HttpRequest, review: Review, by: User) -> Done:
 @require_GET
 @reviewers_only
 def changes(request: HttpRequest, pk: UUID) -> JsonResponse:
-    """What somebody did since this version was shown, in words: {"told": ""} where nobody has."""
+    """Return in words the last change since a version of the review; {"told": ""} if none."""
     assert isinstance(request.user, User)
     leave_unused(request)
     found = get_object_or_404(reviewable(), pk=pk)

@@ -1,6 +1,6 @@
-"""A download of what the filter finds: the facts of the list, and nothing of what people wrote.
+"""Download of a filter's results: what the list shows, nothing that people wrote.
 
-A page of conversations at a time is read while it is sent.
+The download is streamed, and reads one page of conversations at a time.
 """
 
 import csv
@@ -43,21 +43,21 @@ Named = Callable[[Names], str]
 @require_GET
 @reviewers_only
 def export(request: HttpRequest) -> HttpResponseBase:
-    """Leads to the list where it does not know what is wanted, which says so."""
+    """Stream the download, or redirect to the list, which shows what is wrong with the filter."""
     assert isinstance(request.user, User)
     form = FilterForm(request.GET, reviewer=request.user)
     kind = request.GET.get("format")
     if kind not in TYPES or not form.is_valid():
         return redirect(f"{reverse('review')}?{urlencode(form.sent)}")
-    names_nobody = "pseudonyms" in request.GET
+    is_pseudonymous = "pseudonyms" in request.GET
     with transaction.atomic():
         detail = {
             "asked": form.recorded,
             "format": kind,
-            "people": "pseudonyms" if names_nobody else "names",
+            "people": "pseudonyms" if is_pseudonymous else "names",
         }
         audit.record("conversations.exported", actor=request.user, detail=detail)
-    named: Named = attrgetter("pseudonym" if names_nobody else "whose")
+    named: Named = attrgetter("pseudonym" if is_pseudonymous else "whose")
     write = csv_of if kind == "csv" else json_of
     name = f"review-{timezone.now():%Y-%m-%d}.{kind}"
     return StreamingHttpResponse(
@@ -73,7 +73,11 @@ def export(request: HttpRequest) -> HttpResponseBase:
 async def _lines(
     asked: Asked, session_key: str, named: Named, write: Callable[[dict[str, object]], str]
 ) -> AsyncIterator[str]:
-    """Breaks off once who asked is no reviewer any more, so that what is cut short is not whole."""
+    """Yield the file's lines.
+
+    Raises `PermissionDenied` once the person is no longer a reviewer: the broken connection shows
+    that the file is incomplete.
+    """
     if write is csv_of:
         yield _csv_line(COLUMNS)
     place: Place | None = None
@@ -125,7 +129,7 @@ def csv_of(facts: dict[str, object]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Several of a kind in one cell, and no text that a spreadsheet would reckon with."""
+    """Return a cell: lists as one text, and no text that a spreadsheet takes for a formula."""
     match value:
         case dict():
             return ", ".join(f"{name} {count}" for name, count in value.items())

@@ -1,5 +1,4 @@
-"""What a reviewer wants of the conversations. What is not understood is said at its field, and
-nothing is found by it."""
+"""The filter form of the review list. Nothing is listed while any of its fields is invalid."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -31,15 +30,15 @@ from chatapp.upstream.wire.reply import Ending
 
 ANY = ("", "Any")
 DAY = forms.DateInput(attrs={"type": "date"})
-LAST_DAY = date(9998, 12, 31)  # after which there is one more
+LAST_DAY = date(9998, 12, 31)  # so that there is a next day
 COMMON = ("person", "since", "until", "model", "flagged", "feedback", "verdict", "label")
 NOT_OF_A_FILTER = {"after"}
-KEYS = "group", "upstream", "label", "sample"  # of rows
-SEARCH_IS_OVER = "This search is over. Show everything, and search again."
+KEYS = "group", "upstream", "label", "sample"  # fields passed on as primary keys
+SEARCH_IS_OVER = "This search has expired. Show all chats and search again."
 
 
 def _models() -> list[tuple[str, str]]:
-    """Those that anybody has used."""
+    """Return choices: the models that anyone has used."""
     used = MonthlyUsage.objects.exclude(model="").order_by("model")
     return [ANY, *((one, one) for one in used.values_list("model", flat=True).distinct())]
 
@@ -49,7 +48,7 @@ def flags_to_choose() -> list[tuple[str, str]]:
         ANY,
         (flags.ANY, "By anything"),
         (flags.MODERATION, "By moderation"),
-        (flags.PERSON, "By the person: a thumb down"),
+        (flags.PERSON, "By the person (thumbs down)"),
         (flags.RULE, "By any rule"),
         *(
             (f"{flags.ONE_RULE}{rule.pk}", f"By the rule {rule.name}")
@@ -60,11 +59,11 @@ def flags_to_choose() -> list[tuple[str, str]]:
 
 
 class FilterForm(forms.Form):
-    default_renderer = Jinja2()  # its many choices take Django's engine longer than the list itself
+    default_renderer = Jinja2()  # Django's engine takes longer for the choices than for the list
 
     person = forms.CharField(label="Person", required=False, max_length=255)
-    since = forms.DateField(label="Used from", required=False, widget=DAY)
-    until = forms.DateField(label="Used to", required=False, widget=DAY)
+    since = forms.DateField(label="Last used from", required=False, widget=DAY)
+    until = forms.DateField(label="Last used to", required=False, widget=DAY)
     model = forms.ChoiceField(required=False, choices=_models)
     flagged = forms.ChoiceField(
         label="Flagged",
@@ -98,14 +97,14 @@ class FilterForm(forms.Form):
         choices=[ANY, *((one.value, one.value.replace("_", " ").capitalize()) for one in Ending)],
     )
     category = forms.CharField(
-        label="Category that moderation flagged",
+        label="Moderation category",
         required=False,
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    tool = forms.CharField(label="Tool that was called", required=False, max_length=200)
+    tool = forms.CharField(label="Tool called", required=False, max_length=200)
     cost = forms.DecimalField(
-        label="Cost at least, in US dollars",
+        label="Minimum cost (US dollars)",
         required=False,
         min_value=0,
         max_digits=13,
@@ -113,14 +112,14 @@ class FilterForm(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     replies = forms.IntegerField(
-        label="Replies at least",
+        label="Minimum replies",
         required=False,
         min_value=0,
         max_value=10**6,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     characters = forms.IntegerField(
-        label="Characters at least, of prompts and answers",
+        label="Minimum characters in prompts and answers",
         required=False,
         min_value=0,
         max_value=10**12,
@@ -130,10 +129,10 @@ class FilterForm(forms.Form):
         label="Claimed by",
         required=False,
         choices=[
-            ("", "Anybody or nobody"),
+            ("", "Anyone or no one"),
             ("mine", "Me"),
             ("other", "Others"),
-            ("nobody", "Nobody"),
+            ("nobody", "No one"),
         ],
     )
     sample = forms.ModelChoiceField(
@@ -150,14 +149,14 @@ class FilterForm(forms.Form):
         self._is_pseudonym = False
 
     def clean_person(self) -> User | None:
-        """By a name, or by a pseudonym where that stands in its place."""
+        """Find a person by login, or by the pseudonym that the review shows instead."""
         name = self.cleaned_data["person"]
         if not name:
             return None
         hidden = by_pseudonym(name)
         self._is_pseudonym = hidden is not None
         if not (found := hidden or User.by_login(name)):
-            raise ValidationError("Nobody has this name. Type it as it stands in the list.")
+            raise ValidationError("No one has this name. Enter it as the list shows it.")
         return found
 
     def clean_until(self) -> date | None:
@@ -178,18 +177,18 @@ class FilterForm(forms.Form):
         try:
             return Place.read(text) if (text := self.cleaned_data["after"]) else None
         except ValueError:
-            raise ValidationError("There is no such page. Begin with the newest.") from None
+            raise ValidationError("That page doesn't exist. Start with the newest chats.") from None
 
     def clean(self) -> dict[str, Any]:
         wanted = self.cleaned_data
         since, until = wanted.get("since"), wanted.get("until")
         if since and until and since > until:
-            self.add_error("until", "This is before the day from which it was used.")
+            self.add_error("until", "This is before “Last used from”.")
         return wanted
 
     @property
     def asked(self) -> Asked:
-        """Of a form that is valid."""
+        """The filter; only if the form is valid."""
         wanted = {
             name: getattr(value, "pk", value) if name in KEYS else value
             for name, value in self.cleaned_data.items()
@@ -204,7 +203,7 @@ class FilterForm(forms.Form):
 
     @property
     def sent(self) -> dict[str, str]:
-        """What was asked for, as it was typed."""
+        """The filter's fields that are not empty, as typed."""
         return {
             name: self.data[name]
             for name in self.fields
@@ -213,8 +212,11 @@ class FilterForm(forms.Form):
 
     @property
     def kept(self) -> dict[str, str]:
-        """The same to be stored: a person by the username, by which `forget_name` finds it, however
-        it was typed; without a search in the texts, which is over soon and had its own reason."""
+        """`sent` as views and samples store it.
+
+        A person is stored by username, however they were typed, so that `forget_name` finds it. A
+        text search is left out: it expires soon and had a reason of its own.
+        """
         asked = {name: value for name, value in self.sent.items() if name != "search"}
         if person := self._named:
             asked["person"] = person.get_username()
@@ -222,8 +224,8 @@ class FilterForm(forms.Form):
 
     @property
     def recorded(self) -> dict[str, object]:
-        """The same for the audit log: a person by the number, so that nobody who is erased is named
-        there, and None where there is nobody."""
+        """`sent` as the audit log stores it: a person by primary key, None if there is no such
+        person, so that the log names nobody who is erased."""
         person = self._named
         asked: dict[str, object] = {**self.sent}
         if "person" in asked and not self._is_pseudonym:
@@ -232,7 +234,7 @@ class FilterForm(forms.Form):
 
     @property
     def _named(self) -> User | None:
-        """Who is asked for by what names them."""
+        """The person who was typed by a name, not by a pseudonym."""
         self.is_valid()
         found: User | None = self.cleaned_data.get("person")
         return None if self._is_pseudonym else found

@@ -1,4 +1,4 @@
-"""What a reviewer keeps of what the filter finds: as a view, or a random sample of it."""
+"""Saving a filter as a view, and drawing a random sample from its results."""
 
 from contextlib import suppress
 from decimal import Decimal
@@ -19,9 +19,9 @@ from chatapp.staff.review.filters import FilterForm
 from chatapp.staff.review.forms import SentForm
 from chatapp.text.visible import SeenField
 
-NAMELESS = {"required": "Give it a name first."}
+NAMELESS = {"required": "Enter a name first."}
 SMALLEST = Decimal("0.1")
-TRIES = 3  # of a draw
+TRIES = 3  # to draw a sample
 
 
 class ViewForm(SentForm):
@@ -38,7 +38,7 @@ class SampleForm(SentForm):
         decimal_places=1,
         error_messages=dict.fromkeys(
             ("required", "invalid", "min_value", "max_value", "max_decimal_places", "max_digits"),
-            "Say how many per cent are drawn, from 0.1 to 100.",
+            "Enter the percentage to draw, from 0.1 to 100.",
         ),
     )
 
@@ -46,26 +46,26 @@ class SampleForm(SentForm):
 @require_POST
 @reviewers_only
 def save_view(request: HttpRequest) -> HttpResponse:
-    """Under a name that a view of this reviewer has, it takes that one's place."""
+    """Save a view. It replaces the reviewer's view with the same name."""
     assert isinstance(request.user, User)
     form = ViewForm(request.POST)
-    wanted = FilterForm(request.POST, reviewer=request.user)
-    asked = wanted.kept
+    filters = FilterForm(request.POST, reviewer=request.user)
+    asked = filters.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
-    elif "person" in wanted.errors:
-        messages.error(request, "Nothing was saved, since nobody has this name.")
+    elif "person" in filters.errors:
+        messages.error(request, "Nothing was saved, because no one has this name.")
     elif not asked:
-        messages.error(request, "Narrow the list first: a view keeps what it is narrowed by.")
+        messages.error(request, "Filter the list first. A view saves the filter.")
     else:
         name, is_shared = form.cleaned_data["name"], form.cleaned_data["is_shared"]
         with transaction.atomic():
             view, _ = ReviewView.objects.update_or_create(
                 maker=request.user, name=name, defaults={"asked": asked, "is_shared": is_shared}
             )
-            detail = {"asked": _recorded(wanted)}
+            detail = {"asked": _recorded(filters)}
             audit.record("reviewview.saved", actor=request.user, about=view, detail=detail)
-        messages.success(request, f"{view} is saved, and stands above the list.")
+        messages.success(request, f"{view} was saved. Find it above the list.")
     return _to_list(asked)
 
 
@@ -86,40 +86,40 @@ def delete_view(request: HttpRequest, pk: int) -> HttpResponse:
 def draw_sample(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = SampleForm(request.POST)
-    wanted = FilterForm(request.POST, reviewer=request.user)
-    asked = wanted.kept
+    filters = FilterForm(request.POST, reviewer=request.user)
+    asked = filters.kept
     if not form.is_valid():
         messages.error(request, form.refusal)
         return _to_list(asked)
-    if not wanted.is_valid():
-        messages.error(request, "Nothing was drawn, since not all of the filter is understood.")
+    if not filters.is_valid():
+        messages.error(request, "Nothing was drawn, because the filter has errors.")
         return _to_list(asked)
     name, share = form.cleaned_data["name"], form.cleaned_data["share"]
     try:
-        drawn = _drawn(name, share, wanted, request.user)
+        drawn = _drawn(name, share, filters, request.user)
     except Refused as refused:
         messages.error(request, str(refused))
         return _to_list(asked)
-    messages.success(request, f"{drawn} has {drawn.size:,} conversations.")
+    messages.success(request, f"{drawn} has {drawn.size:,} chat{'' if drawn.size == 1 else 's'}.")
     return _to_list({"sample": str(drawn.pk)})
 
 
-def _drawn(name: str, share: Decimal, wanted: FilterForm, by: User) -> ReviewSample:
-    """Raises `Refused`. A conversation that is deleted while it is drawn is not found again."""
+def _drawn(name: str, share: Decimal, filters: FilterForm, by: User) -> ReviewSample:
+    """Draw and record a sample, again if a conversation is deleted meanwhile. Raises `Refused`."""
     for _ in range(TRIES):
         with suppress(IntegrityError), transaction.atomic():
-            found = wanted.asked.conversations().order_by()
-            drawn = ReviewSample.draw(name, share, found, by, wanted.kept)
-            detail = {"asked": _recorded(wanted), "share": str(share), "size": drawn.size}
+            found = filters.asked.conversations().order_by()
+            drawn = ReviewSample.draw(name, share, found, by, filters.kept)
+            detail = {"asked": _recorded(filters), "share": str(share), "size": drawn.size}
             audit.record("reviewsample.drawn", actor=by, about=drawn, detail=detail)
             return drawn
-    raise Refused("Conversations are being deleted just now. Draw the sample again.")
+    raise Refused("Chats are being deleted right now. Draw the sample again.")
 
 
 @require_POST
 @reviewers_only
 def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
-    """Its conversations keep their reviews."""
+    """Delete a sample. Its conversations keep their reviews."""
     assert isinstance(request.user, User)
     with transaction.atomic():
         sample = get_object_or_404(ReviewSample, pk=pk)
@@ -130,7 +130,7 @@ def delete_sample(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _recorded(form: FilterForm) -> dict[str, object]:
-    """Of what is kept."""
+    """Return the audit log's form of the fields that are stored."""
     return {name: value for name, value in form.recorded.items() if name in form.kept}
 
 

@@ -1,4 +1,4 @@
-"""What a reviewer types on the page of a conversation."""
+"""Forms of a conversation's page in the review."""
 
 from django import forms
 
@@ -8,7 +8,7 @@ from chatapp.text.visible import SeenField
 
 
 class SentForm(forms.Form):
-    """A form of the page, where what is wrong with it stands above all."""
+    """A form whose errors are shown as one message at the top of the page."""
 
     @property
     def refusal(self) -> str:
@@ -17,20 +17,20 @@ class SentForm(forms.Form):
 
 class OpeningForm(SentForm):
     reason = SeenField(
-        label="Why do you open it?",
+        label="Why are you opening this chat?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        error_messages={"required": "Say why first."},
-        help_text="Who wrote it reads this on their page of privacy.",
+        error_messages={"required": "Enter a reason first."},
+        help_text="The chat's owner sees this on their Privacy page.",
     )
 
 
 class RevealForm(SentForm):
     reason = SeenField(
-        label="Why must you know whose it is?",
+        label="Why do you need the owner's name?",
         max_length=LONGEST_REASON,
         widget=forms.TextInput(attrs={"autocomplete": "off", "id": "reveal-reason"}),
-        error_messages={"required": "Say why you must know whose it is."},
+        error_messages={"required": "Enter a reason for revealing the name."},
     )
 
 
@@ -40,6 +40,6 @@ class NoteForm(SentForm):
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={"required": "Write the note first."},
-        help_text="For reviewers.",
+        help_text="Visible to reviewers only.",
     )
     message = forms.UUIDField(required=False, widget=forms.HiddenInput)

@@ -1,4 +1,4 @@
-"""What was done about a conversation in reviews, as the audit log has it."""
+"""The history of a conversation's review, read from the audit log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from django.db.models import QuerySet
 from chatapp.models import AuditEvent, Conversation, Review, User
 from chatapp.staff.review.names import Names
 
-MOST_STEPS = 100  # of a history that are shown
-MOST_ACTS = 5  # of those that are told to who was late
+MOST_STEPS = 100  # shown in a history
+MOST_ACTS = 5  # named when a decision is refused because the page was out of date
 READINGS = ("conversation.opened", "name.revealed")
 DONE = {
     "conversation.opened": "opened it",
-    "name.revealed": "learned whose it is",
-    "review.claimed": "took it on",
-    "review.released": "let it go",
-    "review.decided": "decided",
-    "review.labelled": "labelled it",
-    "review.noted": "wrote a note",
+    "name.revealed": "revealed the owner's name",
+    "review.claimed": "claimed it",
+    "review.released": "released it",
+    "review.decided": "set the verdict",
+    "review.labelled": "changed its labels",
+    "review.noted": "added a note",
 }
 
 
@@ -33,14 +33,14 @@ class Step:
 
 
 def history_of(conversation: Conversation, names: Names) -> list[Step]:
-    """The newest first, and one more than are shown where there are more."""
+    """Return the newest steps first, `MOST_STEPS` plus one more if there are more."""
     events = list(_events_of(conversation).select_related("detail")[: MOST_STEPS + 1])
     actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
     return [_step(one, names.reader(actors.get(one.actor))) for one in events]
 
 
 def last_acts_of(conversation: Conversation, names: Names, count: int) -> str:
-    """So many of them, the newest first, in words: who did what, and when."""
+    """Return in words who did what and when: the last `count` changes, newest first."""
     acts = _events_of(conversation).exclude(action__in=READINGS)
     events = list(acts[: min(count, MOST_ACTS)])
     actors = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
@@ -67,6 +67,6 @@ def _step(event: AuditEvent, who: str) -> Step:
 
 
 def _listed(value: str | list[str]) -> str:
-    """A verdict, or labels, as a reviewer reads them."""
+    """Return a verdict, or labels, in words."""
     words = value if isinstance(value, list) else [dict(Review.Verdict.choices).get(value, "")]
     return ", ".join(filter(None, words)) or "none"

@@ -1,4 +1,4 @@
-"""The labels that reviewers sort conversations by: administrators name them."""
+"""The page where administrators manage the labels of the review."""
 
 from django import forms
 from django.contrib import messages
@@ -21,7 +21,7 @@ class LabelForm(forms.ModelForm):  # type: ignore[type-arg]
         model = ReviewLabel
         fields = ["name"]
         field_classes = {"name": SeenField}
-        error_messages = {"name": {"unique": "There is a label of this name. Choose another."}}
+        error_messages = {"name": {"unique": "This label already exists. Choose another name."}}
 
 
 @require_http_methods(["GET", "POST"])
@@ -37,14 +37,14 @@ def labels(request: HttpRequest) -> HttpResponse:
             audit.record("reviewlabel.added", actor=request.user, about=added)
         messages.success(request, f"{added} was added.")
         return redirect("review-labels")
-    there = ReviewLabel.objects.annotate(used=Count("reviews"))
-    return render(request, "review/labels.html", {"form": form, "labels": there})
+    existing = ReviewLabel.objects.annotate(used=Count("reviews"))
+    return render(request, "review/labels.html", {"form": form, "labels": existing})
 
 
 @require_POST
 @administrators_only
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Conversations that have it keep the rest of their review."""
+    """Delete a label and remove it from conversations, which keep the rest of their review."""
     assert isinstance(request.user, User)
     if not is_confirmed(request):
         return ask_to_confirm(reverse("review-labels"))

@@ -1,4 +1,4 @@
-"""The list of what a reviewer may read, without a word of it."""
+"""The list of the conversations that a reviewer may read, without any of their text."""
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +21,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     rows: list[Row] = []
     following = None
     if form.is_valid():
-        # Whose conversations and which of them somebody looks for tells of what people wrote.
+        # The results of a filter reveal something about what people wrote, so it is recorded.
         with transaction.atomic():
             detail = {"asked": form.recorded} if form.sent else {}
             audit.record("conversations.listed", actor=request.user, detail=detail)

@@ -1,4 +1,4 @@
-"""Who is called what on a reviewer's pages, by the policy that a conversation was begun under."""
+"""The names shown in the review, as the policy in force when a conversation was started has it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from chatapp.models import Conversation, Opening, ReviewPolicy, User
 from chatapp.models.pseudonyms import IN_EXPORTS, IN_REVIEWS, pseudonym
 from chatapp.models.review_policies import held_at
 
-NOBODY_NOW = "Somebody who has no account any more"
+NOBODY_NOW = "Someone whose account was deleted"
 UNNAMED = "A reviewer"
 
 
 @dataclass(frozen=True)
 class Names:
-    """Of one conversation; everybody knows whose their own is."""
+    """The names of one conversation. Reviewers always see themselves as the owner of their own."""
 
     owner: User
     reviewer: User
     hides_owner: bool
-    hides_readers: bool  # from the owner, where the policy does not name who reads
+    hides_readers: bool  # from the owner, if the policy does not name readers
 
     @classmethod
     def of(cls, conversation: Conversation, reviewer: User, opening: Opening | None) -> "Names":
         is_revealed = opening is not None and opening.revealed_at is not None
-        begun = conversation.created_at
-        return cls.at(ReviewPolicy.timeline(), begun, conversation.user, reviewer, is_revealed)
+        started = conversation.created_at
+        return cls.at(ReviewPolicy.timeline(), started, conversation.user, reviewer, is_revealed)
 
     @classmethod
     def at(
@@ -46,11 +46,11 @@ class Names:
 
     @property
     def pseudonym(self) -> str:
-        """In an export that names nobody."""
+        """The owner's pseudonym for an export without names."""
         return pseudonym(self.owner, IN_REVIEWS if self.hides_owner else IN_EXPORTS)
 
     def reader(self, who: User | None) -> str:
-        """Somebody who did something about it."""
+        """Return the name of someone who took part in the review."""
         if self.hides_readers and who != self.reviewer:
             return UNNAMED
         return who.username if who else NOBODY_NOW

@@ -1,4 +1,4 @@
-"""Where in the review's list somebody is, by when a conversation was used last."""
+"""Positions in the review list, which is ordered by the time of last use, newest first."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from django.db.models import Q
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page ended: the next begins with what was used before this one."""
+    """The last conversation of a page; the next page begins with the one used before it."""
 
     used: datetime
     pk: UUID
@@ -19,16 +19,16 @@ class Place:
 
     @classmethod
     def read(cls, text: str) -> "Place":
-        """Raises `ValueError` for what no page has said."""
+        """Parse the text form. Raises `ValueError` if it is not valid."""
         used, _, pk = text.partition("/")
         try:
             return cls(datetime.fromisoformat(used).astimezone(UTC), UUID(pk))
         except OverflowError as error:
-            raise ValueError("No clock has shown this moment.") from error
+            raise ValueError("The time is out of range.") from error
 
     @property
     def is_before(self) -> Q:
-        # The first of them alone is what an index is read by.
+        # The first condition repeats part of the second: it is the one that an index can serve.
         return Q(used__lte=self.used) & (Q(used__lt=self.used) | Q(pk__lt=self.pk))
 
     @property

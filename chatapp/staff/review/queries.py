@@ -1,7 +1,7 @@
-"""Which conversations a reviewer wants to see, the one that was used last first, a page at a time.
+"""The review's filter as a query: matching conversations, last used first, a page at a time.
 
-Each wish is a subquery of its own, so that the database chooses where to begin: with what is rare,
-or with what is newest.
+Each condition is a subquery of its own, so that the database chooses where to start: with the
+rarest condition, or with the newest conversations.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -50,12 +50,12 @@ from chatapp.staff.review.places import Place
 from chatapp.upstream.wire.reply import Ending
 
 PAGE = 50
-LOOKED_AT = PAGE + PAGE // 4
-FEW = 8  # that are looked at for one
-FEWER = 4  # of as many that may be wanted one is, by a guess
+FIRST_BATCH = PAGE + PAGE // 4
+NEIGHBOUR_BATCH = 8  # candidates read to find one neighbour
+PER_MATCH = 4  # a guess: how many candidates there are for each match
 NONE = "none"
-MOST_COUNTED = 5_000  # conversations; what so many have is common
-_FOR_FEW_ROWS = (
+MOST_COUNTED = 5_000  # conversations; a fact of this many is common
+_PLAN_FOR_FEW_ROWS = (
     "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;"
     " SET LOCAL enable_seqscan = off"
 )
@@ -63,53 +63,60 @@ _FOR_FEW_ROWS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What is wanted; "" and None are no wish. What concerns a reply is of one and the same."""
+    """A filter; "" and None mean any. One reply has to match all conditions on replies."""
 
     reviewer: User
     person: User | None = None
-    by_pseudonym: bool = False  # the person
+    by_pseudonym: bool = False  # whether `person` was given by pseudonym
     group: int | None = None
     since: date | None = None
-    until: date | None = None  # that day is part of it
+    until: date | None = None  # inclusive
     model: str = ""
     upstream: int | None = None
     ending: str = ""
-    flagged: str = ""  # a source, any, none: see `flags`
+    flagged: str = ""  # a source, any or none: see `flags`
     category: str = ""  # of moderation
     search: ReviewSearch | None = None
-    feedback: str = ""  # up, down, either, none
+    feedback: str = ""  # up, down, either or none
     tool: str = ""
-    cost: int | None = None  # in nano-dollars, at least
+    cost: int | None = None  # at least, in nano-dollars
     replies: int | None = None  # at least
     characters: int | None = None  # at least
     label: int | None = None
     verdict: str = ""  # or none
-    claim: str = ""  # mine, other, nobody
+    claim: str = ""  # mine, other or nobody
     sample: int | None = None
 
     def conversations(self) -> QuerySet[Conversation]:
-        """The one that was used last first."""
-        wanted = list(self._of_one_reply())
-        proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*wanted)))] if wanted else []
+        """Return all matching conversations, last used first."""
+        of_reply = list(self._reply_conditions())
+        proven = [Q(Exists(replies_of(OuterRef("pk")).filter(*of_reply)))] if of_reply else []
         facts, days, _ = _rarest_first(self._facts, self._days())
-        return self._likely(facts, days).filter(is_reviewable(), *self._of_flags(), *proven)
+        return self._candidates(facts, days).filter(
+            is_reviewable(), *self._flag_conditions(), *proven
+        )
 
     def places(self, after: Place | None, count: int, *, upwards: bool = False) -> Iterator[Place]:
-        """The same, of those that were used before a place, for whoever wants the first of them:
-        only of as many it is asked whether such a reply stands there and what flags it, which costs
-        most. `upwards` those that were used after it, the nearest first."""
+        """Yield the places of matching conversations used before `after`, the nearest first.
+
+        With `upwards`, those used after it. For callers that need only the first few: the costliest
+        conditions, on replies and flags, are tested on batches of candidates, at first on `count`.
+        """
         facts, days, are_common = _rarest_first(self._facts, self._days(after, upwards))
-        if len(facts) > 1:  # seldom of one reply; the rare are all found before any is given
-            count *= FEWER if are_common else FEWER * FEWER
+        if len(facts) > 1:  # several facts are seldom true of one reply, so read more candidates
+            # Rare facts: the database reads all their rows anyway before it returns the first.
+            count *= PER_MATCH if are_common else PER_MATCH * PER_MATCH
         while True:
-            nearest = _nearest(facts[0], days, FEWER * count, upwards) if are_common else days
-            likely = self._likely(facts, nearest, after, upwards)
+            nearest = (
+                _nearest_days(facts[0], days, PER_MATCH * count, upwards) if are_common else days
+            )
+            candidates = self._candidates(facts, nearest, after, upwards)
             places = [
-                Place(used, pk) for pk, used in likely.values_list("pk", "updated_at")[:count]
+                Place(used, pk) for pk, used in candidates.values_list("pk", "updated_at")[:count]
             ]
-            for some in _more_each_time(places):
-                proven = self._proven([one.pk for one in some])
-                yield from (one for one in some if one.pk in proven)
+            for batch in _batches(places):
+                proven = self._proven([one.pk for one in batch])
+                yield from (one for one in batch if one.pk in proven)
             if len(places) == count:
                 after = places[-1]
                 days = _days_beyond(after, days, upwards)
@@ -120,76 +127,82 @@ class Asked:
             count *= 2
 
     def _proven(self, keys: Collection[UUID]) -> Collection[UUID]:
+        """Return those of the keys that also match the costly conditions."""
         for proof in self._proofs:
             keys = {key for (key,) in proof.all(keys)}
         return keys
 
     @cached_property
     def _proofs(self) -> "Sequence[Values]":
-        """What finds, among some, those that are wanted: made once for all that are looked at."""
+        """The statements that test a batch of candidates, built once for all batches."""
         proofs = []
         if self.flagged or self.category or asks_for_flags():
             proofs.append(Values(self._flagged, Keys()))
-        if list(self._of_one_reply()):
-            proofs.append(Values(self._with_such_a_reply, Keys()))
+        if list(self._reply_conditions()):
+            proofs.append(Values(self._with_matching_reply, Keys()))
         return proofs
 
     def _flagged(self, among: Expression) -> QuerySet[Conversation, Any]:
-        found = Conversation.objects.filter(*self._of_flags(among), is_reviewable(among=among))
+        found = Conversation.objects.filter(
+            *self._flag_conditions(among), is_reviewable(among=among)
+        )
         return found.filter(IsAmong(among)).order_by().values_list("pk")
 
-    def _with_such_a_reply(self, among: Expression) -> QuerySet[Message, Any]:
-        found = replies_of(among).filter(*self._of_one_reply())
+    def _with_matching_reply(self, among: Expression) -> QuerySet[Message, Any]:
+        found = replies_of(among).filter(*self._reply_conditions())
         return found.order_by().values_list("conversation")
 
-    def _likely(
+    def _candidates(
         self,
         facts: Sequence[str],
         days: tuple[date, date],
         after: Place | None = None,
         upwards: bool = False,
     ) -> QuerySet[Conversation]:
-        """All that are wanted, and some of whose replies none is of that kind, or none any more,
-        or that nothing flags any more."""
-        # By the day that an index has; a person's own are few, and have an index in this order.
-        by_day = (bool(facts) or self._is_summed) and not self.person
-        # What is found so, or by a search, is not to be looked for by the time that all have.
-        is_read_otherwise = by_day or self.search is not None
+        """Return all matches and some conversations that do not match.
+
+        Their facts are true of different replies, or not any more: facts outlive what they are of.
+        """
+        # Order by the day, which the indexes contain, except for one person's conversations: they
+        # are few and have an index in this order.
+        by_day = (bool(facts) or self._uses_sums) and not self.person
+        # Hide the column from the planner, which would otherwise choose the index on it.
+        has_other_index = by_day or self.search is not None
         found = Conversation.objects.alias(
-            used=Coalesce("updated_at", "created_at") if is_read_otherwise else F("updated_at"),
+            used=Coalesce("updated_at", "created_at") if has_other_index else F("updated_at"),
             **{
                 f"fact{number}": FilteredRelation("facts", condition=Q(facts__fact=fact))
                 for number, fact in enumerate(facts)
             },
         )
-        there: list[Q | IsAmong] = [
+        conditions: list[Q | IsAmong] = [
             *(Q((f"fact{number}__used_on__range", days)) for number, _ in enumerate(facts)),
             self._is_likely_reviewable,
-            *self._of_conversation(),
-            *self._of_replies(),
-            *self._of_review(),
+            *self._conversation_conditions(),
+            *self._sum_conditions(),
+            *self._review_conditions(),
         ]
         if self.sample is not None:
-            there.append(Q(pk__in=members_of(self.sample)))
+            conditions.append(Q(pk__in=members_of(self.sample)))
         if self.search:
-            there.append(IsAmong(self._searched))
+            conditions.append(IsAmong(self._searched))
         if after:
-            there.append(after.is_after if upwards else after.is_before)
+            conditions.append(after.is_after if upwards else after.is_before)
         if by_day and not facts:
-            there.append(Q(sums__used_on__range=days))
+            conditions.append(Q(sums__used_on__range=days))
         day = [f"-{'fact0' if facts else 'sums'}__used_on"] if by_day else []
-        ordered = found.filter(*there).order_by(*day, "-used", "-id")
+        ordered = found.filter(*conditions).order_by(*day, "-used", "-id")
         return ordered.reverse() if upwards else ordered
 
     def _days(self, after: Place | None = None, upwards: bool = False) -> tuple[date, date]:
-        """Between which it was used, at most."""
+        """Return the first and last day on which a match can have been used."""
         since = day_of(_midnight(self.since)) if self.since else date.min
         until = day_of(self._end) if self._end else date.max
         return _days_beyond(after, (since, until), upwards) if after else (since, until)
 
     @property
     def _facts(self) -> list[str]:
-        """What is known to be so of a reply wherever such a reply is found, or such a flag."""
+        """The facts that every conversation with a matching reply or flag has."""
         found = []
         if self.flagged == flags.PERSON:
             found.append(of_feedback(Feedback.Rating.DOWN))
@@ -211,8 +224,11 @@ class Asked:
 
     @cached_property
     def _searched(self) -> list[UUID]:
-        """Once for all that is looked at: it takes longer than the rest. What was last used before
-        a day was all written before it."""
+        """The conversations found by the text search, which takes longest and so runs once.
+
+        A conversation that was last used before a day was written before it, so `until` holds for
+        its texts, too.
+        """
         assert self.search
         return self.search.found(self.person.pk if self.person else None, self._end)
 
@@ -221,15 +237,15 @@ class Asked:
         return _midnight(self.until + timedelta(days=1)) if self.until else None
 
     @property
-    def _is_summed(self) -> bool:
+    def _uses_sums(self) -> bool:
         return any(one is not None for one in (self.replies, self.cost, self.characters))
 
-    def _of_conversation(self) -> Iterator[Q]:
+    def _conversation_conditions(self) -> Iterator[Q]:
         if self.person:
             yield Q(user=self.person)
-            yield hides_names() if self.by_pseudonym else self._tells_names
-        if self.group is not None:  # of which one alone may be
-            yield self._tells_names
+            yield hides_names() if self.by_pseudonym else self._shows_names
+        if self.group is not None:  # a group of one would give the name away
+            yield self._shows_names
             members = User.groups.through.objects.filter(group=self.group)
             yield Q(user__in=members.values("user"))
         if self.since:
@@ -242,16 +258,16 @@ class Asked:
         return is_reviewable(likely=True)
 
     @cached_property
-    def _tells_names(self) -> Q:
+    def _shows_names(self) -> Q:
         return tells_names() | Q(user=self.reviewer)
 
-    def _of_flags(self, among: Expression | None = None) -> Iterator[Q]:
+    def _flag_conditions(self, among: Expression | None = None) -> Iterator[Q]:
         if self.flagged:
             yield flags.flagged_by(self.flagged, among=among)
         if self.category:
             yield flags.moderated_as(self.category)
 
-    def _of_replies(self) -> Iterator[Q]:
+    def _sum_conditions(self) -> Iterator[Q]:
         if self.feedback == NONE:
             yield ~Q(Exists(replies_of(OuterRef("pk")).filter(feedback__isnull=False)))
         if self.replies is not None:
@@ -261,7 +277,7 @@ class Asked:
         if self.characters is not None:
             yield Q(sums__characters__gte=self.characters)
 
-    def _of_one_reply(self) -> Iterator[Q | HasCalled]:
+    def _reply_conditions(self) -> Iterator[Q | HasCalled]:
         if self.model:
             yield Q(model=self.model)
         if self.upstream is not None:
@@ -275,7 +291,7 @@ class Asked:
         if self.tool:
             yield HasCalled(self.tool)
 
-    def _of_review(self) -> Iterator[Q]:
+    def _review_conditions(self) -> Iterator[Q]:
         reviews = Review.objects.filter(pk=OuterRef("pk"))
         if self.label is not None:
             yield Q(Exists(reviews.filter(labels=self.label)))
@@ -305,15 +321,15 @@ def _days_without(
     return (nearest[1] + one, until) if upwards else (since, nearest[0] - one)
 
 
-def _more_each_time(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
-    begin, count = 0, LOOKED_AT
+def _batches(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    begin, count = 0, FIRST_BATCH
     while begin < len(places):
         yield places[begin : begin + count]
         begin, count = begin + count, 2 * count
 
 
 def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
-    """What still stands there of what models wrote; there are many keys, or one that is named."""
+    """Return the replies, except deleted ones, of the conversations with these keys."""
     of = (
         Q(conversation=conversations)
         if isinstance(conversations, OuterRef)
@@ -325,7 +341,10 @@ def replies_of(conversations: OuterRef | Expression) -> QuerySet[Message]:
 def _rarest_first(
     facts: Sequence[str], days: tuple[date, date]
 ) -> tuple[Sequence[str], tuple[date, date], bool]:
-    """And the days between which all of them are found, and whether even the rarest is common."""
+    """Return the facts, rarest first, the days on which all can occur, and whether all are common.
+
+    A single fact is returned as it is.
+    """
     if len(facts) < 2:
         return facts, days, False
     spreads = spreads_of(facts, days, MOST_COUNTED)
@@ -334,8 +353,13 @@ def _rarest_first(
     return ordered, common, spreads[ordered[0]].number == MOST_COUNTED
 
 
-def _nearest(fact: str, days: tuple[date, date], count: int, upwards: bool) -> tuple[date, date]:
-    """Those of the days in which as many conversations have the fact, if that many have it."""
+def _nearest_days(
+    fact: str, days: tuple[date, date], count: int, upwards: bool
+) -> tuple[date, date]:
+    """Return the nearest days, so many that `count` conversations used on them have the fact.
+
+    Returns all the days if fewer have it.
+    """
     since, until = days
     found = ConversationFact.objects.filter(fact=fact, used_on__range=days)
     ordered = found.order_by("used_on" if upwards else "-used_on").values_list("used_on", flat=True)
@@ -346,22 +370,24 @@ def _nearest(fact: str, days: tuple[date, date], count: int, upwards: bool) -> t
 
 
 def page_of(asked: Asked, after: Place | None) -> tuple[list[UUID], Place | None]:
-    """The keys of one page, and where the next one begins, if there is one."""
-    with _of_few_rows():
-        places = list(islice(asked.places(after, LOOKED_AT), PAGE + 1))
+    """Return the keys of a page, and the place after which the next begins; None if it is last."""
+    with _planned_for_few_rows():
+        places = list(islice(asked.places(after, FIRST_BATCH), PAGE + 1))
     shown = places[:PAGE]
     return [one.pk for one in shown], shown[-1] if len(places) > PAGE else None
 
 
 @contextmanager
-def _of_few_rows() -> Iterator[None]:
-    """For what takes long PostgreSQL compiles, begins other processes, and reads whole tables
-    rather than thousands of rows by an index, which takes longer than these do: each has a limit,
-    which it does not count on, and the rows are at hand."""
+def _planned_for_few_rows() -> Iterator[None]:
+    """Keep PostgreSQL from preparing for a long query: no JIT, parallel workers or table scans.
+
+    It overestimates these queries, since it does not expect the limit to end them early, and the
+    preparation would take longer than they do.
+    """
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(_FOR_FEW_ROWS)
+                cursor.execute(_PLAN_FOR_FEW_ROWS)
         yield
 
 
@@ -377,10 +403,12 @@ Neighbours = tuple[UUID | None, UUID | None]
 
 
 def neighbours_of(conversation: Conversation, asked: Asked) -> Neighbours:
-    """Of what is asked for, the one before which this was used, and the one after it; this need not
-    be asked for itself, or no longer."""
+    """Return the keys of the next older and the next newer conversation that match.
+
+    `conversation` itself need not match, or no longer.
+    """
     place = Place(conversation.updated_at, conversation.pk)
-    with _of_few_rows():
-        older = next(asked.places(place, FEW), None)
-        newer = next(asked.places(place, FEW, upwards=True), None)
+    with _planned_for_few_rows():
+        older = next(asked.places(place, NEIGHBOUR_BATCH), None)
+        newer = next(asked.places(place, NEIGHBOUR_BATCH, upwards=True), None)
     return (older.pk if older else None), (newer.pk if newer else None)

@@ -1,5 +1,6 @@
-"""A conversation as a reviewer reads it: first what holds no text of it and a question for the
-reason, then, while the opening lasts, all that stands in it.
+"""The page of a conversation in the review.
+
+It shows figures and asks for a reason first; the text appears while the reviewer's opening lasts.
 """
 
 from typing import Any
@@ -37,11 +38,11 @@ def conversation_page(
     opening = Opening.living(request.user, found)
     row = next(iter(rows_of([found.pk], request.user)), None)
     if row is None:
-        raise Http404("It was deleted just now.")
+        raise Http404("It was just deleted.")
     names = Names.of(found, request.user, opening)
     came = Came.of(request)
     older, newer = came.neighbours_of(found)
-    there = found.messages.filter(deleted_at=None)
+    existing = found.messages.filter(deleted_at=None)
     steps = history_of(found, names)
     context = {
         "conversation": found,
@@ -51,7 +52,7 @@ def conversation_page(
         "labels": ReviewLabel.objects.all(),
         "verdicts": Review.Verdict.choices,
         "notes": row.review.notes.select_related("author") if row.review else (),
-        "shown": set(there.values_list("pk", flat=True)) if opening else (),
+        "shown": set(existing.values_list("pk", flat=True)) if opening else (),
         "history": steps[:MOST_STEPS],
         "has_older_steps": len(steps) > MOST_STEPS,
         "opening": opening,
@@ -69,7 +70,7 @@ def conversation_page(
 @require_POST
 @reviewers_only
 def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """That it was opened is stored for good before anything of it is shown."""
+    """Open the conversation. The event is committed before any of its text is shown."""
     assert isinstance(request.user, User)
     form = OpeningForm(request.POST)
     if not form.is_valid():
@@ -87,7 +88,7 @@ def open_conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewers_only
 def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Whose the conversation is, for who has it open; that it was told is stored first."""
+    """Reveal the owner's name to a reviewer who has it open. The event is committed first."""
     assert isinstance(request.user, User)
     form = RevealForm(request.POST)
     if not form.is_valid():
@@ -97,7 +98,7 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
         found = get_object_or_404(reviewable(), pk=pk)
         opening = Opening.living(request.user, found)
         if opening is None:
-            messages.error(request, "Open the conversation first, and say why.")
+            messages.error(request, "Open the chat first, with a reason.")
         elif Names.of(found, request.user, opening).hides_owner:
             opening.reveal()
             detail = {"reason": form.cleaned_data["reason"]}
@@ -108,25 +109,25 @@ def reveal(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 @reviewers_only
 def raw_message(request: HttpRequest, pk: UUID, message: UUID) -> HttpResponse:
-    """What is stored of a message and of its usage, for whoever has the conversation open."""
+    """Return a message and its usage as stored, if the reviewer has the conversation open."""
     assert isinstance(request.user, User)
     found = get_object_or_404(reviewable(), pk=pk)
     if not (opening := Opening.living(request.user, found)):
-        messages.info(request, "Open the conversation first, and say why.")
+        messages.info(request, "Open the chat first, with a reason.")
         return back_to(request, pk)
-    there = found.messages.filter(deleted_at=None).select_related("usage")
-    one = get_object_or_404(there, pk=message)
+    existing = found.messages.filter(deleted_at=None).select_related("usage")
+    one = get_object_or_404(existing, pk=message)
     usage = getattr(one, "usage", None)
     names = Names.of(found, request.user, opening)
-    whose = {"user_id": names.whose} if names.hides_owner else {}
-    record = {"message": _stored(one), "usage": usage and _stored(usage) | whose}
+    owner = {"user_id": names.whose} if names.hides_owner else {}
+    record = {"message": _stored(one), "usage": usage and _stored(usage) | owner}
     return JsonResponse(record, json_dumps_params={"ensure_ascii": False, "indent": 2})
 
 
 def _thread(found: Conversation) -> str:
-    """Every message of every branch, oldest first."""
-    there = found.messages.filter(deleted_at=None)
-    written = list(there.select_related("usage", "upstream", "feedback"))
+    """Return the HTML of every message of every branch, oldest first."""
+    existing = found.messages.filter(deleted_at=None)
+    written = list(existing.select_related("usage", "upstream", "feedback"))
     html_of = pool.rendered(fragments.texts_of(written))
     return fragments.review_html(written, html_of, rules_by_message(found.pk))
 

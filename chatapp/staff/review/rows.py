@@ -1,6 +1,6 @@
-"""What is told of a conversation without a word of it: whose it is, what it cost, how it went.
+"""Rows of the review list: owner, usage, cost and outcome of a conversation, none of its text.
 
-The facts of a page's conversations are read for those alone, in a few queries.
+A page of rows takes a fixed number of queries.
 """
 
 from collections import Counter
@@ -21,12 +21,11 @@ from chatapp.staff.review.names import Names
 from chatapp.staff.review.queries import replies_of
 
 WITHOUT_SAYING = ("", "complete", "streaming")
-"""Endings that a row does not name."""
+"""Endings that a row does not mention."""
 
 
-class _Alike(NamedTuple):
-    """Replies of a conversation that differ in none of this but their tokens and cost, whose sums
-    these are."""
+class _ReplyGroup(NamedTuple):
+    """A group of a conversation's replies with equal fields; `tokens` and `cost` are its sums."""
 
     conversation: UUID
     model: str
@@ -40,14 +39,14 @@ class _Alike(NamedTuple):
 
 @dataclass
 class Row:
-    """`cost` is in nano-dollars; replies that were deleted are in none of it."""
+    """A row of the list. `cost` is in nano-dollars; deleted replies are not counted."""
 
     pk: UUID
     names: Names
     begun: datetime
     used: datetime
     review: Review | None
-    characters: int | None  # of prompts and answers; None where they were not counted yet
+    characters: int | None  # of prompts and answers; None if not counted yet
     replies: int = 0
     tokens: int = 0
     cost: int = 0
@@ -55,7 +54,7 @@ class Row:
     endings: Counter[str] = field(default_factory=Counter)
     feedback: Counter[str] = field(default_factory=Counter)
     is_flagged: bool = False  # by moderation
-    rules: Sequence[str] = ()  # that have flagged something in it
+    rules: Sequence[str] = ()  # names of the rules that flagged it
     labels: list[str] = field(default_factory=list)
 
     @property
@@ -77,7 +76,7 @@ class Row:
 
     @property
     def noticed(self) -> list[str]:
-        """In words: what moderation, endings and its owner say of it."""
+        """Flags, endings and feedback, in words."""
         return [
             *([f"Flagged by {' and '.join(self.flagged_by)}"] if self.flagged_by else []),
             *(f"{count} {one.replace('_', ' ')}" for one, count in sorted(self.endings.items())),
@@ -85,7 +84,7 @@ class Row:
             *([f"{self.feedback['down']} bad"] if self.feedback["down"] else []),
         ]
 
-    def add(self, replies: _Alike) -> None:
+    def add(self, replies: _ReplyGroup) -> None:
         self.replies += replies.number
         self.tokens += replies.tokens or 0
         self.cost += replies.cost or 0
@@ -99,11 +98,11 @@ class Row:
 
 
 def rows_of(keys: Sequence[UUID], reviewer: User) -> list[Row]:
-    """In the order of the keys, as this reviewer reads them; what is gone meanwhile is left out."""
+    """Return this reviewer's rows in the order of the keys, without deleted conversations."""
     if not keys:
         return []
     rows = {row.pk: row for row in _rows(keys, reviewer)}
-    for replies in starmap(_Alike, _REPLIES.all(rows)):
+    for replies in starmap(_ReplyGroup, _REPLIES.all(rows)):
         rows[replies.conversation].add(replies)
     for pk, names in rules_of(rows).items():
         rows[pk].rules = names

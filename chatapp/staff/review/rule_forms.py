@@ -1,4 +1,4 @@
-"""A rule as an administrator types it: each error says what to do."""
+"""The form for review rules."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,24 +22,24 @@ from chatapp.text.multiline import LinesField
 from chatapp.text.visible import SeenField
 
 SALT = "chatapp.review.rule"
-SEEN_SECONDS = 3600  # for which what a trial has shown is near enough to what there is
+SEEN_SECONDS = 3600  # for which a trial's result counts as current
 LINES = {"rows": 4, "spellcheck": "false"}
 LINE = {"autocomplete": "off", "spellcheck": "false"}
-MISSING = {"required": "Say here what the rule looks for."}
+MISSING = {"required": "Enter what the rule looks for."}
 NUMBER = {"inputmode": "decimal", "autocomplete": "off"}
 
 
 class RuleForm(forms.Form):
-    use_required_attribute = False  # what a rule of this kind does not need is hidden
+    use_required_attribute = False  # the fields of other kinds are hidden
 
     name = SeenField(
         label="Name",
         max_length=LONGEST_NAME,
         widget=forms.TextInput(attrs=LINE),
-        help_text="Reviewers read it where it flags something.",
+        help_text="Reviewers see it on chats that the rule flags.",
     )
     applies_to = forms.ChoiceField(
-        label="Looks at", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
+        label="Applies to", choices=ReviewRule.Of.choices, initial=ReviewRule.Of.BOTH
     )
     kind = forms.ChoiceField(label="Looks for", choices=ReviewRule.Kind.choices)
     words = LinesField(
@@ -47,19 +47,18 @@ class RuleForm(forms.Form):
         error_messages=MISSING,
         max_length=LONGEST_WORDS,
         widget=forms.Textarea(attrs=LINES),
-        help_text="One a line, or several that follow each other. Whole words; case and accents "
-        "make no difference.",
+        help_text="One word or phrase per line. Matches whole words; case and accents are ignored.",
     )
     pattern = forms.CharField(
         label="Pattern",
         error_messages=MISSING,
         max_length=LONGEST_PATTERN,
         widget=forms.TextInput(attrs=LINE),
-        help_text="A regular expression of RE2, for example <code>\\b\\d{4}-\\d{4}\\b</code>. Case "
-        "makes no difference.",
+        help_text="A regular expression (RE2), for example <code>\\b\\d{4}-\\d{4}\\b</code>. Case "
+        "is ignored.",
     )
     cost = forms.DecimalField(
-        label="Cost of a reply, at least",
+        label="Minimum cost of a reply",
         error_messages=MISSING,
         min_value=0,
         max_digits=13,
@@ -68,7 +67,7 @@ class RuleForm(forms.Form):
         help_text="In US dollars.",
     )
     length = forms.IntegerField(
-        label="Length of a text, at least",
+        label="Minimum length of a message",
         error_messages=MISSING,
         min_value=1,
         max_value=10**9,
@@ -77,11 +76,11 @@ class RuleForm(forms.Form):
     )
 
     reason = SeenField(
-        label="Why you try it",
+        label="Reason for the test",
         max_length=LONGEST_REASON,
-        error_messages={"required": "Say first why you try it."},
+        error_messages={"required": "Enter a reason for the test first."},
         widget=forms.TextInput(attrs=LINE),
-        help_text="It is recorded, and the owners of the chats that it finds read it.",
+        help_text="It is recorded. The owners of chats that the test finds can read it.",
     )
 
     def __init__(
@@ -97,14 +96,14 @@ class RuleForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if ReviewRule.objects.filter(name=name).exclude(pk=self.rule.pk).exists():
-            raise ValidationError("There is a rule of this name. Choose another.")
+            raise ValidationError("A rule with this name already exists. Choose another name.")
         return name
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
         if len(words_of(words)) > MOST_WORDS:
             raise ValidationError(
-                f"Write {MOST_WORDS} lines at most, and the rest in another rule."
+                f"Enter at most {MOST_WORDS} lines. Put the rest in another rule."
             )
         return words
 
@@ -114,19 +113,19 @@ class RuleForm(forms.Form):
         return pattern
 
     def clean(self) -> dict[str, Any]:
-        """What stands in the fields of other kinds is left alone."""
+        """Ignore errors in the fields of other kinds."""
         wanted = self.cleaned_data
         kind = wanted.get("kind")
         for other in ReviewRule.Kind.values:
             if other != kind:
                 self.errors.pop(other, None)
         if kind == ReviewRule.Kind.COST and wanted.get("applies_to") == ReviewRule.Of.PROMPTS:
-            self.add_error("applies_to", "Only replies cost something. Choose replies.")
+            self.add_error("applies_to", "Only replies have a cost. Choose replies.")
         return wanted
 
     @property
     def wanted(self) -> dict[str, Any]:
-        """Of a form that is valid: the fields of the rule."""
+        """The rule's fields; only if the form is valid."""
         sent = self.cleaned_data
         text, least = "", None
         match sent["kind"]:
@@ -143,12 +142,12 @@ class RuleForm(forms.Form):
 
     @property
     def seal(self) -> str:
-        """What the page brings back that has shown what this rule would flag."""
+        """A signed copy of the fields, sent back by a page that has shown what they would flag."""
         return signing.dumps(self.wanted, salt=SALT)
 
     @property
     def was_tried(self) -> bool:
-        """Whether it was this very rule."""
+        """Whether exactly these fields were tried, less than `SEEN_SECONDS` ago."""
         try:
             seen = signing.loads(self.data.get("seen", ""), salt=SALT, max_age=SEEN_SECONDS)
         except signing.BadSignature:

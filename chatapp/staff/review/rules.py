@@ -1,4 +1,4 @@
-"""The rules that flag messages: administrators set them, and see first what each would flag."""
+"""Pages where administrators manage the rules that flag messages, and try them first."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -21,7 +21,7 @@ from chatapp.staff.review.rule_forms import RuleForm
 @administrators_only
 def rules(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    # A count tells of what stands in the chats.
+    # The count reveals something about what people wrote, so only reviewers see it.
     found = ReviewRule.readable_findings() if request.user.reviews else None
     context = {"rules": ReviewRule.objects.all(), "found": found}
     return render(request, "review/rules.html", context)
@@ -44,7 +44,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
-    """Save a rule. A reviewer sees first what it would flag: what was not tried is tried."""
+    """Save a rule. For a reviewer, it is tried first, and saved once they have seen the result."""
     assert isinstance(request.user, User)
     is_tried = request.user.reviews
     form = RuleForm(request.POST or None, rule=rule, is_tried=is_tried)
@@ -59,8 +59,10 @@ def _rule_page(request: HttpRequest, rule: ReviewRule | None) -> HttpResponse:
 
 
 def _try(user: User, form: RuleForm, rule: ReviewRule | None) -> Trial:
-    """It looks into what people wrote, so it is recorded before; and whose chats it finds, before
-    they are shown."""
+    """Try a rule on the newest conversations.
+
+    The attempt is recorded before anyone's text is read, and each match before it is shown.
+    """
     wanted = ReviewRule(**form.wanted)
     reason = form.cleaned_data["reason"]
     with transaction.atomic():
@@ -77,21 +79,21 @@ def _try(user: User, form: RuleForm, rule: ReviewRule | None) -> Trial:
 def _save(request: HttpRequest, form: RuleForm, rule: ReviewRule | None) -> HttpResponse:
     assert isinstance(request.user, User)
     with transaction.atomic():
-        there = ReviewRule.objects.select_for_update()
-        wanted = get_object_or_404(there, pk=rule.pk) if rule else ReviewRule()
+        existing = ReviewRule.objects.select_for_update()
+        wanted = get_object_or_404(existing, pk=rule.pk) if rule else ReviewRule()
         detail = {"before": wanted.record} if rule else {}
         wanted.change(**form.wanted)
         action = "reviewrule.changed" if rule else "reviewrule.added"
         detail["after"] = wanted.record
         audit.record(action, actor=request.user, about=wanted, detail=detail)
-    messages.success(request, f"{wanted} is saved. It looks at messages that are written from now.")
+    messages.success(request, f"{wanted} was saved. It applies to messages written from now on.")
     return redirect("review-rules")
 
 
 @require_POST
 @administrators_only
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    """On or off. What it has found stays."""
+    """Turn a rule on or off. Its flags stay."""
     assert isinstance(request.user, User)
     if not is_confirmed(request):
         return ask_to_confirm(reverse("review-rules"))
@@ -108,7 +110,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @administrators_only
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """What it has flagged is flagged by it no longer."""
+    """Delete a rule and its flags."""
     assert isinstance(request.user, User)
     if not is_confirmed(request):
         return ask_to_confirm(reverse("review-rules"))

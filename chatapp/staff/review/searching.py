@@ -1,4 +1,4 @@
-"""A search in what people wrote: for a reason, and recorded before anything is shown."""
+"""Text search in the review. It needs a reason and is recorded before results are shown."""
 
 from urllib.parse import urlencode
 
@@ -24,23 +24,24 @@ from chatapp.text.visible import SeenField
 class WordsForm(SentForm):
     words = forms.CharField(
         max_length=LONGEST_SEARCH,
-        error_messages={"required": "Say which words you look for."},
+        error_messages={"required": "Enter the words to search for."},
     )
     reason = SeenField(
-        max_length=LONGEST_REASON, error_messages={"required": "Say first why you search."}
+        max_length=LONGEST_REASON,
+        error_messages={"required": "Enter a reason first."},
     )
 
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
         if not terms(words):
-            raise ValidationError("There is no word in this. Say which words you look for.")
+            raise ValidationError("There are no words in this. Enter the words to search for.")
         return words
 
 
 @require_POST
 @reviewers_only
 def search(request: HttpRequest) -> HttpResponse:
-    """Leads to the list, by an address in which neither the words nor the reason stand."""
+    """Start a search and redirect to the list; its URL has neither the words nor the reason."""
     assert isinstance(request.user, User)
     form = WordsForm(request.POST)
     wanted = FilterForm(request.POST, reviewer=request.user)

@@ -1,4 +1,4 @@
-"""The addresses of the review."""
+"""URLs of the review."""
 
 from django.urls import path
 

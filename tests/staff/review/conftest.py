@@ -1,4 +1,4 @@
-"""Rita, who reviews and administers nothing, and conversations for her to find."""
+"""Rita, a reviewer who is no administrator, and conversations for her to find."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ TITLE, PROMPT, ANSWER = "qtitleq", "qpromptq", "qanswerq"
 
 @pytest.fixture
 def ritas(db: None) -> Client:
-    """Of a reviewer who administers nothing."""
+    """The client of a reviewer who is no administrator."""
     return signed_in(User.objects.create_user("rita", is_staff=True, reviews=True))
 
 
@@ -28,7 +28,7 @@ Begin = Callable[..., Conversation]
 
 @pytest.fixture
 def begin(alice: User, connected: Upstream) -> Begin:
-    """A conversation of one reply, which has what is said of it."""
+    """Return a function that makes a conversation whose replies have the given fields."""
 
     def begin(
         user: User = alice,
@@ -52,6 +52,6 @@ def begin(alice: User, connected: Upstream) -> Begin:
 
 
 def review_of(conversation: Conversation) -> Review:
-    """Made where there is none."""
+    """Return the review, created if necessary."""
     with transaction.atomic():
         return Review.held(conversation.pk)

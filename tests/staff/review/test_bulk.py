@@ -1,4 +1,4 @@
-"""Many conversations decided about at once: each on record, and none that somebody else changed."""
+"""Bulk actions: each change is recorded, and what someone else has changed is skipped."""
 
 import pytest
 from django.test import Client
@@ -18,18 +18,20 @@ def three(begin: Begin) -> list[Conversation]:
     return [begin() for _ in range(3)]
 
 
-def do(client: Client, act: str, ticked: list[Conversation], version: int = 0, **more: str) -> str:
-    """What is told then."""
-    rows = [f"{one.pk} {version}" for one in ticked]
+def do(
+    client: Client, act: str, selected: list[Conversation], version: int = 0, **more: str
+) -> str:
+    """Send a bulk action and return the message."""
+    rows = [f"{one.pk} {version}" for one in selected]
     answer = client.post(BULK, {"act": act, "rows": rows, **more}, follow=True)
     assert answer.redirect_chain[0][1] == 302
     return told_by(answer.text)
 
 
-def test_all_are_decided_about_and_each_is_on_record(
+def test_a_bulk_verdict_applies_to_all_and_records_each(
     ritas: Client, three: list[Conversation]
 ) -> None:
-    assert do(ritas, "verdict fine", three) == "3 done."
+    assert do(ritas, "verdict fine", three) == "3 chats updated."
     assert [one.verdict for one in Review.objects.all()] == ["fine"] * 3
     events = AuditEvent.objects.filter(action="review.decided")
     assert {event.target for event in events} == {str(one.pk) for one in three}
@@ -37,53 +39,56 @@ def test_all_are_decided_about_and_each_is_on_record(
     assert events[0].detail.said["after"] == {"verdict": "fine"}
 
 
-def test_they_are_claimed_and_let_go(ritas: Client, three: list[Conversation]) -> None:
-    assert do(ritas, "claim", three[:2]) == "2 done."
+def test_chats_are_claimed_and_released_in_bulk(ritas: Client, three: list[Conversation]) -> None:
+    assert do(ritas, "claim", three[:2]) == "2 chats updated."
     assert [str(review_of(one).claimant) for one in three] == ["rita", "rita", "None"]
-    assert do(ritas, "release", three[:2], version=1) == "2 done."
+    assert do(ritas, "release", three[:2], version=1) == "2 chats updated."
     assert Review.objects.filter(claimed_by=None).count() == 3
 
 
-def test_what_a_colleague_is_at_or_has_changed_is_left_alone(
+def test_chats_that_a_colleague_claimed_or_changed_are_skipped(
     ritas: Client, three: list[Conversation]
 ) -> None:
     first, second, third = three
     bob = signed_in(User.objects.create_user("bob", is_staff=True, reviews=True))
-    assert do(bob, "claim", [first]) == "1 done."
-    told = do(ritas, "verdict fine", three)
-    assert told == "2 done. 1 left alone: somebody changed it meanwhile."
+    assert do(bob, "claim", [first]) == "1 chat updated."
+    message = do(ritas, "verdict fine", three)
+    assert message == "2 chats updated. 1 skipped: someone else has changed it."
     assert review_of(first).verdict == ""
     rows = [f"{first.pk} 1", f"{second.pk} 1", f"{third.pk} 0"]
     answer = ritas.post(BULK, {"act": "claim", "rows": rows}, follow=True)
-    told = told_by(answer.text)
-    assert told.startswith("1 done. 1 left alone: bob has claimed this chat until ")
-    assert told.endswith("1 left alone: somebody changed it meanwhile.")
+    message = told_by(answer.text)
+    assert message.startswith("1 chat updated. 1 skipped: bob has claimed this chat until ")
+    assert message.endswith("1 skipped: someone else has changed it.")
 
 
-def test_a_label_is_added_and_taken_off_beside_others(
+def test_a_label_is_added_and_removed_without_touching_other_labels(
     ritas: Client, three: list[Conversation]
 ) -> None:
     odd, kept = (ReviewLabel.objects.create(name=name) for name in ("odd", "kept"))
     review_of(three[0]).label([kept])
-    assert do(ritas, "label", three[:1], version=1, label=str(odd.pk)) == "1 done."
+    assert do(ritas, "label", three[:1], version=1, label=str(odd.pk)) == "1 chat updated."
     assert {one.name for one in review_of(three[0]).labels.all()} == {"odd", "kept"}
-    assert do(ritas, "unlabel", three[:1], version=2, label=str(odd.pk)) == "1 done."
+    assert do(ritas, "unlabel", three[:1], version=2, label=str(odd.pk)) == "1 chat updated."
     assert [one.name for one in review_of(three[0]).labels.all()] == ["kept"]
-    assert do(ritas, "label", three, label="") == "Choose the label first."
+    assert do(ritas, "label", three, label="") == "Choose a label first."
 
 
-def test_what_makes_no_sense_does_nothing(ritas: Client, three: list[Conversation]) -> None:
-    assert "There is no such verdict" in do(ritas, "verdict <b>", three)
-    assert "choose what is to be done" in do(ritas, "drop", three)
-    assert do(ritas, "claim", []).startswith("Tick the conversations first")
+def test_invalid_requests_change_nothing(ritas: Client, three: list[Conversation]) -> None:
+    assert "That verdict doesn't exist" in do(ritas, "verdict <b>", three)
+    assert "choose an action" in do(ritas, "drop", three)
+    assert do(ritas, "claim", []).startswith("Select chats first")
     answer = ritas.post(BULK, {"act": "claim", "rows": "\0 0"}, follow=True)
-    assert "these are no conversations" in answer.text
-    assert "50 at once are the most" in do(ritas, "claim", [Conversation() for _ in range(51)])
-    assert do(ritas, "claim", [Conversation()]) == "0 done. 1 left alone: it is not here any more."
+    assert "these aren" in answer.text
+    assert "select at most 50 chats" in do(ritas, "claim", [Conversation() for _ in range(51)])
+    assert (
+        do(ritas, "claim", [Conversation()])
+        == "0 chats updated. 1 skipped: it is not here any more."
+    )
     assert not Review.objects.exclude(version=0).exists()
 
 
-def test_the_list_is_shown_again_as_it_was_narrowed(
+def test_the_list_keeps_its_filter_after_a_bulk_action(
     ritas: Client, three: list[Conversation]
 ) -> None:
     asked = "model=one&verdict=none&next=//evil.example&csrfmiddlewaretoken=x"
@@ -92,7 +97,7 @@ def test_the_list_is_shown_again_as_it_was_narrowed(
     assert answer.headers["Location"] == "/review/?model=one&verdict=none"
 
 
-def test_who_may_not_review_changes_nothing(alices: Client, three: list[Conversation]) -> None:
+def test_only_reviewers_can_use_bulk_actions(alices: Client, three: list[Conversation]) -> None:
     rows = [f"{one.pk} 0" for one in three]
     assert alices.post(BULK, {"act": "verdict fine", "rows": rows}).status_code in (302, 403, 404)
     assert not Review.objects.exists()

@@ -1,4 +1,4 @@
-"""What reviewers decide: one after the other, by the version that each has seen, and recorded."""
+"""Decisions of reviewers: recorded, and refused from a page that is out of date."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -28,7 +28,7 @@ def conversation(begin: Begin) -> Conversation:
 
 
 def do(client: Client, conversation: Conversation, act: str, **fields: Any) -> str:
-    """The page after it; by the version that stands unless another is given."""
+    """Send an act from an up-to-date page, unless a version is given; return the page after it."""
     review = Review.objects.filter(pk=conversation.pk).first()
     sent = {"version": review.version if review else 0} | fields
     answer = client.post(f"{address(conversation.pk)}{act}/", sent, follow=True)
@@ -44,40 +44,36 @@ def actions() -> list[str]:
     return list(acts.values_list("action", flat=True))
 
 
-def test_a_verdict_is_given_changed_and_taken_back(
-    ritas: Client, conversation: Conversation
-) -> None:
+def test_a_verdict_is_set_changed_and_removed(ritas: Client, conversation: Conversation) -> None:
     assert "By rita" in do(ritas, conversation, "verdict", verdict="minor")
     assert "Minor matter → Serious matter" in do(ritas, conversation, "verdict", verdict="serious")
     assert review_of(conversation).verdict == "serious"
     do(ritas, conversation, "verdict", verdict="serious")
     review = review_of(conversation)
     assert (review.verdict, review.decided_by, review.decided_at) == ("", None, None)
-    assert "no such verdict" in do(ritas, conversation, "verdict", verdict="guilty")
+    assert "That verdict doesn't exist" in do(ritas, conversation, "verdict", verdict="guilty")
     assert actions() == ["review.decided"] * 3
     event = AuditEvent.objects.filter(action="review.decided").latest("sequence")
     assert (event.target, event.person) == (str(conversation.pk), conversation.user_id)
 
 
-def test_one_is_at_it_until_they_release_it_or_an_hour_is_over(
+def test_a_claim_lasts_until_released_or_for_an_hour(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
-    assert "It is yours until" in do(ritas, conversation, "claim")
+    assert "Claimed by you until" in do(ritas, conversation, "claim")
     page = do(olives, conversation, "claim")
     assert "rita has claimed this chat until" in page
-    assert "rita is at it until" in page
+    assert "Claimed by rita until" in page
     assert "claimed this chat" in do(olives, conversation, "release")
     assert actions() == ["review.claimed"]
-    over = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
-    Review.objects.update(claimed_until=over)
-    assert "It is yours until" in do(olives, conversation, "claim")
-    assert "Nobody is at it." in do(olives, conversation, "release")
+    expired = timezone.now() - CLAIMED_FOR + timedelta(minutes=1)
+    Review.objects.update(claimed_until=expired)
+    assert "Claimed by you until" in do(olives, conversation, "claim")
+    assert "Unclaimed" in do(olives, conversation, "release")
     assert actions() == ["review.claimed", "review.claimed", "review.released"]
 
 
-def test_labels_are_those_that_were_ticked_and_no_others(
-    ritas: Client, conversation: Conversation
-) -> None:
+def test_saving_labels_replaces_them(ritas: Client, conversation: Conversation) -> None:
     names = ["odd", f"odder {MARKUP}"]
     odd, odder = (ReviewLabel.objects.create(name=name) for name in names)
     absurd = ["x", 99, "9" * 30, "9" * 5000]
@@ -90,7 +86,7 @@ def test_labels_are_those_that_were_ticked_and_no_others(
     assert event.detail.said["after"] == {"labels": ["odd"]}
 
 
-def test_a_note_may_point_at_a_message_and_stands_in_no_log(
+def test_a_note_can_point_at_a_message_and_is_not_in_the_audit_log(
     ritas: Client, conversation: Conversation, begin: Begin
 ) -> None:
     reply = conversation.messages.get(role="assistant")
@@ -99,7 +95,7 @@ def test_a_note_may_point_at_a_message_and_stands_in_no_log(
     assert (note.text, note.message_id) == (f"Odd {MARKUP}", reply.pk)
     page = ritas.get(address(conversation.pk)).text
     assert parse(page).find_all("img", src="x") == []
-    assert f"#m-{reply.pk}" not in page, "what is not open can't be pointed at"
+    assert f"#m-{reply.pk}" not in page, "no link into a chat that is not open"
     ritas.post(f"{address(conversation.pk)}open/", {"reason": "A matter"})
     assert f'href="#m-{reply.pk}"' in ritas.get(address(conversation.pk)).text
     event = AuditEvent.objects.get(action="review.noted")
@@ -118,37 +114,37 @@ def test_a_note_may_point_at_a_message_and_stands_in_no_log(
     ("act", "fields"),
     [("claim", {}), ("verdict", {"verdict": "fine"}), ("labels", {}), ("notes", {"text": "x"})],
 )
-def test_who_decides_by_an_old_page_is_told_and_nothing_is_done(
+def test_a_decision_from_an_outdated_page_is_refused(
     ritas: Client, olives: Client, conversation: Conversation, act: str, fields: dict[str, str]
 ) -> None:
     do(olives, conversation, "verdict", verdict="minor")
     before = Review.objects.values().get()
     page = do(ritas, conversation, act, version=0, **fields)
-    assert "Nothing was done, since this was changed meanwhile." in page
-    assert "What was done: olive decided at" in page
+    assert "Nothing was saved, because this chat's review has changed." in page
+    assert "What changed: olive set the verdict at" in page
     assert Review.objects.values().get() == before
     assert actions() == ["review.decided"]
     assert not ReviewNote.objects.exists()
 
 
-def test_who_is_late_is_told_all_that_was_done_meanwhile_and_nothing_of_before(
+def test_a_refused_decision_lists_only_changes_since_the_page_was_loaded(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
     do(ritas, conversation, "verdict", verdict="fine")
     do(olives, conversation, "notes", text="x")
     do(olives, conversation, "claim")
     page = do(ritas, conversation, "verdict", version=1, verdict="fine")
-    told, _, _ = page.partition(" Look again")
-    assert "olive took it on at" in told
-    assert "olive wrote a note at" in told
-    assert "rita" not in told.partition("What was done:")[2]
+    message, _, _ = page.partition(" Check the page")
+    assert "olive claimed it at" in message
+    assert "olive added a note at" in message
+    assert "rita" not in message.partition("What changed:")[2]
     for odd in ("", "x", "-1", "99", "9" * 5000):
         page = do(ritas, conversation, "claim", version=odd)
-        assert "Nothing was done, since this was changed meanwhile." in page
+        assert "Nothing was saved, because this chat's review has changed." in page
     assert review_of(conversation).verdict == "fine"
 
 
-def test_a_note_that_is_refused_is_not_typed_for_nothing(
+def test_a_refused_note_keeps_its_text_in_the_form(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
     do(olives, conversation, "claim")
@@ -168,7 +164,7 @@ def test_a_note_that_is_refused_is_not_typed_for_nothing(
     assert ReviewNote.objects.get().message_id == reply.pk
 
 
-def test_that_a_page_looks_for_news_is_no_use_of_its_session(
+def test_polling_for_changes_does_not_extend_the_session(
     ritas: Client, conversation: Conversation
 ) -> None:
     ends_at = timezone.now() + timedelta(hours=1)
@@ -179,19 +175,21 @@ def test_that_a_page_looks_for_news_is_no_use_of_its_session(
     assert Session.objects.get().expire_date > ends_at
 
 
-def test_what_another_reviewer_does_is_told_to_who_has_an_older_version(
+def test_polling_reports_another_reviewers_change_to_an_older_version(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
     changes = f"{address(conversation.pk)}changes/"
     assert ritas.get(changes, {"version": "0"}).json() == {"told": ""}
     do(olives, conversation, "claim")
-    assert ritas.get(changes, {"version": "0"}).json()["told"].startswith("olive took it on at")
+    assert ritas.get(changes, {"version": "0"}).json()["told"].startswith("olive claimed it at")
     assert ritas.get(changes, {"version": "1"}).json() == {"told": ""}
     assert ritas.get(changes, {"version": "x"}).json()["told"]
     assert actions() == ["review.claimed"]
 
 
-def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conversation) -> None:
+def test_a_review_is_deleted_with_its_conversation(
+    ritas: Client, conversation: Conversation
+) -> None:
     do(ritas, conversation, "notes", text="x")
     conversation.erase()
     assert not Review.objects.exists()
@@ -199,31 +197,31 @@ def test_a_review_goes_with_its_conversation(ritas: Client, conversation: Conver
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_label_that_is_deleted_while_it_is_given_is_told(
+def test_a_label_deleted_while_it_is_being_set_is_reported(
     ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     odd = ReviewLabel.objects.create(name="odd")
-    give = Review.label
+    original = Review.label
 
-    def lose(review: Review, labels: Iterable[ReviewLabel]) -> None:
-        give(review, labels)
+    def label_and_lose(review: Review, labels: Iterable[ReviewLabel]) -> None:
+        original(review, labels)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM chatapp_reviewlabel")
 
-    monkeypatch.setattr(Review, "label", lose)
+    monkeypatch.setattr(Review, "label", label_and_lose)
     page = do(ritas, conversation, "labels", labels=[odd.pk])
-    assert "something that this was about was deleted just now" in page
-    assert "Nobody has opened it yet." in page
+    assert "something this refers to was just deleted" in page
+    assert "No one has opened this chat yet." in page
     assert actions() == []
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-def test_a_conversation_is_not_deleted_halfway_through_an_act(
+def test_deleting_a_conversation_waits_for_a_decision_in_progress(
     ritas: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     do(ritas, conversation, "claim")
-    deleting = Thread(target=erase_there, args=[conversation])
+    deleting = Thread(target=erase_in_thread, args=[conversation])
     write = Review.note
 
     def write_slowly(review: Review, *arguments: Any) -> ReviewNote:
@@ -241,7 +239,7 @@ def test_a_conversation_is_not_deleted_halfway_through_an_act(
     assert answer.status_code == 404
 
 
-def erase_there(conversation: Conversation) -> None:
+def erase_in_thread(conversation: Conversation) -> None:
     try:
         conversation.erase()
     finally:

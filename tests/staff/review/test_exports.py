@@ -1,4 +1,4 @@
-"""A download of what the filter finds: the facts of the list, and nothing that people wrote."""
+"""Export of a filter's results: what the list shows, nothing that people wrote."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ def rita(ritas: Client) -> AsyncClient:
     return client
 
 
-async def taken(client: AsyncClient, **asked: str) -> str:
+async def exported(client: AsyncClient, **asked: str) -> str:
     answer = await client.get(EXPORT, asked)
     assert answer.status_code == 200, answer
     assert "attachment" in answer.headers["content-disposition"]
@@ -40,27 +40,27 @@ async def parts(answer: HttpResponseBase) -> list[bytes]:
     return [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
 
 
-def decided(conversation: Conversation) -> None:
+def decide(conversation: Conversation) -> None:
     review = review_of(conversation)
     review.decide("minor", User.objects.get(username="rita"))
     review.label([ReviewLabel.objects.create(name="=1+1"), ReviewLabel.objects.create(name="odd")])
 
 
-async def test_json_lines_have_the_facts_of_every_page(
+async def test_json_lines_include_every_page_and_no_text(
     rita: AsyncClient,
     begin: Begin,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
     first = await sync_to_async(begin)(cost=5 * 10**8)
-    await sync_to_async(decided)(first)
+    await sync_to_async(decide)(first)
     for _ in range(4):
         await sync_to_async(begin)()
-    text = await taken(rita, format="jsonl")
+    text = await exported(rita, format="jsonl")
     lines = [json.loads(line) for line in text.splitlines()]
     assert len({line["id"] for line in lines}) == 5
     assert set(lines[-1]) == set(COLUMNS)
-    said: dict[str, Any] = {
+    expected: dict[str, Any] = {
         "id": str(first.pk),
         "person": "alice",
         "replies": 1,
@@ -72,22 +72,22 @@ async def test_json_lines_have_the_facts_of_every_page(
         "labels": ["=1+1", "odd"],
         "flagged": False,
     }
-    assert {name: lines[-1][name] for name in said} == said
+    assert {name: lines[-1][name] for name in expected} == expected
     assert lines[-1]["decided_at"]
     assert not [word for word in (TITLE, PROMPT, ANSWER) if word in text]
 
 
-async def test_a_spreadsheet_reckons_with_nothing(
+async def test_no_csv_cell_is_a_formula(
     rita: AsyncClient,
     begin: Begin,
 ) -> None:
-    await sync_to_async(decided)(await sync_to_async(begin)(model="=2+2"))
+    await sync_to_async(decide)(await sync_to_async(begin)(model="=2+2"))
     await User.objects.filter(username="alice").aupdate(username="@alice")
-    [row] = csv.DictReader(StringIO(await taken(rita, format="csv")))
+    [row] = csv.DictReader(StringIO(await exported(rita, format="csv")))
     assert (row["person"], row["models"], row["labels"]) == ("'@alice", "'=2+2", "'=1+1, odd")
 
 
-async def test_a_pseudonym_is_the_same_each_time_and_tells_no_name(
+async def test_pseudonyms_are_stable_and_reveal_no_name(
     rita: AsyncClient,
     alice: User,
     bob: User,
@@ -95,7 +95,7 @@ async def test_a_pseudonym_is_the_same_each_time_and_tells_no_name(
 ) -> None:
     for user in (alice, alice, bob):
         await sync_to_async(begin)(user)
-    text = await taken(rita, format="jsonl", pseudonyms="on")
+    text = await exported(rita, format="jsonl", pseudonyms="on")
     people = [json.loads(line)["person"] for line in text.splitlines()]
     assert people == [
         pseudonym(bob, IN_EXPORTS),
@@ -106,7 +106,7 @@ async def test_a_pseudonym_is_the_same_each_time_and_tells_no_name(
     assert not [name for name in ("alice", "bob") if name in text]
 
 
-async def test_it_takes_what_the_filter_finds_and_is_recorded_first(
+async def test_an_export_applies_the_filter_and_is_recorded_first(
     rita: AsyncClient,
     bob: User,
     begin: Begin,
@@ -123,7 +123,7 @@ async def test_it_takes_what_the_filter_finds_and_is_recorded_first(
     assert len(await parts(answer)) == 1
 
 
-async def test_who_is_no_reviewer_any_more_gets_no_more_of_it(
+async def test_an_export_stops_when_the_person_is_no_longer_a_reviewer(
     rita: AsyncClient,
     begin: Begin,
 ) -> None:
@@ -135,7 +135,7 @@ async def test_who_is_no_reviewer_any_more_gets_no_more_of_it(
 
 
 @pytest.mark.parametrize("asked", [{}, {"format": "xlsx"}, {"format": "csv", "person": "nobody"}])
-async def test_what_is_not_understood_leads_to_the_list(
+async def test_an_invalid_export_redirects_to_the_list(
     rita: AsyncClient, asked: dict[str, str]
 ) -> None:
     answer = await rita.get(EXPORT, asked)

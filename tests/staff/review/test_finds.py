@@ -1,4 +1,4 @@
-"""What reviewers keep of what they look for: views, and random samples."""
+"""Saved views and random samples."""
 
 from typing import Any
 from unittest.mock import patch
@@ -33,46 +33,46 @@ def bobs(db: None) -> Client:
     return signed_in(User.objects.create_user("bob", is_staff=True, reviews=True))
 
 
-def told(client: Client, address: str, **sent: object) -> str:
+def post(client: Client, address: str, **sent: object) -> str:
     answer = client.post(address, sent, follow=True)
     return told_by(answer.text)
 
 
-def test_a_view_leads_back_to_what_was_asked(ritas: Client, bobs: Client, begin: Begin) -> None:
+def test_a_view_restores_its_filter(ritas: Client, bobs: Client, begin: Begin) -> None:
     begin()
-    assert "is saved" in told(ritas, SAVE, name=MARKUP, model="one", verdict="none", after="x")
+    assert "was saved" in post(ritas, SAVE, name=MARKUP, model="one", verdict="none", after="x")
     view = ReviewView.objects.get()
     assert view.asked == {"model": "one", "verdict": "none"}
     page = ritas.get("/review/").text
     assert "?model=one&amp;verdict=none" in page
     assert (MARKUP in page, "&lt;b&gt;bold" in page) == (False, True)
     assert "?model=one" not in bobs.get("/review/").text
-    assert "is saved" in told(ritas, SAVE, name=MARKUP, model="one", is_shared="on")
+    assert "was saved" in post(ritas, SAVE, name=MARKUP, model="one", is_shared="on")
     assert ReviewView.objects.get().asked == {"model": "one"}
     assert "?model=one" in bobs.get("/review/").text
     event = AuditEvent.objects.filter(action="reviewview.saved").latest("sequence")
     assert event.detail.said["asked"] == {"model": "one"}
 
 
-def test_its_maker_alone_deletes_it(ritas: Client, bobs: Client) -> None:
-    told(ritas, SAVE, name="One", model="one", is_shared="on")
+def test_only_its_maker_can_delete_a_view(ritas: Client, bobs: Client) -> None:
+    post(ritas, SAVE, name="One", model="one", is_shared="on")
     address = f"/review/views/{ReviewView.objects.get().pk}/delete/"
     assert bobs.post(address).status_code == 404
-    assert "was deleted" in told(ritas, address)
+    assert "was deleted" in post(ritas, address)
     assert not ReviewView.objects.exists()
 
 
-def test_a_view_of_nothing_or_without_a_name_is_none(ritas: Client) -> None:
-    assert "Narrow the list first" in told(ritas, SAVE, name="All")
-    assert "Give it a name first" in told(ritas, SAVE, name=" ", model="one")
-    assert "at most 60" in told(ritas, SAVE, name="x" * 61, model="one")
+def test_a_view_needs_a_filter_and_a_name(ritas: Client) -> None:
+    assert "Filter the list first" in post(ritas, SAVE, name="All")
+    assert "Enter a name first" in post(ritas, SAVE, name=" ", model="one")
+    assert "at most 60" in post(ritas, SAVE, name="x" * 61, model="one")
     assert not ReviewView.objects.exists()
 
 
-def test_a_sample_is_a_share_of_what_was_found_and_stays_so(ritas: Client, begin: Begin) -> None:
+def test_a_sample_is_a_fixed_share_of_the_results(ritas: Client, begin: Begin) -> None:
     wanted = [begin(model="one") for _ in range(8)]
     begin(model="two")
-    assert "Half has 4 conversations" in told(ritas, DRAW, name="Half", share="50", model="one")
+    assert "Half has 4 chats" in post(ritas, DRAW, name="Half", share="50", model="one")
     sample = ReviewSample.objects.get()
     drawn = found(ritas, sample=sample.pk)
     assert len(drawn) == 4
@@ -87,18 +87,18 @@ def test_a_sample_is_a_share_of_what_was_found_and_stays_so(ritas: Client, begin
     )
     Conversation.objects.get(pk=drawn[1]).delete()
     page = ritas.get("/review/", {"sample": sample.pk}).text
-    assert "1 of 3 decided" in " ".join(page.split())
-    assert "was deleted" in told(ritas, f"/review/samples/{sample.pk}/delete/")
+    assert "1 of 3 reviewed" in " ".join(page.split())
+    assert "was deleted" in post(ritas, f"/review/samples/{sample.pk}/delete/")
     assert not SampleMember.objects.exists()
     assert Conversation.objects.count() == 9
 
 
-def test_each_is_as_likely_as_any_other(ritas: Client, begin: Begin) -> None:
-    """Of four, two at a time: after sixty draws each was there."""
+def test_any_chat_can_be_drawn(ritas: Client, begin: Begin) -> None:
+    """Two of four are drawn at a time; within sixty draws, each is drawn at least once."""
     four = {begin().pk for _ in range(4)}
     drawn: set[object] = set()
     for number in range(60):
-        told(ritas, DRAW, name=f"Sample {number}", share="50")
+        post(ritas, DRAW, name=f"Sample {number}", share="50")
         if (
             drawn := drawn | set(SampleMember.objects.values_list("conversation", flat=True))
         ) == four:
@@ -106,23 +106,23 @@ def test_each_is_as_likely_as_any_other(ritas: Client, begin: Begin) -> None:
     assert drawn == four
 
 
-def test_what_makes_no_sample_is_told(ritas: Client, begin: Begin) -> None:
+def test_invalid_samples_are_refused(ritas: Client, begin: Begin) -> None:
     begin()
     begin()
-    assert "Give it a name first" in told(ritas, DRAW, share="5")
+    assert "Enter a name first" in post(ritas, DRAW, share="5")
     for share in ("", "0", "100.1", "0.05", "many", "NaN", "9" * 400):
-        assert "from 0.1 to 100" in told(ritas, DRAW, name="One", share=share), share
-    assert "nothing to draw from" in told(ritas, DRAW, name="One", share="5", tool="x")
-    assert "not all of the filter" in told(ritas, DRAW, name="One", share="5", since="soon")
+        assert "from 0.1 to 100" in post(ritas, DRAW, name="One", share=share), share
+    assert "nothing to draw from" in post(ritas, DRAW, name="One", share="5", tool="x")
+    assert "the filter has errors" in post(ritas, DRAW, name="One", share="5", since="soon")
     with patch.object(review_finds, "MOST_DRAWN", 1):
-        assert "Choose a smaller share" in told(ritas, DRAW, name="One", share="100")
+        assert "Choose a smaller share" in post(ritas, DRAW, name="One", share="100")
     assert not ReviewSample.objects.exists()
-    told(ritas, DRAW, name="One", share="5")
-    assert "A sample with this name already exists" in told(ritas, DRAW, name="One", share="5")
+    post(ritas, DRAW, name="One", share="5")
+    assert "A sample with this name already exists" in post(ritas, DRAW, name="One", share="5")
 
 
-class Deleting:
-    """Draws all, and the first times one more, which is deleted before it is stored."""
+class DrawsDeleted:
+    """Draws what there is and, the first `times`, also a conversation that is gone by then."""
 
     def __init__(self, times: int) -> None:
         self.times = times
@@ -133,21 +133,19 @@ class Deleting:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_deleted_while_it_is_drawn_is_left_out(ritas: Client, begin: Begin) -> None:
+def test_a_chat_deleted_during_the_draw_is_left_out(ritas: Client, begin: Begin) -> None:
     conversation = begin()
-    with patch.object(review_finds, "SystemRandom", lambda: Deleting(1)):
-        assert "deleted just now" in told(ritas, DRAW, name="One", share="100")
+    with patch.object(review_finds, "SystemRandom", lambda: DrawsDeleted(1)):
+        assert "being deleted right now" in post(ritas, DRAW, name="One", share="100")
     assert not ReviewSample.objects.exists()
-    once = Deleting(1)
+    once = DrawsDeleted(1)
     with patch.object(review_finds, "SystemRandom", lambda: once):
-        assert "One has 1 conversations" in told(ritas, DRAW, name="One", share="100")
+        assert "One has 1 chat." in post(ritas, DRAW, name="One", share="100")
     assert SampleMember.objects.get().conversation == conversation
     assert AuditEvent.objects.filter(action="reviewsample.drawn").count() == 1
 
 
-def test_a_name_that_is_given_while_another_draws_by_it_is_taken(
-    ritas: Client, begin: Begin
-) -> None:
+def test_a_sample_name_taken_during_the_draw_is_refused(ritas: Client, begin: Begin) -> None:
     begin()
     draw = ReviewSample.draw
 
@@ -156,35 +154,35 @@ def test_a_name_that_is_given_while_another_draws_by_it_is_taken(
         return draw(name, *drawn)
 
     with patch.object(ReviewSample, "draw", later):
-        assert "A sample with this name already exists" in told(ritas, DRAW, name="One", share="5")
+        assert "A sample with this name already exists" in post(ritas, DRAW, name="One", share="5")
     assert not AuditEvent.objects.filter(action="reviewsample.drawn").exists()
 
 
-def test_no_name_of_who_was_erased_is_kept(
+def test_erasing_a_person_removes_views_and_filters_that_name_them(
     ritas: Client, begin: Begin, alice: User, olive: User
 ) -> None:
     begin()
-    told(ritas, SAVE, name="Hers", person="ALICE")
-    told(ritas, DRAW, name="Hers", share="100", person="alice")
+    post(ritas, SAVE, name="Hers", person="ALICE")
+    post(ritas, DRAW, name="Hers", share="100", person="alice")
     erase([alice])
     assert not ReviewView.objects.exists()
     assert ReviewSample.objects.get().asked == {}
 
 
 @pytest.mark.parametrize("typed", ["ALICE", " alice ", "Swallow@x.test"])
-def test_a_person_is_kept_by_the_username(
+def test_a_person_is_stored_by_username(
     ritas: Client, begin: Begin, alice: User, typed: str
 ) -> None:
     User.objects.filter(pk=alice.pk).update(email="swallow@x.test")
     begin()
-    told(ritas, SAVE, name="Hers", person=typed)
-    told(ritas, DRAW, name="Hers", share="100", person=typed)
+    post(ritas, SAVE, name="Hers", person=typed)
+    post(ritas, DRAW, name="Hers", share="100", person=typed)
     assert ReviewView.objects.get().asked == {"person": "alice"}
     assert ReviewSample.objects.get().asked == {"person": "alice"}
 
 
 @pytest.mark.parametrize("typed", ["Swallow@x.test", " Alice"])
-def test_what_was_kept_as_it_was_typed_goes_too(
+def test_erasing_also_finds_names_stored_as_typed(
     ritas: Client, alice: User, olive: User, typed: str
 ) -> None:
     rita = User.objects.get(username="rita")
@@ -200,12 +198,12 @@ def test_what_was_kept_as_it_was_typed_goes_too(
     assert ReviewSample.objects.get(name="1").asked == {"person": "bob", "model": "one"}
 
 
-def test_who_is_renamed_is_looked_for_by_the_new_name_and_forgotten_by_it(
+def test_renaming_a_person_updates_stored_filters_and_erasing_finds_them(
     ritas: Client, olives: Client, begin: Begin, alice: User
 ) -> None:
     conversation = begin()
-    told(ritas, SAVE, name="Hers", person="ALICE", model="one")
-    told(ritas, DRAW, name="Hers", share="100", person="alice")
+    post(ritas, SAVE, name="Hers", person="ALICE", model="one")
+    post(ritas, DRAW, name="Hers", share="100", person="alice")
     rita = User.objects.get(username="rita")
     ReviewView.objects.create(maker=rita, name="As it was typed", asked={"person": " Alice"})
     ReviewView.objects.create(maker=rita, name="His", asked={"person": "bob"})
@@ -222,18 +220,20 @@ def test_who_is_renamed_is_looked_for_by_the_new_name_and_forgotten_by_it(
     }
     assert ReviewSample.objects.get().asked == {"person": "alina"}
     assert found(ritas, **asked["Hers"]) == [str(conversation.pk)]
-    erase([alice])  # as they were called before
+    erase([alice])  # the instance still has the old username
     assert ReviewView.objects.get().name == "His"
     assert ReviewSample.objects.get().asked == {}
 
 
-def test_a_new_person_renames_nobody(ritas: Client, olives: Client, alice: User) -> None:
-    told(ritas, SAVE, name="Hers", person="alice")
+def test_adding_a_person_changes_no_stored_filter(
+    ritas: Client, olives: Client, alice: User
+) -> None:
+    post(ritas, SAVE, name="Hers", person="alice")
     new = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
     assert olives.post("/admin/chatapp/user/add/", new).status_code == 302
     assert ReviewView.objects.get().asked == {"person": "alice"}
 
 
-def test_nobodys_name_is_kept(ritas: Client) -> None:
-    assert "nobody has this name" in told(ritas, SAVE, name="Hers", person="alice")
+def test_a_view_of_an_unknown_person_is_refused(ritas: Client) -> None:
+    assert "no one has this name" in post(ritas, SAVE, name="Hers", person="alice")
     assert not ReviewView.objects.exists()

@@ -1,4 +1,4 @@
-"""Labels of the review: administrators add and delete them."""
+"""Review labels: administrators add and delete them."""
 
 import pytest
 from django.test import Client
@@ -11,11 +11,11 @@ pytestmark = pytest.mark.django_db
 LABELS = "/review/labels/"
 
 
-def test_one_is_added_shown_and_deleted_and_each_is_recorded(
+def test_labels_are_added_shown_and_deleted_and_each_is_recorded(
     olives: Client,
     begin: Begin,
 ) -> None:
-    assert "There are none yet" in olives.get(LABELS).text
+    assert "No labels yet" in olives.get(LABELS).text
     assert olives.post(LABELS, {"name": "<b>odd</b>"}).status_code == 302
     label = ReviewLabel.objects.get()
     page = olives.get(LABELS).text
@@ -23,7 +23,7 @@ def test_one_is_added_shown_and_deleted_and_each_is_recorded(
     assert "<b>" not in page
     conversation = begin()
     review_of(conversation).label([label])
-    assert "of 1 conversation" in olives.get(LABELS).text
+    assert "on 1 chat" in olives.get(LABELS).text
     assert olives.post(f"{LABELS}{label.pk}/delete/").status_code == 302
     assert not ReviewLabel.objects.exists()
     assert Conversation.objects.filter(review__isnull=False).exists()
@@ -32,20 +32,20 @@ def test_one_is_added_shown_and_deleted_and_each_is_recorded(
 
 
 @pytest.mark.parametrize("name", ["", "odd", "x" * 41])
-def test_what_is_no_new_name_is_refused(olives: Client, name: str) -> None:
+def test_an_invalid_or_existing_name_is_refused(olives: Client, name: str) -> None:
     ReviewLabel.objects.create(name="odd")
     page = olives.post(LABELS, {"name": name})
     assert (page.status_code, 'role="alert"' in page.text) == (200, True)
     assert ReviewLabel.objects.count() == 1
 
 
-def test_who_reviews_alone_names_none(ritas: Client) -> None:
+def test_reviewers_cannot_manage_labels(ritas: Client) -> None:
     assert ritas.get(LABELS).status_code == 403
     assert ritas.post(LABELS, {"name": "odd"}).status_code == 403
     assert not ReviewLabel.objects.exists()
 
 
-def test_who_may_is_led_to_them(olives: Client, ritas: Client) -> None:
+def test_administrators_find_a_link_to_the_labels(olives: Client, ritas: Client) -> None:
     assert LABELS in olives.get("/review/").text
     assert LABELS in olives.get("/policy/").text
-    assert "an administrator can add some" in ritas.get("/review/").text
+    assert "An administrator can add some" in ritas.get("/review/").text

@@ -1,4 +1,4 @@
-"""The list of the review: whose it is, what stands in it of a conversation, and what finds one."""
+"""The review list: who sees it, what a row shows, and what each filter finds."""
 
 from datetime import timedelta
 from typing import Any
@@ -45,12 +45,12 @@ def rows(client: Client, **asked: Any) -> list[Element]:
 
 
 def found(client: Client, **asked: Any) -> list[str]:
-    """The keys of the conversations that rows lead to."""
+    """Return the keys of the conversations listed."""
     return [row.find("a").attributes["href"].split("/")[-2] for row in rows(client, **asked)]
 
 
 def cells(row: Element) -> list[str]:
-    """Without the box to tick it by."""
+    """Return the text of the cells, without the checkbox."""
     return [" ".join(cell.text.split()) for cell in row.elements[1:]]
 
 
@@ -59,13 +59,13 @@ def reply_in(conversation: Conversation) -> Message:
 
 
 def moderated(*categories: str) -> dict[str, Any]:
-    """As a message keeps it, of the prompt; the reply's moderation has failed."""
+    """Return the fields of a message whose prompt was moderated; moderating the reply failed."""
     result = {"flagged": bool(categories), "categories": categories, "scores": {}}
     verdict = {"input": {"model": "m", "results": [result]}, "output": {"code": "x"}}
     return {"moderation": verdict, "is_flagged": bool(categories)}
 
 
-def test_a_category_of_moderation_finds_what_it_flagged(ritas: Client, begin: Begin) -> None:
+def test_a_moderation_category_finds_the_chats_it_flagged(ritas: Client, begin: Begin) -> None:
     begin(**moderated())
     begin(is_flagged=True)
     violent = str(begin(**moderated("harassment", "violence/graphic")).pk)
@@ -79,9 +79,7 @@ def test_a_category_of_moderation_finds_what_it_flagged(ritas: Client, begin: Be
     assert found(ritas, category="violence/graphic") == []
 
 
-def test_a_row_tells_how_it_went_and_nothing_that_was_written(
-    ritas: Client, begin: Begin, alice: User
-) -> None:
+def test_a_row_shows_outcomes_and_no_text(ritas: Client, begin: Begin, alice: User) -> None:
     conversation = begin(
         model="<b>big</b>", ending=Ending.CUT_OFF, cost=20_000_000, is_flagged=True
     )
@@ -102,7 +100,7 @@ def test_a_row_tells_how_it_went_and_nothing_that_was_written(
     assert not [word for word in (TITLE, PROMPT, ANSWER, "qnoteq") if word in page]
 
 
-def test_what_is_deleted_counts_nowhere(ritas: Client, begin: Begin) -> None:
+def test_deleted_replies_are_not_counted(ritas: Client, begin: Begin) -> None:
     begin(cost=10**9, is_flagged=True, deleted_at=timezone.now())
     [row] = rows(ritas)
     assert cells(row)[2:] == ["0", "0", NONE, NONE, NONE, NONE]
@@ -112,7 +110,7 @@ def test_what_is_deleted_counts_nowhere(ritas: Client, begin: Begin) -> None:
     assert found(ritas, characters=len(PROMPT) + 1) == []
 
 
-def test_what_its_title_cost_counts_as_the_row_says_it(
+def test_the_cost_of_the_title_counts_in_row_and_filter(
     ritas: Client, begin: Begin, alice: User, connected: Upstream
 ) -> None:
     conversation = begin(cost=10**7)
@@ -124,9 +122,7 @@ def test_what_its_title_cost_counts_as_the_row_says_it(
     assert found(ritas, cost="0.020000001") == []
 
 
-def test_the_trash_temporary_chats_and_what_the_policy_keeps_are_not_in_it(
-    ritas: Client, begin: Begin
-) -> None:
+def test_trashed_temporary_and_closed_chats_are_not_listed(ritas: Client, begin: Begin) -> None:
     shown, trashed, temporary = begin(), begin(), begin()
     Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
     Conversation.objects.filter(pk=temporary.pk).update(is_temporary=True)
@@ -136,9 +132,7 @@ def test_the_trash_temporary_chats_and_what_the_policy_keeps_are_not_in_it(
     assert found(ritas) == [str(flagged.pk), str(shown.pk)]
 
 
-def test_what_nothing_flags_any_more_is_closed_again_by_a_policy_of_flagged_chats(
-    ritas: Client, begin: Begin
-) -> None:
+def test_a_chat_is_closed_again_when_its_last_flag_is_gone(ritas: Client, begin: Begin) -> None:
     ReviewPolicy.objects.create(scope=ReviewPolicy.Scope.FLAGGED)
     moderated_once, rated = begin(is_flagged=True), begin()
     Feedback.give(reply_in(rated), Feedback.Rating.DOWN, None)
@@ -151,10 +145,8 @@ def test_what_nothing_flags_any_more_is_closed_again_by_a_policy_of_flagged_chat
     assert found(ritas) == found(ritas, flagged="person") == found(ritas, model="one") == []
 
 
-def test_each_wish_finds_what_is_like_it_and_nothing_else(
-    ritas: Client, begin: Begin, bob: User
-) -> None:
-    """Of two conversations the first alone is like it."""
+def test_each_filter_finds_only_what_matches(ritas: Client, begin: Begin, bob: User) -> None:
+    """Each filter matches exactly one of two chats."""
     group = Group.objects.create(name="g")
     bob.groups.add(group)
     upstream = Upstream.objects.create(name="Other", base_url="http://127.0.0.1:9/v1")
@@ -204,8 +196,8 @@ def test_each_wish_finds_what_is_like_it_and_nothing_else(
         ({"claim": "other"}, other),
         ({"person": "bob", "model": "two", "tool": "search", "feedback": "either"}, this),
     ]
-    for wish, expected in asked:
-        assert found(ritas, **wish) == [str(expected.pk)], wish
+    for fields, expected in asked:
+        assert found(ritas, **fields) == [str(expected.pk)], fields
     both = [str(this.pk), str(other.pk)]
     assert found(ritas, feedback="either") == both
     for nothing in (
@@ -220,12 +212,12 @@ def test_each_wish_finds_what_is_like_it_and_nothing_else(
     assert found(ritas, feedback="none") == found(ritas, claim="nobody") == both
 
 
-def test_a_tool_of_the_last_round_is_found_too(ritas: Client, begin: Begin) -> None:
+def test_a_tool_called_in_the_last_round_is_found(ritas: Client, begin: Begin) -> None:
     conversation = begin(tool_runs=[{"name": "it's %s ?"}])
     assert found(ritas, tool="it's %s ?") == [str(conversation.pk)]
 
 
-def test_what_is_asked_of_a_reply_is_asked_of_one(
+def test_one_reply_has_to_match_all_filters_on_replies(
     ritas: Client, begin: Begin, connected: Upstream
 ) -> None:
     conversation = begin(model="one", ending=Ending.FAILED)
@@ -253,7 +245,7 @@ def test_what_is_asked_of_a_reply_is_asked_of_one(
         ("after", f"0001-01-01T00:00+14:00/{UUID(int=1)}"),
     ],
 )
-def test_what_is_not_understood_is_said_and_shows_nothing(
+def test_an_invalid_filter_shows_an_error_and_no_rows(
     ritas: Client, begin: Begin, name: str, value: str
 ) -> None:
     begin()
@@ -265,7 +257,7 @@ def test_what_is_not_understood_is_said_and_shows_nothing(
     assert ritas.get("/review/export/", {"format": "csv", name: value}).status_code == 302
 
 
-def test_what_is_typed_and_what_is_called_so_stays_text(ritas: Client, begin: Begin) -> None:
+def test_filter_values_and_names_are_escaped(ritas: Client, begin: Begin) -> None:
     begin()
     attack = '"><img src=x onerror=alert(1)>{{ 7 * 7 }}'
     label = ReviewLabel.objects.create(name=attack[:40])
@@ -279,9 +271,9 @@ def test_what_is_typed_and_what_is_called_so_stays_text(ritas: Client, begin: Be
         assert row.name in [one.text for one in page.find("select", name=name).find_all("option")]
 
 
-def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
+def test_an_end_before_the_start_is_an_error(ritas: Client) -> None:
     page = ritas.get(LIST, {"since": "2026-02-01", "until": "2026-01-01"})
-    assert "This is before the day from which" in page.text
+    assert "This is before" in page.text
 
 
 @pytest.mark.parametrize(
@@ -296,11 +288,11 @@ def test_an_end_before_the_beginning_is_said(ritas: Client) -> None:
         "person=alice&model=one&replies=1",
     ],
 )
-def test_pages_follow_each_other_without_a_gap(
+def test_pages_list_each_chat_once_without_gaps(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
-    for name in ("LOOKED_AT", "FEWER", "MOST_COUNTED"):  # so that it takes many looks
+    for name in ("FIRST_BATCH", "PER_MATCH", "MOST_COUNTED"):  # so that it takes many batches
         monkeypatch.setattr(queries, name, 1)
     made = [begin(ending=Ending.FAILED) for _ in range(9)]
     same = timezone.now()
@@ -325,13 +317,13 @@ def test_pages_follow_each_other_without_a_gap(
     assert seen == expected
 
 
-def test_that_somebody_looked_is_recorded_with_what_they_asked(ritas: Client, alice: User) -> None:
+def test_viewing_the_list_is_recorded_with_the_filter(ritas: Client, alice: User) -> None:
     ritas.get(LIST, {"person": "alice", "model": ""})
     event = AuditEvent.objects.get(action="conversations.listed")
     assert event.detail.said["asked"] == {"person": alice.pk}
 
 
-def test_the_log_names_who_was_looked_for_while_they_have_an_account(
+def test_the_audit_log_names_a_filtered_person_only_while_they_have_an_account(
     ritas: Client, alice: User, olives: Client, begin: Begin
 ) -> None:
     begin()
@@ -339,9 +331,9 @@ def test_the_log_names_who_was_looked_for_while_they_have_an_account(
     for typed in ("ALICE", " alice", "Swallow@x.test"):
         assert len(found(ritas, person=typed)) == 1
     ritas.get("/review/export/", {"format": "csv", "person": "alice"})
-    sought = {"words": "canary", "reason": "A matter", "person": "alice"}
-    ritas.post("/review/search/", sought)
-    ritas.post("/review/search/", sought | {"person": "Swallow"})
+    search = {"words": "canary", "reason": "A matter", "person": "alice"}
+    ritas.post("/review/search/", search)
+    ritas.post("/review/search/", search | {"person": "Swallow"})
     ritas.post("/review/views/save/", {"name": "One", "person": "alice"})
     ritas.post("/review/samples/draw/", {"name": "One", "share": "100", "person": "alice"})
     page = olives.get("/audit/", {"actor": "rita"}).text
@@ -355,7 +347,9 @@ def test_the_log_names_who_was_looked_for_while_they_have_an_account(
     assert "swallow" not in left
 
 
-def test_a_pseudonym_stands_in_the_log_as_it_is(ritas: Client, alice: User, begin: Begin) -> None:
+def test_a_filter_by_pseudonym_is_recorded_as_typed(
+    ritas: Client, alice: User, begin: Begin
+) -> None:
     ReviewPolicy.objects.create(hides_names=True)
     begin()
     name = pseudonym(alice, IN_REVIEWS)
@@ -363,7 +357,7 @@ def test_a_pseudonym_stands_in_the_log_as_it_is(ritas: Client, alice: User, begi
     assert AuditEvent.objects.latest("sequence").detail.said["asked"] == {"person": name}
 
 
-def test_a_page_takes_as_many_queries_whatever_is_on_it(ritas: Client, begin: Begin) -> None:
+def test_the_number_of_queries_does_not_grow_with_the_rows(ritas: Client, begin: Begin) -> None:
     review_of(begin()).label([ReviewLabel.objects.create(name="odd")])
     ritas.get(LIST)
     with CaptureQueriesContext(connection) as of_one:
@@ -375,7 +369,7 @@ def test_a_page_takes_as_many_queries_whatever_is_on_it(ritas: Client, begin: Be
     assert len(of_many) == len(of_one)
 
 
-def test_it_is_for_reviewers_and_leads_them_to_no_room_of_administrators(
+def test_the_list_is_for_reviewers_and_links_to_no_administrator_page(
     ritas: Client, alices: Client, olives: Client
 ) -> None:
     assert alices.get(LIST).status_code == 403
@@ -392,7 +386,7 @@ def test_it_is_for_reviewers_and_leads_them_to_no_room_of_administrators(
 
 
 def test_an_empty_list_says_what_to_do(ritas: Client, olives: Client, begin: Begin) -> None:
-    assert "There is nothing to review yet" in ritas.get(LIST).text
+    assert "Nothing to review yet" in ritas.get(LIST).text
     assert "/policy/" in olives.get(LIST).text
     begin()
-    assert "No conversation is like that" in ritas.get(LIST, {"flagged": "any"}).text
+    assert "No chats match" in ritas.get(LIST, {"flagged": "any"}).text

@@ -1,4 +1,4 @@
-"""Whose a conversation is stays hidden under a policy of pseudonyms, until it is revealed."""
+"""A policy of pseudonyms hides the owner's name until a reviewer reveals it."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def content(page: Any) -> str:
     return main.text
 
 
-def test_no_page_tells_whose_it_is(ritas: Client, alice: User, begin: Begin) -> None:
+def test_no_page_shows_the_owners_name(ritas: Client, alice: User, begin: Begin) -> None:
     hide()
     one = begin()
     hidden = pseudonym(alice, IN_REVIEWS)
@@ -48,13 +48,15 @@ def test_no_page_tells_whose_it_is(ritas: Client, alice: User, begin: Begin) -> 
     assert "alice" not in raw.text
 
 
-def test_what_was_begun_before_keeps_its_name(ritas: Client, alice: User, begin: Begin) -> None:
+def test_chats_from_before_the_policy_show_their_name(
+    ritas: Client, alice: User, begin: Begin
+) -> None:
     named = begin()
     hide()
     assert "alice" in content(ritas.get(address(named.pk)))
 
 
-def test_a_name_finds_what_shows_names_and_a_pseudonym_the_rest(
+def test_a_name_finds_only_named_chats_and_a_pseudonym_only_hidden_ones(
     ritas: Client, alice: User, begin: Begin
 ) -> None:
     named = begin()
@@ -74,7 +76,7 @@ def test_a_name_finds_what_shows_names_and_a_pseudonym_the_rest(
     assert found(group=str(group.pk)) == [True, False]
 
 
-def test_the_name_is_told_for_a_reason_while_the_opening_lasts(
+def test_a_name_is_revealed_with_a_reason_while_the_opening_lasts(
     ritas: Client, alices: Client, begin: Begin
 ) -> None:
     hide()
@@ -86,16 +88,16 @@ def test_the_name_is_told_for_a_reason_while_the_opening_lasts(
     assert "alice" not in ritas.get(LIST).text
     event = AuditEvent.objects.get(action="name.revealed")
     assert (event.target, event.detail.said["reason"]) == (str(one.pk), WHY)
-    told = content(alices.get("/privacy/"))
-    assert "learned your name" in told
-    assert WHY in told
-    assert "rita" in told
+    privacy = content(alices.get("/privacy/"))
+    assert "learned your name" in privacy
+    assert WHY in privacy
+    assert "rita" in privacy
     Opening.objects.update(ends_at=event.at)
     assert "alice" not in content(opened(ritas, one.pk))
 
 
 @pytest.mark.parametrize(("is_open", "reason"), [(False, WHY), (True, " "), (True, "x" * 501)])
-def test_no_name_is_told_without_an_opening_or_a_reason(
+def test_no_name_is_revealed_without_an_opening_or_a_reason(
     ritas: Client, begin: Begin, is_open: bool, reason: str
 ) -> None:
     hide()
@@ -106,7 +108,7 @@ def test_no_name_is_told_without_an_opening_or_a_reason(
     assert not AuditEvent.objects.filter(action="name.revealed").exists()
 
 
-def test_one_opening_reveals_it_to_its_reviewer_alone(ritas: Client, begin: Begin) -> None:
+def test_a_name_is_revealed_only_to_the_reviewer_who_asked(ritas: Client, begin: Begin) -> None:
     hide()
     one = begin()
     opened(ritas, one.pk)
@@ -115,19 +117,19 @@ def test_one_opening_reveals_it_to_its_reviewer_alone(ritas: Client, begin: Begi
     assert "alice" not in opened(rob, one.pk).text
 
 
-def test_the_reader_is_not_named_where_the_policy_says_so(
+def test_the_reviewer_is_not_named_if_the_policy_hides_readers(
     ritas: Client, alices: Client, begin: Begin
 ) -> None:
     hide(names_reader=False)
     one = begin()
     opened(ritas, one.pk)
     revealed(ritas, one.pk)
-    told = content(alices.get("/privacy/"))
-    assert WHY in told
-    assert "rita" not in told
+    privacy = content(alices.get("/privacy/"))
+    assert WHY in privacy
+    assert "rita" not in privacy
 
 
-def test_who_reviews_reads_their_own_name_and_not_who_read_them(
+def test_reviewers_see_their_own_name_but_not_who_read_their_chat(
     ritas: Client, begin: Begin
 ) -> None:
     hide(names_reader=False)
@@ -144,11 +146,11 @@ def test_who_reviews_reads_their_own_name_and_not_who_read_them(
     for page in (*pages, late):
         assert "rob" not in page.replace("problem", "")
         assert "A reviewer" in page
-    assert "Conversation of rita" in content(ritas.get(address(one.pk)))
+    assert "Chat by rita" in content(ritas.get(address(one.pk)))
 
 
 @pytest.mark.parametrize("asked", [{}, {"pseudonyms": "on"}])
-async def test_an_export_joins_no_name_with_a_pseudonym_of_the_review(
+async def test_an_export_never_links_a_name_to_a_review_pseudonym(
     ritas: Client, alice: User, begin: Begin, asked: dict[str, str]
 ) -> None:
     named = await sync_to_async(begin)()
@@ -159,6 +161,6 @@ async def test_an_export_joins_no_name_with_a_pseudonym_of_the_review(
     answer = await client.get("/review/export/", {"format": "jsonl"} | asked)
     text = b"".join([part async for part in answer.streaming_content])  # type: ignore[attr-defined]
     people = {line["id"]: line["person"] for line in map(json.loads, text.splitlines())}
-    told = people.pop(str(named.pk))
-    assert told == (pseudonym(alice, IN_EXPORTS) if asked else "alice")
+    name = people.pop(str(named.pk))
+    assert name == (pseudonym(alice, IN_EXPORTS) if asked else "alice")
     assert list(people.values()) == [pseudonym(alice, IN_REVIEWS)]

@@ -1,4 +1,4 @@
-"""A conversation is opened for a reason, for a while, and each opening is recorded."""
+"""Opening a conversation takes a reason, lasts for a while and is recorded."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -34,7 +34,7 @@ def conversation(begin: Begin) -> Conversation:
     return begin(cost=2_000_000_000)
 
 
-def test_without_an_opening_facts_are_shown_and_not_a_word(
+def test_without_an_opening_the_page_shows_figures_and_no_text(
     ritas: Client, conversation: Conversation
 ) -> None:
     page = ritas.get(address(conversation.pk)).text
@@ -43,11 +43,11 @@ def test_without_an_opening_facts_are_shown_and_not_a_word(
     assert not AuditEvent.objects.filter(action="conversation.opened").exists()
 
 
-def test_an_opening_shows_every_branch_and_says_why_and_how_long(
+def test_an_opening_shows_every_branch_and_its_reason(
     ritas: Client, conversation: Conversation, connected: Upstream
 ) -> None:
     prompt = conversation.messages.get(role="user")
-    conversation.answer(prompt, connected, "other-model", uuid4())  # it streams
+    conversation.answer(prompt, connected, "other-model", uuid4())  # still streaming
     page = opened(ritas, conversation.pk, f"Why {MARKUP}").text
     assert PROMPT in page
     assert ANSWER in page
@@ -61,7 +61,7 @@ def test_an_opening_shows_every_branch_and_says_why_and_how_long(
     assert event.detail.said["reason"] == f"Why {MARKUP}"
 
 
-def test_each_message_says_which_branch_it_is_and_what_it_follows(
+def test_each_message_names_its_branch_and_its_parent(
     ritas: Client, conversation: Conversation, connected: Upstream
 ) -> None:
     first, reply = conversation.messages.order_by("sequence")
@@ -71,31 +71,31 @@ def test_each_message_says_which_branch_it_is_and_what_it_follows(
         end(answer, reply_of(ANSWER))
         prompts.append(prompt)
     page = parse(opened(ritas, conversation.pk).text)
-    said = {
+    labels = {
         one.attributes["data-id"]: " ".join(
             label.text.strip() for label in one.find_all("p", class_="review-label")
         )
         for one in page.find_all("section", class_="review-message")
     }
-    words = [said[str(one.pk)] for one in prompts]
-    assert words == [
+    found = [labels[str(one.pk)] for one in prompts]
+    assert found == [
         *("Branch 1 of 2", "", "Branch 1 of 2 after an earlier message", "Branch 2 of 2"),
         "Branch 2 of 2 after an earlier message",
     ]
     assert f'href="#m-{reply.pk}"' in opened(ritas, conversation.pk).text
 
 
-def test_after_half_an_hour_it_is_asked_again(ritas: Client, conversation: Conversation) -> None:
+def test_an_opening_ends_after_half_an_hour(ritas: Client, conversation: Conversation) -> None:
     assert PROMPT in opened(ritas, conversation.pk).text
     opening = Opening.objects.get()
     assert opening.ends_at - opening.opened_at >= timedelta(minutes=29)
     Opening.objects.update(ends_at=timezone.now())
     page = ritas.get(address(conversation.pk)).text
     assert PROMPT not in page
-    assert "Why do you open it?" in page
+    assert "Why are you opening this chat?" in page
 
 
-def test_an_opening_is_of_one_reviewer_and_one_conversation(
+def test_an_opening_is_for_one_reviewer_and_one_conversation(
     ritas: Client, olives: Client, begin: Begin
 ) -> None:
     one, other = begin(), begin()
@@ -105,16 +105,16 @@ def test_an_opening_is_of_one_reviewer_and_one_conversation(
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 501])
-def test_a_reason_that_is_none_opens_nothing(
+def test_an_invalid_reason_opens_nothing(
     ritas: Client, conversation: Conversation, reason: str
 ) -> None:
     answer = ritas.post(f"{address(conversation.pk)}open/", {"reason": reason}, follow=True)
     assert PROMPT not in answer.text
-    assert "Say why first." in answer.text or "at most 500 characters" in answer.text
+    assert "Enter a reason first." in answer.text or "at most 500 characters" in answer.text
     assert not Opening.objects.exists()
 
 
-def test_what_its_policy_closes_is_not_there(ritas: Client, begin: Begin) -> None:
+def test_a_chat_closed_by_its_policy_is_not_found(ritas: Client, begin: Begin) -> None:
     ReviewPolicy.objects.create(scope="nothing")
     closed = begin()
     assert ritas.get(address(closed.pk)).status_code == 404
@@ -124,24 +124,24 @@ def test_what_its_policy_closes_is_not_there(ritas: Client, begin: Begin) -> Non
     assert ritas.get(f"{address(closed.pk)}changes/").status_code == 404
 
 
-def test_the_stored_message_is_shown_while_it_is_open(
+def test_a_message_as_json_is_shown_while_the_chat_is_open(
     ritas: Client, conversation: Conversation, begin: Begin
 ) -> None:
     reply = conversation.messages.get(role="assistant")
     raw = f"{address(conversation.pk)}messages/{reply.pk}/"
-    led = ritas.get(raw, follow=True)
-    assert led.redirect_chain == [(address(conversation.pk), 302)]
-    assert "Open the conversation first, and say why." in led.text
-    assert ANSWER not in led.text
+    redirected = ritas.get(raw, follow=True)
+    assert redirected.redirect_chain == [(address(conversation.pk), 302)]
+    assert "Open the chat first, with a reason." in redirected.text
+    assert ANSWER not in redirected.text
     assert f'href="{raw}"' in opened(ritas, conversation.pk).text
-    told = ritas.get(raw).json()
-    assert (told["message"]["content"], told["message"]["ending"]) == (ANSWER, "complete")
-    assert told["usage"]["cost"] == 2_000_000_000
+    stored = ritas.get(raw).json()
+    assert (stored["message"]["content"], stored["message"]["ending"]) == (ANSWER, "complete")
+    assert stored["usage"]["cost"] == 2_000_000_000
     elsewhere = begin().messages.get(role="assistant").pk
     assert ritas.get(f"{address(conversation.pk)}messages/{elsewhere}/").status_code == 404
 
 
-def test_images_are_seen_while_it_is_open(ritas: Client, conversation: Conversation) -> None:
+def test_images_are_shown_while_the_chat_is_open(ritas: Client, conversation: Conversation) -> None:
     reply = conversation.messages.get(role="assistant")
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
     image = f"/replies/{reply.pk}/images/0/"
@@ -152,7 +152,7 @@ def test_images_are_seen_while_it_is_open(ritas: Client, conversation: Conversat
     assert ritas.get(image).status_code == 404
 
 
-def test_the_sums_say_what_is_estimated_and_what_is_unknown(ritas: Client, begin: Begin) -> None:
+def test_totals_say_what_is_estimated_and_what_is_unknown(ritas: Client, begin: Begin) -> None:
     conversation = begin(replies=2)
     first, second = Message.objects.filter(role="assistant").order_by("created_at")
     estimated = Usage.Provenance.ESTIMATED
@@ -160,13 +160,13 @@ def test_the_sums_say_what_is_estimated_and_what_is_unknown(ritas: Client, begin
         provenance=estimated, upper_prompt_tokens=0, upper_completion_tokens=1100
     )
     page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())
-    assert "2,000, of which 1,000 estimated (at most 1,100)" in page
+    assert "2,000, 1,000 of them estimated (at most 1,100)" in page
     Usage.objects.filter(pk=second.pk).update(provenance=Usage.Provenance.UNKNOWN)
     page = " ".join(parse(ritas.get(address(conversation.pk)).text).text.split())
-    assert "2, of which 1 of unknown usage" in page
+    assert "2, 1 with unknown usage" in page
 
 
-def test_newer_and_older_ones_are_a_step_away_also_where_times_are_equal(
+def test_newer_and_older_links_lead_to_neighbours_even_if_times_are_equal(
     ritas: Client, begin: Begin
 ) -> None:
     made = [begin() for _ in range(4)]
@@ -186,16 +186,16 @@ def test_newer_and_older_ones_are_a_step_away_also_where_times_are_equal(
         }
 
 
-def test_a_reviewer_who_is_deleted_leaves_the_history(
+def test_a_deleted_reviewers_steps_stay_in_the_history(
     ritas: Client, olives: Client, conversation: Conversation
 ) -> None:
     opened(ritas, conversation.pk)
     User.objects.get(username="rita").delete()
     page = olives.get(address(conversation.pk)).text
-    assert "Somebody who has no account any more" in page
+    assert "Someone whose account was deleted" in page
 
 
-def test_a_history_that_is_cut_says_where_the_rest_is(
+def test_a_truncated_history_says_where_the_rest_is(
     ritas: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (history, reading):
@@ -203,13 +203,13 @@ def test_a_history_that_is_cut_says_where_the_rest_is(
     page = address(conversation.pk)
     for _ in range(3):
         opened(olives, conversation.pk)
-    assert "These are the newest" not in olives.get(page).text
+    assert "Showing the newest" not in olives.get(page).text
     opened(olives, conversation.pk)
     shown = parse(olives.get(page).text).find("section", **{"aria-labelledby": "history-title"})
     assert len(shown.find_all("li")) == 3
-    assert "These are the newest 3." in shown.text
+    assert "Showing the newest 3." in shown.text
     link = f"/audit/?about={conversation.pk}"
     assert [one.attributes["href"] for one in shown.find_all("a")] == [link]
     assert olives.get(link).text.count("opened the conversation") >= 4
     assert link not in ritas.get(page).text
-    assert "audit log, which administrators read" in ritas.get(page).text
+    assert "audit log, which administrators can read" in ritas.get(page).text

@@ -1,5 +1,7 @@
-"""Rules on their pages: tried, saved, switched and deleted by administrators, each recorded; and
-what they and a thumb flag, in the list and under the policy."""
+"""Review rules: administrators test, save, switch and delete them, and each step is recorded.
+
+Also what rules, moderation and a thumbs-down flag, in the list and under the policy.
+"""
 
 import re
 from typing import Any
@@ -64,25 +66,27 @@ def details(prefix: str) -> list[tuple[str, Any]]:
     ("scope", "why"),
     [
         ("all", ""),
-        ("flagged", "those that nothing has flagged were not looked into"),
-        ("nothing", "The policy lets nobody read chats that it holds for"),
+        ("flagged", "that nothing has flagged were not tested"),
+        ("nothing", "The policy lets no one read chats under it"),
     ],
 )
-def test_a_trial_reads_no_more_than_a_reviewer_may_and_says_so(
+def test_a_trial_reads_only_what_reviewers_may_and_says_so(
     olives: Client, begin: Begin, scope: str, why: str
 ) -> None:
     ReviewPolicy.objects.create(scope=scope)
     begin()
-    told = " ".join(parse(olives.post(ADD, WORDS).text).text.split())
-    assert ("1 of the newest 1" if scope == "all" else "0 of the newest 0") in told
-    assert (why in told) if why else ("not looked into" not in told)
+    page = " ".join(parse(olives.post(ADD, WORDS).text).text.split())
+    assert ("1 of the newest 1" if scope == "all" else "0 of the newest 0") in page
+    assert (why in page) if why else ("not tested" not in page)
 
 
-def test_one_is_tried_before_it_is_saved_and_each_is_recorded(olives: Client, begin: Begin) -> None:
+def test_a_rule_is_tried_before_it_is_saved_and_both_are_recorded(
+    olives: Client, begin: Begin
+) -> None:
     conversation = begin()
     answer = olives.post(ADD, WORDS)
     assert not ReviewRule.objects.exists()
-    assert "1 of the newest 1 conversation." in " ".join(parse(answer.text).text.split())
+    assert "1 of the newest 1 chat." in " ".join(parse(answer.text).text.split())
     assert f"{LIST}{conversation.pk}/" in answer.text
     assert not [word for word in (TITLE, ANSWER) if word in answer.text]
     assert "<b>odd" not in answer.text
@@ -104,7 +108,7 @@ def test_one_is_tried_before_it_is_saved_and_each_is_recorded(olives: Client, be
     assert events[-1][1]["after"]["looks_for"] == ["x", PROMPT]
 
 
-def test_one_is_changed_switched_and_deleted_with_before_and_after(
+def test_changes_switches_and_deletions_are_recorded_with_before_and_after(
     olives: Client, begin: Begin
 ) -> None:
     rule = ReviewRule.objects.create(name="r", kind="words", applies_to="both", text="x")
@@ -139,80 +143,80 @@ def test_one_is_changed_switched_and_deleted_with_before_and_after(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "error"),
     [
         ({"name": ""}, "required"),
-        ({"name": "taken"}, "There is a rule of this name"),
-        ({"words": " \n"}, "Say here what the rule looks for"),
-        ({"words": "x\n" * 201}, "200 lines at most"),
+        ({"name": "taken"}, "A rule with this name already exists"),
+        ({"words": " \n"}, "Enter what the rule looks for"),
+        ({"words": "x\n" * 201}, "at most 200 lines"),
         ({"kind": "pattern", "pattern": "("}, "Correct it"),
         ({"kind": "pattern", "pattern": "x" * 501}, "at most 500"),
         ({"kind": "pattern", "pattern": r"\pL{100}"}, "t valid: "),
         ({"kind": "cost", "cost": "much"}, "Enter a number"),
         ({"kind": "cost", "cost": "1", "pattern": "(", "length": "odd"}, ""),
-        ({"kind": "cost", "cost": "1", "applies_to": "user"}, "Only replies cost something"),
+        ({"kind": "cost", "cost": "1", "applies_to": "user"}, "Only replies have a cost"),
         ({"kind": "length", "length": "0"}, "greater than or equal to 1"),
         ({"kind": "odd"}, "Select a valid choice"),
         ({"words": "a\0b"}, "Null characters"),
     ],
 )
-def test_what_is_no_rule_is_refused_at_its_field(
-    olives: Client, wrong: dict[str, str], told: str
+def test_an_invalid_rule_shows_the_error_at_its_field(
+    olives: Client, wrong: dict[str, str], error: str
 ) -> None:
     ReviewRule.objects.create(name="taken", kind="words", applies_to="both", text="x")
     page = olives.post(ADD, WORDS | wrong)
     assert page.status_code == 200
-    assert ('role="alert"' in page.text) is bool(told)
-    assert told in page.text
+    assert ('role="alert"' in page.text) is bool(error)
+    assert error in page.text
     assert ReviewRule.objects.count() == 1
 
 
-def test_who_reviews_alone_sets_none(ritas: Client) -> None:
+def test_reviewers_cannot_manage_rules(ritas: Client) -> None:
     assert ritas.get(RULES).status_code == 403
     assert ritas.post(ADD, WORDS).status_code == 403
     assert not ReviewRule.objects.exists()
 
 
-def test_an_administrator_who_is_no_reviewer_learns_nothing_of_what_stands_in_chats(
+def test_an_administrator_who_is_no_reviewer_learns_nothing_about_chats(
     begin: Begin,
 ) -> None:
     conversation = begin()
     adam = User.objects.create_superuser("adam", password=PASSWORD, reviews=False)
     adams = confirmed(signed_in(adam))
     page = adams.get(ADD).text
-    assert "Try it" not in page
-    assert "Why you try it" not in page
+    assert ">Test<" not in page
+    assert "Reason for the test" not in page
     assert adams.post(ADD, WORDS).status_code == 302
     rule = ReviewRule.objects.get()
     flag(conversation, rule)
     page = adams.get(RULES).text
-    assert "Found" not in page
-    assert "How many messages a rule has found is shown to reviewers" in page
+    assert ">Flagged<" not in page
+    assert "Only reviewers see how many messages a rule has flagged" in page
     assert [action for action, _ in details("reviewrule")] == ["reviewrule.added"]
 
 
 def test_a_trial_needs_a_reason(olives: Client, begin: Begin) -> None:
     begin()
     page = olives.post(ADD, WORDS | {"reason": " "}).text
-    assert "Say first why you try it." in page
+    assert "Enter a reason for the test first." in page
     assert "of the newest" not in page
     assert not AuditEvent.objects.filter(action__startswith="reviewrule").exists()
 
 
-def test_whose_chats_a_trial_finds_reads_it_under_privacy(
+def test_the_privacy_page_shows_a_trial_that_found_ones_chat(
     olives: Client, alices: Client, bobs: Client, begin: Begin
 ) -> None:
     begin()
     olives.post(ADD, WORDS | {"words": "nowhere"})
     assert "tried a rule" not in alices.get("/privacy/").text
     olives.post(ADD, WORDS)
-    looks = " ".join(parse(alices.get("/privacy/").text).text.split())
-    assert "tried a rule, which would flag" in looks
-    assert "to see what it finds" in looks
+    privacy = " ".join(parse(alices.get("/privacy/").text).text.split())
+    assert "tried a rule, which would flag" in privacy
+    assert "to see what it finds" in privacy
     assert "tried a rule" not in bobs.get("/privacy/").text
 
 
-def test_a_count_is_of_what_reviewers_may_read(olives: Client, begin: Begin) -> None:
+def test_counts_cover_only_what_reviewers_may_read(olives: Client, begin: Begin) -> None:
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
     flag(begin(), rule)
     flag(trashed := begin(), rule)
@@ -221,7 +225,7 @@ def test_a_count_is_of_what_reviewers_may_read(olives: Client, begin: Begin) -> 
     assert [cell.text for cell in row.find_all("td", class_="number")] == ["1"]
 
 
-def test_changes_of_rules_ask_for_the_password(begin: Begin) -> None:
+def test_changing_rules_asks_for_the_password(begin: Begin) -> None:
     rule = ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
     adams = signed_in(User.objects.create_superuser("adam"))
     addresses = [
@@ -236,16 +240,14 @@ def test_changes_of_rules_ask_for_the_password(begin: Begin) -> None:
     assert list(ReviewRule.objects.values_list("name", "is_on")) == [("odd", True)]
 
 
-def test_a_trial_looks_at_what_reviewers_may_read_and_nothing_else(
-    olives: Client, begin: Begin
-) -> None:
+def test_a_trial_skips_trashed_and_closed_chats(olives: Client, begin: Begin) -> None:
     Conversation.objects.filter(pk=begin().pk).update(trashed_at=timezone.now())
     ReviewPolicy.objects.create(scope="nothing")
     begin()
     assert "0 of the newest 0" in " ".join(olives.post(ADD, WORDS).text.split())
 
 
-def test_each_source_flags_and_the_row_says_which(ritas: Client, begin: Begin) -> None:
+def test_a_row_says_which_sources_flagged_it(ritas: Client, begin: Begin) -> None:
     moderated, thumbed, ruled, plain = begin(is_flagged=True), begin(), begin(), begin()
     reply = thumbed.messages.get(role="assistant")
     Feedback.give(reply, Feedback.Rating.DOWN, None)
@@ -274,23 +276,21 @@ def test_each_source_flags_and_the_row_says_which(ritas: Client, begin: Begin) -
     assert found(ritas, "any") == [str(moderated.pk)]
 
 
-def test_the_page_says_at_which_message_a_rule_has_found_something(
-    ritas: Client, begin: Begin
-) -> None:
+def test_the_page_shows_which_message_a_rule_flagged(ritas: Client, begin: Begin) -> None:
     one = begin()
     rule = ReviewRule.objects.create(name="<b>odd</b>", kind="words", applies_to="both", text="x")
     message = flag(one, rule)
     page = parse(opened(ritas, one.pk).text)
-    told = {
+    flagged = {
         part.attributes["data-id"]: "Flagged by the rule “<b>odd</b>”" in part.text
         for part in page.find_all("section", class_="review-message")
     }
-    assert told == {str(pk): pk == message.pk for pk in one.messages.values_list("pk", flat=True)}
+    assert flagged == {
+        str(pk): pk == message.pk for pk in one.messages.values_list("pk", flat=True)
+    }
 
 
-def test_any_of_them_opens_a_flagged_chat_and_what_is_taken_back_closes_it(
-    ritas: Client, begin: Begin
-) -> None:
+def test_a_flag_opens_a_chat_and_removing_it_closes_the_chat(ritas: Client, begin: Begin) -> None:
     ReviewPolicy.objects.create(scope="flagged")
     chat = begin()
     address = f"{LIST}{chat.pk}/"
@@ -307,7 +307,7 @@ def test_any_of_them_opens_a_flagged_chat_and_what_is_taken_back_closes_it(
     assert ritas.get(address).status_code == 404
 
 
-def test_people_are_told_what_flags(olives: Client, alices: Client) -> None:
+def test_the_privacy_page_says_what_flags_chats(olives: Client, alices: Client) -> None:
     assert "No rule is on" in alices.get("/privacy/").text
     ReviewRule.objects.create(name="odd", kind="words", applies_to="both", text="x")
     ReviewRule.objects.create(name="o", kind="words", applies_to="both", text="x", is_on=False)

@@ -1,4 +1,4 @@
-"""A reviewer searches in what people wrote: for a reason that is recorded first, and sees rows."""
+"""Text search in the review: it needs a reason, is recorded first, and shows rows only."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,7 +46,7 @@ def found(client: Client, words: str, **fields: Any) -> list[str]:
     return rows(client.get(searched(client, words, **fields)["Location"]).text)
 
 
-def test_what_anybody_wrote_is_found_for_a_reason_which_stands_in_no_address(
+def test_a_search_needs_a_reason_and_puts_nothing_in_the_url(
     ritas: Client, alice: User, bob: User, connected: Upstream
 ) -> None:
     first = written(alice, connected, "One", "Of the qcanaryq")
@@ -81,7 +81,7 @@ def test_what_reviewers_may_not_read_is_not_found(
     assert found(ritas, "canary") == [str(there.pk)]
 
 
-def test_a_search_goes_with_the_other_filters(
+def test_a_search_combines_with_the_other_filters(
     ritas: Client, alice: User, bob: User, connected: Upstream
 ) -> None:
     first = written(alice, connected, "One", "Of the canary")
@@ -96,7 +96,7 @@ def test_a_search_goes_with_the_other_filters(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_export_has_what_was_searched_for(
+def test_an_export_has_the_results_of_the_search(
     ritas: Client, alice: User, connected: Upstream
 ) -> None:
     written(alice, connected, "One", "Of the canary")
@@ -107,26 +107,26 @@ def test_an_export_has_what_was_searched_for(
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "error"),
     [
-        ({"words": "canary"}, "Say first why you search."),
-        ({"reason": "So"}, "Say which words you look for."),
-        ({"words": "…", "reason": "So"}, "There is no word in this."),
+        ({"words": "canary"}, "Enter a reason first."),
+        ({"reason": "So"}, "Enter the words to search for."),
+        ({"words": "…", "reason": "So"}, "There are no words in this."),
         ({"words": "x" * 201, "reason": "So"}, "at most 200"),
         ({"words": "x", "reason": "x" * 501}, "at most 500"),
         ({"words": "a\0b", "reason": "So"}, "Null characters"),
     ],
 )
 def test_without_words_and_a_reason_nothing_is_searched(
-    ritas: Client, fields: dict[str, str], told: str
+    ritas: Client, fields: dict[str, str], error: str
 ) -> None:
     page = ritas.post(SEARCH, fields, follow=True)
-    assert told in page.text
+    assert error in page.text
     assert not ReviewSearch.objects.exists()
     assert not AuditEvent.objects.filter(action="conversations.searched").exists()
 
 
-def test_a_search_is_of_its_reviewer_and_lasts_for_a_while(
+def test_a_search_belongs_to_its_reviewer_and_expires(
     ritas: Client, olives: Client, alices: Client, alice: User, connected: Upstream
 ) -> None:
     written(alice, connected, "One", "Of the canary")
@@ -137,14 +137,14 @@ def test_a_search_is_of_its_reviewer_and_lasts_for_a_while(
         if client is ritas:
             ReviewSearch.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
         page = client.get(where).text
-        assert "This search is over" in page
+        assert "This search has expired" in page
         assert rows(page) == []
-    assert "This search is over" in ritas.get(f"{LIST}?search=odd").text
+    assert "This search has expired" in ritas.get(f"{LIST}?search=odd").text
     searched(ritas, "canary")
     assert ReviewSearch.objects.count() == 1
 
 
-def test_pages_follow_each_other(
+def test_results_have_pages(
     ritas: Client, alice: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.staff.review.queries.PAGE", 2)
@@ -156,7 +156,7 @@ def test_pages_follow_each_other(
     assert rows(ritas.get(older).text) == several[:1]
 
 
-def test_of_a_common_word_the_newest_are_found_and_it_is_said(
+def test_a_search_for_a_common_word_finds_the_newest_and_says_so(
     ritas: Client, alice: User, bob: User, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = [written(person, connected, "A", "Of the canary") for person in (alice, bob) * 2]
@@ -166,7 +166,7 @@ def test_of_a_common_word_the_newest_are_found_and_it_is_said(
     assert everywhere.is_cut
     assert set(everywhere.conversations) < {one.pk for one in several}
     page = ritas.get(searched(ritas, "canary")["Location"]).text
-    assert "only the newest are looked through" in " ".join(page.split())
+    assert "only the newest were searched" in " ".join(page.split())
     monkeypatch.undo()
     assert not find_everywhere(terms("canary")).is_cut
     of_bob = find_everywhere(terms("canary"), bob.pk)
@@ -174,7 +174,7 @@ def test_of_a_common_word_the_newest_are_found_and_it_is_said(
 
 
 @pytest.mark.parametrize("common", [1, 9])
-def test_older_ones_are_found_until_a_day(
+def test_an_earlier_end_day_finds_older_chats(
     common: int,
     ritas: Client,
     alice: User,
@@ -194,7 +194,7 @@ def test_older_ones_are_found_until_a_day(
 
 
 @pytest.mark.parametrize("common", [1, 6, 9])
-def test_each_word_has_to_be_there_whichever_is_common(
+def test_every_word_has_to_match_whichever_is_common(
     common: int,
     ritas: Client,
     alice: User,
@@ -202,7 +202,7 @@ def test_each_word_has_to_be_there_whichever_is_common(
     connected: Upstream,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Eight entries have the one word, five the other, and some both."""
+    """Eight entries have one word, five the other, and some both."""
     monkeypatch.setattr(full_text_everywhere, "COMMON", common)
     monkeypatch.setattr(full_text_everywhere, "COMMON_OF_ONE", common)
     both = written(bob, connected, "canary", "canary nightingale")

@@ -1,4 +1,4 @@
-"""From one conversation of the review to the next, within what the list was narrowed by."""
+"""Stepping from one conversation to the next within the results of the list's filter."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def links_of(client: Client, address: str) -> dict[str, str]:
-    """What leads on from a conversation's page, by its key."""
+    """Return the links of a conversation's page by their shortcut key."""
     page = parse(client.get(address).text)
     links = [one.attributes for one in page.find_all("a")]
     return {one["data-key"]: one["href"] for one in links if "data-key" in one}
@@ -34,7 +34,7 @@ def key_in(address: str) -> str:
     return address.split("/")[2]
 
 
-def test_older_and_newer_stay_in_what_the_list_was_narrowed_by(ritas: Client, begin: Begin) -> None:
+def test_older_and_newer_stay_within_the_filter(ritas: Client, begin: Begin) -> None:
     models = ["one", "two", "one", "two", "one"]
     oldest, _, middle, _, newest = [str(begin(model=model).pk) for model in models]
     walk = [first_of(ritas, model="one")]
@@ -46,9 +46,7 @@ def test_older_and_newer_stay_in_what_the_list_was_narrowed_by(ritas: Client, be
     assert links_of(ritas, walk[1])["u"] == f"/review/?model=one#c-{middle}"
 
 
-def test_with_nothing_to_narrow_by_they_are_all_that_may_be_read(
-    ritas: Client, begin: Begin
-) -> None:
+def test_without_a_filter_every_readable_chat_is_a_step(ritas: Client, begin: Begin) -> None:
     older, one, newer = [str(begin().pk) for _ in range(3)]
     links = links_of(ritas, f"/review/{one}/")
     assert (links["o"], links["p"]) == (f"/review/{older}/", f"/review/{newer}/")
@@ -58,7 +56,7 @@ def test_with_nothing_to_narrow_by_they_are_all_that_may_be_read(
 @pytest.mark.parametrize(
     "asked", [{"verdict": "none"}, {"replies": "1"}, {"model": "one", "ending": "length"}]
 )
-def test_what_was_decided_leads_on_though_the_filter_finds_it_no_more(
+def test_a_chat_that_no_longer_matches_still_links_to_its_neighbours(
     ritas: Client, begin: Begin, asked: dict[str, str]
 ) -> None:
     keys = [str(begin(ending=Ending.LENGTH).pk) for _ in range(3)]
@@ -73,11 +71,16 @@ def test_what_was_decided_leads_on_though_the_filter_finds_it_no_more(
     assert (key_in(links["o"]), key_in(links["p"])) == (keys[0], keys[2])
 
 
-def test_what_only_looks_like_it_is_passed_over_however_many_days_it_takes(
+def test_candidates_that_do_not_match_are_skipped_over_many_days(
     ritas: Client, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its model and its ending are common, seldom of one conversation, and more so of one reply."""
-    for name, value in {"FEW": 5, "LOOKED_AT": 3, "FEWER": 1, "MOST_COUNTED": 1}.items():
+    """Model and ending are common, but seldom in one chat, and more seldom in one reply."""
+    for name, value in {
+        "NEIGHBOUR_BATCH": 5,
+        "FIRST_BATCH": 3,
+        "PER_MATCH": 1,
+        "MOST_COUNTED": 1,
+    }.items():
         monkeypatch.setattr(queries, name, value)
     wanted: list[str] = []
     for day in range(12):
@@ -102,7 +105,7 @@ def test_what_only_looks_like_it_is_passed_over_however_many_days_it_takes(
     assert [key_in(one) for one in walk] == [*wanted, *wanted[-2::-1]]
 
 
-def test_a_sample_is_gone_through_in_the_sample(ritas: Client, begin: Begin) -> None:
+def test_stepping_through_a_sample_stays_in_it(ritas: Client, begin: Begin) -> None:
     keys = {str(begin().pk) for _ in range(6)}
     ritas.post("/review/samples/draw/", {"name": "Half", "share": "50"})
     page = parse(ritas.get("/review/").text)
@@ -114,10 +117,8 @@ def test_a_sample_is_gone_through_in_the_sample(ritas: Client, begin: Begin) -> 
     assert {key_in(one) for one in walk} < keys
 
 
-def test_nobody_steps_by_a_filter_of_which_no_list_is_on_record(
-    ritas: Client, begin: Begin
-) -> None:
-    """What one makes up, or what a colleague was given, is no filter."""
+def test_stepping_needs_a_filter_whose_list_was_recorded(ritas: Client, begin: Begin) -> None:
+    """Neither a made-up filter nor a colleague's is accepted."""
     begin(model="two")
     one, other = str(begin(model="one").pk), str(begin(model="two").pk)
     colleague = signed_in(User.objects.create_user("bob", is_staff=True, reviews=True))

@@ -1,4 +1,4 @@
-"""What a page tells of what was just done."""
+"""Reads the messages that a page shows after an action."""
 
 import re
 
@@ -6,7 +6,7 @@ from tests.support.page import parse
 
 
 def told_by(page: str) -> str:
-    """Its messages, one after the other."""
+    """Return the page's messages as one text."""
     found = [
         one.text for one in parse(page).find_all("div") if one.attributes.get("class") == "messages"
     ]

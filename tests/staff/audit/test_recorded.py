@@ -106,8 +106,8 @@ def test_a_failed_sign_in_records_the_account_and_nothing_that_was_typed(
     event = newest("person.sign_in_failed")
     assert event.actor is None
     assert event.person == (alice.pk if login == "alice" else None)
-    said = AuditDetail.objects.get(event=event).content
-    assert json.loads(said) == {"ip": "127.0.0.1"}
+    content = AuditDetail.objects.get(event=event).content
+    assert json.loads(content) == {"ip": "127.0.0.1"}
 
 
 @pytest.mark.parametrize("login", ["\0", "al\0ice", "\ud800".encode("utf-8", "surrogatepass")])

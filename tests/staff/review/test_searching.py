@@ -70,7 +70,7 @@ def test_a_search_needs_a_reason_and_puts_nothing_in_the_url(
 def test_what_reviewers_may_not_read_is_not_found(
     ritas: Client, alice: User, connected: Upstream
 ) -> None:
-    trashed, temporary, deleted, there = (
+    trashed, temporary, deleted, visible = (
         written(alice, connected, "One", "Of the canary") for _ in range(4)
     )
     Conversation.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
@@ -78,7 +78,7 @@ def test_what_reviewers_may_not_read_is_not_found(
     deleted.messages.update(deleted_at=timezone.now())
     ReviewPolicy.objects.create(scope="flagged")
     written(alice, connected, "One", "Of the canary")
-    assert found(ritas, "canary") == [str(there.pk)]
+    assert found(ritas, "canary") == [str(visible.pk)]
 
 
 def test_a_search_combines_with_the_other_filters(

@@ -1,14 +1,14 @@
-"""Text from people and language models in, safe HTML out: the one renderer.
+"""Renders text from people and language models to safe HTML.
 
-`render` takes a whole text; `LiveMarkdown` takes a text that is still being written and says what
-a viewer must do to its page. Both cut the text into the same top-level blocks and render a block
-with the same code, so a stream's end looks exactly like the page that is loaded afterwards.
-`as_typed` takes what a person typed, in which only addresses and fenced code have a meaning.
+`render` takes a whole text; `LiveMarkdown` takes a text that is still being written and returns the
+changes that a viewer must apply to its page. Both split the text into the same top-level blocks and
+render a block with the same code, so the end of a stream looks exactly like the page when it is
+reloaded. `as_typed` takes what a person typed, where only URLs and fenced code have a meaning.
 
-What comes out holds no more than `allowed` lists: no raw HTML from the text, nothing that loads,
-and links to http, https and mailto alone. `budgets` bounds how much it is. Nothing here does I/O,
-and no text makes it raise. Some texts take long to render, so `chatapp.rendering.pool` does that in
-other processes.
+The output contains only what `allowed` lists: no raw HTML from the text, nothing that loads, and
+links to http, https and mailto only. `budgets` limits its size. Nothing here does I/O, and no text
+makes it raise. Some texts take long to render, so `chatapp.rendering.pool` does that in other
+processes.
 
 Imports nothing else of the app.
 """

@@ -1,12 +1,12 @@
-"""All that HTML made of foreign text may hold, written down once.
+"""The complete list of what HTML made from untrusted text may contain.
 
-For each tag its attributes, and for each attribute the form of its whole value; no tag takes an
-attribute that does not stand here, and none is allowed for all tags. The cleaner is built from
-this list, and the tests parse what the renderer gives and compare it with this list.
+It lists each tag with its attributes, and each attribute with a pattern for its whole value.
+Nothing else passes, and no attribute is allowed on all tags. The cleaner is built from this list,
+and the tests parse the renderer's output and compare it with this list.
 
-No value is free text: htmx replaces `<hx-…` in an answer wherever it stands, in the middle of an
-attribute too, and what reads HTML by its tags may believe that none is hidden in a value. That is
-why a link has no `title`.
+No value is free text: htmx replaces `<hx-…` anywhere in a response, even inside an attribute, and
+code that reads HTML by its tags may rely on values that contain none. That is why links have no
+`title`.
 """
 
 import re
@@ -15,14 +15,14 @@ import nh3
 
 SCHEMES = frozenset({"http", "https", "mailto"})
 REL = "noopener noreferrer nofollow"
-LANGUAGE = r"[A-Za-z0-9+#._-]{1,32}"  # what a fence says of its code
+LANGUAGE = r"[A-Za-z0-9+#._-]{1,32}"  # the name of a language after a fence
 # fmt: off
-COLOURS = frozenset({  # Pygments' classes that static/css/highlight.css knows
+COLOURS = frozenset({  # the classes of Pygments that static/css/highlight.css styles
     "k", "kc", "kt", "nb", "bp", "nc", "nf", "nd", "nt", "na", "nv", "ne", "s", "sr", "se", "si",
     "m", "c", "cp", "gd", "gi", "gh", "gu",
 })
 # fmt: on
-_MOST_COLUMNS = 50  # of a formula's table, whose lines have a name each
+_MOST_COLUMNS = 50  # of a formula's table; each may have classes for its lines
 
 Attributes = dict[str, re.Pattern[str]]
 
@@ -43,7 +43,7 @@ def _list_of(pattern: str) -> re.Pattern[str]:
     return re.compile(f"(?:{pattern})(?: (?:{pattern})){{0,{_MOST_COLUMNS}}}")
 
 
-# cmark writes everything else in an address by percent signs.
+# cmark percent-encodes all other characters of a URL.
 _ADDRESS = _form(r"(?i:https?://|mailto:)[A-Za-z0-9\-._~!$&'()*+,;=:/?#@%\[\]]*")
 _RIGHT_TO_LEFT = _one_of("rtl")
 _ALIGN = _one_of("left", "center", "right")
@@ -52,11 +52,11 @@ _BOOLEAN = _one_of("true", "false")
 _EMPTY = _form("")
 _FOCUSABLE = _one_of("0")
 
-# Short, since a formula may not be laid over what stands beside it.
+# Short, so that a formula can't cover the text around it.
 _TENTHS = r"(?:\.[0-9]{1,9})?"
 _SHIFT = rf"-?[0-9]?{_TENTHS}(?:em|ex)|0"
 _LENGTH = rf"[0-9]{{0,2}}{_TENTHS}(?:em|ex|rem|pt)|0"
-# static/css/formulas.css knows them.
+# Styled by static/css/formulas.css.
 _CLASSES = _list_of(
     "tex-(?:left|right|flush-left|flush-right|condition|between-lines|tight|continued|wide|margin"
     "|cramped|back-thin|back-medium|back-thick|(?:solid|dashed)-(?:top|right|left)"
@@ -83,14 +83,14 @@ PROSE: dict[str, Attributes] = {
     },
     "input": {"type": _one_of("checkbox"), "checked": _EMPTY, "disabled": _EMPTY},
     "ol": {"start": _form("[0-9]{1,9}")},
-    "p": {"class": _one_of("as-written"), "dir": _RIGHT_TO_LEFT},  # the class of our notices
+    "p": {"class": _one_of("as-written"), "dir": _RIGHT_TO_LEFT},  # the class is for our notices
     "pre": {"class": _one_of("plain"), "dir": _one_of("auto", "ltr"), "tabindex": _FOCUSABLE},
     "span": {"class": _one_of(*sorted(COLOURS))},
     "td": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
     "th": {"align": _ALIGN, "dir": _RIGHT_TO_LEFT},
 }
 
-# What `tex` makes of math-core's MathML, less what colours and links.
+# The MathML that `tex` makes from math-core's, without colours and links.
 MATHML: dict[str, Attributes] = {
     **_bare("mn mroot msqrt mphantom msub msup msubsup munderover mtr mmultiscripts mprescripts"),
     "mrow": _STYLED,
@@ -127,13 +127,13 @@ ALLOWED = PROSE | MATHML
 
 
 def cleaner(tags: dict[str, Attributes]) -> nh3.Cleaner:
-    """A cleaner that lets pass what `tags` allow, and makes every link leave the page."""
+    """Return a cleaner that only passes what `tags` list; links open in a new tab."""
 
     def allowed_value(tag: str, attribute: str, value: str) -> str | None:
-        form = tags.get(tag, {}).get(attribute)  # it asks before it leaves out the tag
+        form = tags.get(tag, {}).get(attribute)  # nh3 also asks for tags that it will remove
         return value if form and form.fullmatch(value) else None
 
-    # `rel` and the checkbox's `disabled` are always set, so they are not asked for.
+    # `rel`, and `disabled` on checkboxes, are always set, so the text's own are not allowed.
     attributes = {tag: set(forms) for tag, forms in tags.items()} | {"*": set()}
     links = "a" in tags
     if links:

@@ -1,25 +1,28 @@
-"""What has arrived of a text and is not read yet, and the incomplete last line of what is."""
+"""Buffers for text that arrives in pieces: what is not read yet, and the incomplete last line."""
 
 from collections import deque
 
 from . import budgets
 from .characters import clean
 
-_SLICE = 4 * 1024  # characters that are looked at together
+_SLICE = 4 * 1024  # characters that are read together
 
 
 class Arriving:
-    """Pieces in, cut anywhere; slices out that end in no half of a CRLF, and no more than fits."""
+    """Takes pieces cut anywhere and returns slices that never end between CR and LF.
+
+    Text beyond `budgets.LONGEST_TEXT` is dropped.
+    """
 
     def __init__(self) -> None:
         self.has_ended = False
-        self.is_cut = False  # more came than a page may show
+        self.is_cut = False  # whether more arrived than a page may show
         self._pieces: deque[str] = deque()
         self._left = budgets.LONGEST_TEXT
 
     @property
     def is_waiting(self) -> bool:
-        """Whether `take` has something."""
+        """Whether `take` has something to return."""
         pieces = self._pieces
         return bool(pieces) and (self.has_ended or len(pieces) > 1 or pieces[0] != "\r")
 
@@ -34,7 +37,7 @@ class Arriving:
             self._pieces.append(text[start : start + _SLICE])
 
     def take(self) -> str:
-        """The next slice, with LF line ends."""
+        """Return the next slice, with LF line endings."""
         text = self._pieces.popleft()
         while self._pieces and len(text) + len(self._pieces[0]) <= _SLICE:
             text += self._pieces.popleft()
@@ -44,13 +47,13 @@ class Arriving:
         return clean(text)
 
     def put_back(self, text: str) -> None:
-        """What was taken and is left for another time."""
+        """Return text that was taken but not read; the next `take` starts with it."""
         if text:
             self._pieces.appendleft(text)
 
 
 class Line:
-    """A line that grows: its pieces are joined only when it is read."""
+    """A line that grows. Its pieces are joined only when it is read."""
 
     def __init__(self) -> None:
         self.size = 0

@@ -1,11 +1,11 @@
-"""What a person typed, as they typed it: white space kept, addresses live, fenced code as code.
+"""Renders what a person typed: white space is kept, URLs become links, fenced code is code.
 
-Nothing else has a meaning: no emphasis, no headings, no lists, no formulas. White space is kept by
-the style sheet, so that the text of the page is the text that was typed; only blank lines beside a
-fence go, where the block of code has its own distance.
+Nothing else has a meaning: no emphasis, headings, lists or formulas. The style sheet preserves
+white space, so that the text of the page is the text that was typed; only blank lines next to a
+fence are dropped, because the code block has its own margin.
 
-Addresses are the closed list's (`allowed.SCHEMES`), and none in code is live, nor one between two
-backticks of a line. Past a number of links or fences the rest is text like any other.
+Only URLs with one of `allowed.SCHEMES` become links, and none in fenced code or between two
+backticks on a line. Beyond a number of links or fences, the rest is plain text.
 """
 
 import re
@@ -38,7 +38,10 @@ _SAFE_IN_ADDRESS = "-._~!$&'()*+,;=:/?#@%[]"
 
 
 def as_typed(text: str, dress: Dress = FULL) -> SafeString:
-    """The text as `<div class="typed">…</div>`, and `<div class="block">…</div>` for a fence."""
+    """Render the text to `<div class="typed">…</div>`, and fences to `<div class="block">…</div>`.
+
+    Text beyond `budgets.LONGEST_TEXT` is replaced by a notice.
+    """
     links = _Links()
     left = budgets.MOST_WEIGHT
     html = []
@@ -50,18 +53,18 @@ def as_typed(text: str, dress: Dress = FULL) -> SafeString:
             html.append(f'<div class="typed" dir="auto">{links.into(piece)}</div>')
     if len(text) > budgets.LONGEST_TEXT:
         html.append(TOO_LONG)
-    return SafeString("".join(html))  # escaped, or made here of what the list allows
+    return SafeString("".join(html))  # escaped, or made here of allowed tags
 
 
 def as_typed_at_once(text: str) -> SafeString | None:
-    """The same where it costs next to nothing; None where it may not."""
+    """Render the text if that is sure to be cheap; otherwise return None."""
     if len(text) > _LONGEST_AT_ONCE or CODE_BEGINS.search(text):
         return None
     return as_typed(text, PLAIN)
 
 
 def _pieces(text: str) -> Iterator[str | Block]:
-    """Texts and fences as they follow one another; a fence that is never closed goes to the end."""
+    """Yield texts and fences in order; a fence that is never closed extends to the end."""
     typed: list[str] = []
     fence: Block | None = None
     fences = 0
@@ -92,32 +95,31 @@ def _typed(lines: list[str], *, is_first: bool) -> Iterator[str]:
 
 
 class _Links:
-    """The links of a text, as many as are let live."""
+    """Makes the URLs of a text links, up to a limit."""
 
     def __init__(self) -> None:
         self._left = _MOST_LINKS
 
     def into(self, text: str) -> str:
-        """The text as HTML, with its addresses live."""
+        """Return the text as HTML with links."""
         html, at = [], 0
-        found = (one for one in _CODE_OR_ADDRESS.finditer(text) if one["address"])
-        for one in islice(found, self._left):
+        matches = (match for match in _CODE_OR_ADDRESS.finditer(text) if match["address"])
+        for match in islice(matches, self._left):
             self._left -= 1
-            address = _without_sentence_marks(one["address"])
-            html += [escape(text[at : one.start()]), _link(address)]
-            at = one.start() + len(address)
+            address = _without_sentence_marks(match["address"])
+            html += [escape(text[at : match.start()]), _link(address)]
+            at = match.start() + len(address)
         return "".join(html) + escape(text[at:])
 
 
 def _without_sentence_marks(address: str) -> str:
-    """The address without the marks of the sentence around it, and without a bracket that was
-    opened before it."""
+    """Return the URL without trailing punctuation and without brackets opened before it."""
     bare = address.rstrip(_SENTENCE_MARKS + ")")
     opened = bare.count("(") - bare.count(")")
     end = len(bare)
-    for place, mark in enumerate(address[len(bare) :], len(bare) + 1):
+    for position, mark in enumerate(address[len(bare) :], len(bare) + 1):
         if mark == ")" and opened > 0:
-            opened, end = opened - 1, place
+            opened, end = opened - 1, position
     return address[:end]
 
 
@@ -130,7 +132,7 @@ def _link(address: str) -> str:
 
 def _is_address(target: str) -> bool:
     try:
-        urlsplit(target)  # raises where a bracket is no IPv6 address's
+        urlsplit(target)  # raises ValueError for brackets around anything but an IPv6 address
     except ValueError:
         return False
     return PROSE["a"]["href"].fullmatch(target) is not None

@@ -1,15 +1,15 @@
-"""One top-level block to safe HTML: cmark, then what we make of its HTML, then the cleaner.
+"""Renders one top-level block to safe HTML: cmark, then our changes to its HTML, then the cleaner.
 
-The text's own "<" never begins a tag. Images become links, since a remote image tells its server
-who reads. A block that is absurdly long or nested is shown as it was written.
+A "<" in the text never begins a tag. Images become links, since a remote image tells its server who
+is reading. A block that is absurdly long or nested is shown as its source.
 
-A block is drawn by cmark, and dressed: colours for its code, MathML for its formulas. To dress may
-take very long; `block_at_once` is what can be had without.
+After cmark, a block is dressed: its code gets syntax colours, its formulas become MathML. That may
+take very long; `block_at_once` returns what can be rendered quickly.
 
-The regular expressions here read what cmark wrote, in which every "<" and ">" belongs to a tag.
-What they make of it is judged by a parser: the cleaner comes last. Two things have no use for it:
-a fence, in which nothing stands but our own tags and escaped text; and formulas, each of which has
-been through a cleaner of the same list before it is put into the text.
+The regular expressions here read cmark's output, in which every "<" and ">" belongs to a tag. Their
+result is parsed by the cleaner, which comes last. Two things skip it: a fence, which contains only
+our own tags and escaped text, and formulas, each of which has passed a cleaner with the same list
+before it is put into the text.
 """
 
 import re
@@ -34,12 +34,12 @@ _RAW_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>|mailto:[^\s<>]*>|[
 _NEWLINE_AFTER_TAG = re.compile(
     r"(</?(?:p|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|h[1-6]|pre|hr)\b[^>]*>)\n"
 )
-_TAG_ALONE = itemgetter(1)  # of a match; r"\1" says the same, and is expanded by Python for each
+_TAG_ALONE = itemgetter(1)  # like r"\1", which Python expands for each match
 _LINKS_AND_IMAGES = re.compile(
     r'<a [^>]*>|</a>|<img src="([^"]*)" alt="([^"]*)"(?: title="[^"]*")? />'
 )
 _HEADING_TAG = re.compile(r"(</?h)[1-6]>")
-# A task's first words, up to what ends its paragraph or begins an element of its own.
+# The first words of a task, up to the end of its paragraph or the start of a block element.
 _TASK = re.compile(
     r'(<input type="checkbox" (?:checked="" )?disabled="" />)\s*(<p>)?(.*?)'
     r"(?=</?(?:p|li|ul|ol|pre|blockquote|h[1-6]|hr|table)\b)",
@@ -52,7 +52,7 @@ _NESTING = re.compile(r"<(/?)(?:blockquote|ul|ol|li|em|strong|del|a)\b")
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """What makes HTML of code, given its language, and of a formula."""
+    """The functions that render code, given its language, and a formula."""
 
     code: Callable[[str, str], str]
     formula: Callable[[str], str]
@@ -63,7 +63,7 @@ PLAIN = Dress(uncoloured, as_source)
 
 
 def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
-    """A finished block as HTML, `definitions` being the link definitions that it uses."""
+    """Render a finished block; `definitions` are the link definitions that it uses."""
     if block.kind == "fence":
         return OPENING + _fence_html(block, dress) + CLOSING
     if not block.is_formatted:
@@ -74,15 +74,15 @@ def block_html(block: Block, definitions: str = "", dress: Dress = FULL) -> str:
 
 
 def in_block(html: str) -> str:
-    """The HTML of a block within its element."""
+    """Wrap the HTML of a block in its element."""
     opening = '<div class="block" dir="rtl">' if runs_right_to_left(html) else OPENING
     return opening + html + CLOSING
 
 
 def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
-    """A finished block as far as it can be drawn in a turn of the event loop; and if that is all.
+    """Render what fits into a turn of the event loop; return the HTML and whether it is complete.
 
-    What is missing are the colours of code, formulas, or all that a large block makes.
+    What may be missing: colours of code, formulas, or all the markup of a large block.
     """
     if block.is_formatted and is_heavy(block):
         return OPENING + plain_html(block.source) + CLOSING, False
@@ -103,14 +103,14 @@ def block_at_once(block: Block, definitions: str) -> tuple[str, bool]:
 
 
 def is_heavy(block: Block) -> bool:
-    """Whether to draw it takes longer than a turn of the event loop may."""
+    """Return whether rendering the block takes longer than a turn of the event loop may."""
     if block.kind == "fence":
         return False
     return budgets.weight_of_block(block.weight, block.cells) > budgets.HEAVIEST_AT_ONCE
 
 
 def plain_html(source: str, notice: str = "") -> str:
-    """The text as it was written, below a notice where there is one."""
+    """Return the source as preformatted text, below the notice if there is one."""
     return plain_opening(notice) + escape(source.rstrip("\n")) + PLAIN_CLOSING
 
 
@@ -119,7 +119,7 @@ def plain_opening(notice: str) -> str:
 
 
 def plain_block(block: Block) -> str:
-    """A block that is not formatted, or nests too deeply for it."""
+    """Return the source of a block that is too large or too deeply nested to be formatted."""
     return plain_html(block.source, notice_of(block))
 
 
@@ -128,9 +128,10 @@ def notice_of(block: Block) -> str:
 
 
 def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -> str | None:
-    """Markdown and the formulas taken out of it as safe HTML; None if it nests absurdly deep.
+    """Render Markdown and the formulas taken out of it to safe HTML; None if it nests too deeply.
 
-    `level` is that of its headings."""
+    `level` is the level of its headings.
+    """
     if "<" in source:
         source = _RAW_TAG.sub("<" + NOT_A_TAG, source)
     html = without_letters_between(to_html(with_letters_between(source)))
@@ -147,7 +148,7 @@ def markdown_html(source: str, taken_out: list[str], dress: Dress, level: int) -
 
 
 def fence_body(block: Block) -> str:
-    """The code inside a fence, without the fence's own indentation and last line end."""
+    """Return the code inside a fence, without the fence's indentation and the last line ending."""
     lines = block.lines[1:]
     if lines and block.closes_fence(lines[-1]):
         lines = lines[:-1]
@@ -195,13 +196,13 @@ def _images_to_links(html: str) -> str:
 
 
 def _dressed(html: str, dress: Dress, level: int) -> str:
-    """What we add: our heading levels, names of checkboxes, scrolling tables, code blocks."""
+    """Add heading levels, labels of checkboxes, scrollable tables and code blocks."""
     if "<h" in html:
         html = _HEADING_TAG.sub(rf"\g<1>{level}>", html)
     if "<input" in html:
         html = _TASK.sub(_named_task, html)
     if "<table" in html:
-        # The one tag that is meant when it is written: a cell has no other way to break a line.
+        # The only tag with an effect, since a cell has no other way to break a line.
         if "&lt;br" in html:
             html = _CODE_OR_BREAK.sub(lambda found: found[1] or "<br>", html)
         html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")

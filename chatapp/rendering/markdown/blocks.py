@@ -1,16 +1,17 @@
-"""Lines in, top-level blocks out, decided without looking ahead.
+"""Splits lines into top-level blocks, without looking ahead.
 
-CommonMark's rules for where a top-level block ends, read so that a block can be rendered by
-itself. Two departures: a formula that begins a line is not cut by what its lines look like, and a
-very long list becomes several blocks, so that no token of it costs more than a short list's.
-Where a text has become too much to be formatted (`budgets`), all the rest of it is one block.
+Follows CommonMark's rules for where a top-level block ends, so that each block can be rendered by
+itself, with two exceptions: a formula at the start of a line is not split by what its lines look
+like, and a very long list becomes several blocks, so that none of its tokens costs more than in a
+short list. Once a text is too large to be formatted (`budgets`), the rest of it is one block.
 
-A line begins as soon as enough of it is there to tell which block it belongs to
-(`Blocks.begin_line`), and joins that when it is complete (`Blocks.end_line`). Only the first 200
-characters of a line ever decide, so that one that begins early ends where it would have anyway.
+A line begins as soon as enough of it has arrived to tell which block it belongs to
+(`Blocks.begin_line`), and is added to the block when it is complete (`Blocks.end_line`). Only the
+first 200 characters of a line decide, so a line that begins early ends up in the same block.
 
-Headings are numbered by what stands above them, since models begin with `###` as they like: none
-is more than one level below the last, and those inside quotes and lists stand below the section's.
+A heading's level depends on the headings above it, since models start with any number of `#`: no
+heading is more than one level below the previous one, and headings inside quotes and lists are
+below their section's.
 """
 
 import re
@@ -35,7 +36,7 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
 _QUOTE = re.compile(r" {0,3}>")
 _ITEM = re.compile(r"( {0,3})([-*+]|(\d{1,9})([.)]))([ \t]+(?=[^ \t])|[ \t]*\Z)")
-# LaTeX's own displays, which stand by themselves.
+# LaTeX's display environments, which need no dollars.
 ENVIRONMENT = r"\\begin\{(?:align|alignat|eqnarray|equation|flalign|gather|multline)\*?\}"
 _FORMULA = re.compile(rf" {{0,3}}(?:\$\$|\\\[|{ENVIRONMENT})")
 _ENVIRONMENT = re.compile(rf" *({ENVIRONMENT})")
@@ -48,24 +49,24 @@ _UNDECIDED = re.compile(
 
 @dataclass(slots=True)
 class Block:
-    """One top-level block; `lines` end with LF, except perhaps the text's last."""
+    """One top-level block. Its `lines` end with LF, except perhaps the last line of the text."""
 
     kind: Kind
     lines: list[str] = field(default_factory=list)
     size: int = 0
     fence: str = ""  # the opening run of backticks or tildes
-    indent: int = 0  # of the fence, or of what belongs to a list's last item
-    marker: str = ""  # of a list: its bullet, or what follows its numbers
+    indent: int = 0  # of the fence, or of the content of a list's last item
+    marker: str = ""  # of a list: its bullet, or the character after its numbers
     blank_before: bool = False
     weight: int = 0  # of its lines
-    dressing: int = 0  # what its formulas weigh besides
-    columns: int = 0  # of the table that may be open
+    dressing: int = 0  # additional weight of its formulas
+    columns: int = 0  # of a table that may be open
     cells: int = 0
     depth: int = 0
-    level: int = HIGHEST  # of the headings in it, on the page
+    level: int = HIGHEST  # of its headings on the page
 
     def add(self, line: str, *, is_blank: bool) -> None:
-        """Take a complete line, and count what it may make."""
+        """Add a complete line and its weight."""
         self.lines.append(line)
         self.size += len(line)
         self.blank_before = is_blank
@@ -86,13 +87,13 @@ class Block:
 
     @property
     def whole_weight(self) -> int:
-        """What is counted against the text's budget."""
+        """The weight that counts towards the budget of the text."""
         colours = budgets.weight_of_colours(self.size) if self.kind == "fence" else 0
         return budgets.weight_of_block(self.weight, self.cells) + self.dressing + colours
 
     @property
     def is_formatted(self) -> bool:
-        """Whether it is shown as Markdown, or else as it was written."""
+        """Whether the block is rendered as Markdown; otherwise its source is shown."""
         if self.kind == "fence":
             return True
         is_small = self.size <= budgets.LONGEST_BLOCK and self.cells <= budgets.MOST_CELLS
@@ -112,22 +113,22 @@ class Block:
 
 
 def is_undecided(line: str) -> bool:
-    """Whether what follows on this line may still change which block it belongs to."""
+    """Return whether the rest of this line may still change which block it belongs to."""
     return len(line) < _DECIDING and _UNDECIDED.match(line) is not None
 
 
 class Blocks:
-    """The state between lines: the block that is open, if one is."""
+    """The state between lines: the open block, if there is one."""
 
     def __init__(self) -> None:
         self.open: Block | None = None
-        self._weight = 0  # of the blocks that are finished
-        self._sections: list[int] = []  # as Markdown counts the headings that the text is under
+        self._weight = 0  # of the finished blocks
+        self._sections: list[int] = []  # Markdown levels of the headings above the current line
 
     def begin_line(self, line: str) -> Block | None:
-        """Open the block that this line (or its decided beginning) belongs to.
+        """Open the block that this line (or its first, decided part) belongs to.
 
-        Returns the block that is finished thereby. A blank line belongs to what is open.
+        Returns the previous block if this line ends it. A blank line belongs to the open block.
         """
         head = line[:_DECIDING]
         if _BLANK.match(head) or (self.open and self._continues(self.open, head)):
@@ -138,7 +139,7 @@ class Blocks:
         return finished
 
     def end_line(self, line: str) -> Block | None:
-        """Add a complete line to the block where it began; return that if it is now finished."""
+        """Add a complete line to the block it began in; return the block if the line ends it."""
         block = self.open
         if block is None:
             return None
@@ -150,20 +151,20 @@ class Blocks:
         block.add(line, is_blank=blank)
         if not _ends_with(block, line.rstrip("\n"), head, first):
             return None
-        if block.kind == "paragraph":  # it was a heading
+        if block.kind == "paragraph":  # an underlined heading
             self._under(1 if "=" in head else 2)
         return self.finish()
 
     def _under(self, heading: int) -> None:
-        """Gives the open block its level: its own where it is a heading of Markdown's level."""
+        """Set the level of the open block; `heading` is its Markdown level if it is a heading."""
         if heading:
             self._sections = [one for one in self._sections if one < heading] + [heading]
-        place = len(self._sections) - bool(heading)
+        depth = len(self._sections) - bool(heading)
         if self.open:
-            self.open.level = min(HIGHEST + place, _LOWEST)
+            self.open.level = min(HIGHEST + depth, _LOWEST)
 
     def finish(self) -> Block | None:
-        """Close what is open."""
+        """Close the open block and return it."""
         finished, self.open = self.open, None
         if finished:
             self._weight += finished.whole_weight
@@ -186,7 +187,7 @@ class Blocks:
 
 
 def split(text: str) -> list[Block]:
-    """The blocks of a whole text."""
+    """Return the blocks of a whole text."""
     blocks, done = Blocks(), []
     for line in text.split("\n"):
         done += [blocks.begin_line(line), blocks.end_line(line + "\n")]
@@ -194,7 +195,7 @@ def split(text: str) -> list[Block]:
 
 
 def begun_fence(line: str) -> Block | None:
-    """The fence that this line begins, where it begins one."""
+    """Return the fence that this line begins, or None."""
     found = _FENCE.match(line[:_DECIDING])
     return Block("fence", fence=found[2], indent=len(found[1])) if found else None
 
@@ -221,7 +222,7 @@ def _hashes(head: str) -> int:
 
 
 def _interrupts(head: str) -> bool:
-    """Whether the line begins a block although a paragraph is open."""
+    """Return whether the line begins a new block even if a paragraph is open."""
     if (item := _ITEM.match(head)) and item.end() < len(head):
         return item[3] is None or int(item[3]) == 1
     return bool(

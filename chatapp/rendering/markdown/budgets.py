@@ -1,38 +1,33 @@
-"""How much may be produced of one text, so that no text costs more than its length is worth.
+"""Limits on the output of one text, so that no text costs more than its length justifies.
 
-Everything here is decided by the source alone, so that a text is cut the same whether it is
-rendered as a whole or while it is written. Past a budget, text is shown as it was written, and a
-notice says so.
+They depend only on the source, so that a text is cut at the same place whether it is rendered as a
+whole or while it is being written. Above a limit, text is shown unformatted, with a notice.
 
-A weight is what a piece of Markdown makes at most, in characters of HTML and about as many
-microseconds, be it prose or markup, lines, links, cells or formulas.
+A weight estimates the most HTML that a piece of Markdown can produce (prose, markup, lines, links,
+cells or formulas), in characters. Rendering it takes about as many microseconds.
 """
 
 import re
 
-LONGEST_TEXT = 1_000_000  # characters; what follows is kept, and not shown
+LONGEST_TEXT = 1_000_000  # characters; the rest is stored but not shown
 MOST_WEIGHT = 4_000_000  # of a text
-LONGEST_BLOCK = 32 * 1024  # characters; what is longer was not written as Markdown
-MOST_CELLS = 10_000  # of one block's tables; a short row is filled up to the header's width
-DEEPEST = 60  # quotes and lists in each other
+LONGEST_BLOCK = 32 * 1024  # characters; a longer block is not meant as Markdown
+MOST_CELLS = 10_000  # in the tables of one block; short rows are padded to the header's width
+DEEPEST = 60  # levels of nested quotes and lists
 LONGEST_COLOURED = 16 * 1024  # characters of code
 LONGEST_DEFINITION = 2000  # characters of a link definition that other blocks may use
-MOST_DEFINED_IN_BLOCK = 20_000  # characters that the definitions used in a block make
-MOST_DEFINED = 200_000  # the same of a text
+MOST_DEFINED_IN_BLOCK = 20_000  # characters from the link definitions used in one block
+MOST_DEFINED = 200_000  # characters from link definitions in one text
 
-# What may be done in one turn of the event loop: of new text, and to draw the open block again.
+# The most work in one turn of the event loop: on new text, and on rendering a block.
 WORK_A_TURN = 8_000
 HEAVIEST_AT_ONCE = 40_000
 FORMULAS_AT_ONCE = 16
 LONGEST_FORMULA_AT_ONCE = 120  # characters
 
-TOO_MUCH_IN_BLOCK = (
-    "This part is too large or too deeply nested to be formatted. It is shown as it was written."
-)
-TOO_MUCH_IN_TEXT = (
-    "This text is too large to be formatted as a whole. The rest is shown as it was written."
-)
-TOO_LONG = "The rest of this text is too long for a page. It is kept, and not shown here."
+TOO_MUCH_IN_BLOCK = "This part is too large or too deeply nested to format. Showing plain text."
+TOO_MUCH_IN_TEXT = "This text is too large to format completely. Showing the rest as plain text."
+TOO_LONG = "The rest of this text is saved, but it is too long to show here."
 
 _BLOCK, _LINE, _MARK, _LINK, _CELL, _FORMULA, _COLOURS = 200, 25, 6, 100, 12, 10, 8
 _MARKS = str.maketrans("", "", '*_~`[]!<>&"|$\\\xa0')
@@ -42,34 +37,34 @@ _DECIDING = 400  # characters of a line
 
 
 def weight_of_line(line: str) -> int:
-    """What a line of Markdown may make, its table's cells not counted."""
+    """Return the weight of a line of Markdown, without its table cells."""
     marks = len(line) - len(line.translate(_MARKS))
     links = line.count("://") + line.count("www.") + line.count("@") + line.count("](")
     return len(line) + _LINE + _MARK * marks + _LINK * links
 
 
 def weight_of_formulas(line: str) -> int:
-    """What a line's formulas make besides, where there are any."""
+    """Return the additional weight of a line that may contain formulas."""
     return _FORMULA * len(line) if "$" in line or "\\(" in line or "\\[" in line else 0
 
 
 def weight_of_block(lines: int, cells: int) -> int:
-    """What a block weighs, given what its lines do and its cells."""
+    """Return the weight of a block from the weight of its lines and its number of cells."""
     return _BLOCK + lines + _CELL * cells
 
 
 def weight_of_colours(size: int) -> int:
-    """What the colours of a fence make besides."""
+    """Return the additional weight of a fence's syntax colours."""
     return _COLOURS * size if size <= LONGEST_COLOURED else 0
 
 
 def columns_of(line: str) -> int:
-    """How wide a table is that this line may be the delimiters of; 0 where it can't be."""
+    """Return the number of columns if the line may be a table's delimiter row, otherwise 0."""
     return line.count("|") + 1 if _DELIMITERS.match(line) and "-" in line else 0
 
 
 def depth_of(line: str, *, in_list: bool) -> int:
-    """How many quotes and items the line opens in each other, or goes on with."""
+    """Return how many nested quotes and list items the line opens or continues."""
     head = line[:_DECIDING]
     found = _MARKERS.match(head)
     markers = found[0] if found else ""

@@ -1,7 +1,7 @@
-"""What a viewer must do to the page's region, and the smallest change between two block states.
+"""Changes that a viewer applies to a region of the page, and the smallest one between two blocks.
 
-A region holds blocks. `Append` counts how many times to go to the last element child, starting at
-the region, and adds its HTML at that element's end.
+A region contains blocks. `Append` goes `depth` times to the last element child, starting at the
+region, and adds its HTML at the end of that element.
 """
 
 import re
@@ -18,14 +18,14 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceLast:
-    """Put HTML in the place of the region's last block."""
+    """Replace the last block of the region."""
 
     html: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaceBlock:
-    """Put HTML in the place of one of the region's blocks, the first being number 0."""
+    """Replace one block of the region, counted from 0."""
 
     index: int
     html: str
@@ -39,7 +39,7 @@ _VOID = frozenset({"br", "hr", "input"})
 
 
 def split_closing_tags(html: str) -> tuple[str, str]:
-    """The HTML before its last run of closing tags, and that run."""
+    """Return the HTML before its last run of closing tags, and that run."""
     start = html.rfind("</")
     while start > 0 and html[start - 1] == ">":
         before = html.rfind("<", 0, start)
@@ -52,7 +52,7 @@ def split_closing_tags(html: str) -> tuple[str, str]:
 
 
 def difference(body: str, closing: str, new: str) -> list[Change]:
-    """The changes from the block `body + closing` to the block `new`."""
+    """Return the changes from the block `body + closing` to the block `new`."""
     replaced: list[Change] = [ReplaceLast(new)]
     if not new.startswith(body):
         return replaced
@@ -66,7 +66,7 @@ def difference(body: str, closing: str, new: str) -> list[Change]:
         depth, end = closing.count("<"), len(new) - len(closing)
         if new.endswith(closing) and _is_balanced(new[at:end]):
             return [*added, Append(depth, new[at:end])]
-        end = new.find("<", at)  # words before the element's end, and more to come after it
+        end = new.find("<", at)  # words before the end of the element, and more after it
         if end <= at or not new.startswith(tag, end):
             return replaced
         added.append(Append(depth, new[at:end]))

@@ -1,6 +1,6 @@
-r"""mhchem's `\ce` as plain TeX: `2H2 + O2 -> 2H2O`, charges, isotopes, states, arrows, bonds.
+r"""Translates mhchem's `\ce` to plain TeX: `2H2 + O2 -> 2H2O`, charges, isotopes, arrows, bonds.
 
-It is a subset of mhchem's syntax. What it does not know raises `Unsupported`.
+It knows a subset of mhchem's syntax and raises `Unsupported` for the rest.
 """
 
 import re
@@ -33,7 +33,7 @@ _WORD_SCRIPT = re.compile(r"[A-Za-z0-9+\-.,() ]+")
 
 
 def chemistry(source: str) -> str:
-    """The TeX of what stands in `\\ce{…}`."""
+    """Return the content of `\\ce{…}` as plain TeX; raises `Unsupported`."""
     shown, at = [], 0
     while at < len(source):
         found, write = _next(source, at)
@@ -66,7 +66,7 @@ def _amount(found: re.Match[str]) -> str:
 
 
 def _scripts(found: re.Match[str]) -> str:
-    # At the beginning of a word they belong to what follows, as an isotope's numbers do.
+    # At the start of a word they belong to the next symbol, like the numbers of an isotope.
     base = "{}" if found["leading"] is not None else ""
     scripts = re.findall(rf"([_^])({_SCRIPT})", found[0])
     if len({mark for mark, _ in scripts}) < len(scripts):
@@ -86,7 +86,7 @@ def _script(text: str) -> str:
 
 
 def _counted(found: re.Match[str]) -> str:
-    """An element, a word or a closing bracket with its number and its charge."""
+    """Return an element, a word or a closing bracket with its number and charge."""
     name, number, charge = found["name"], found["number"], found["charge"]
     is_variable = len(name) == 1 and name.islower() and not charge
     base = rf"\mathrm{{{name}}}" if name.isalpha() and not is_variable else name

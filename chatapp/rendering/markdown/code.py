@@ -1,7 +1,7 @@
-"""Code blocks: their HTML, and their colours once they are finished.
+"""Renders code blocks: their HTML, and syntax colours once they are finished.
 
-An open fence is written as escaped text with the same elements around it as the finished block
-has, so that nothing jumps when the colours come.
+An open fence is escaped text inside the same elements as the finished block, so that nothing jumps
+when the colours arrive.
 """
 
 import re
@@ -21,11 +21,11 @@ CLOSING_TAGS = "</code></pre></div>"
 CODE_BEGINS = re.compile(r"(?:`{3}|~{3})[`~]*[ \t]*[^\s`~]")  # a fence that may name a language
 _LANGUAGE = re.compile(LANGUAGE)
 
-Kind = tuple[str, ...]  # of a token, as Pygments names it from the general to the particular
+Kind = tuple[str, ...]  # of a token, named by Pygments from general to specific
 
 
 def opening_tags(info: str) -> str:
-    """The tags before the code, from the fence's info string (`python`, `c++ title=x`)."""
+    """Return the tags before the code, given the fence's info string (`python`, `c++ title=x`)."""
     language = language_of(info)
     if not language:
         return '<div class="code"><pre dir="ltr" tabindex="0"><code>'
@@ -36,33 +36,33 @@ def opening_tags(info: str) -> str:
 
 
 def language_of(info: str) -> str:
-    """The info string's first word if it could name a language, otherwise nothing."""
+    """Return the first word of the info string if it could name a language, otherwise ""."""
     words = info.split(None, 1)
     found = _LANGUAGE.match(words[0]) if words else None
     return found[0] if found else ""
 
 
 def has_colours(code: str, language: str) -> bool:
-    """Whether `highlight` does more than to escape."""
+    """Return whether `highlight` does more than escape the code."""
     return language.lower() in _KNOWN and len(code) <= budgets.LONGEST_COLOURED
 
 
 def uncoloured(code: str, _language: str) -> str:
-    """The code as HTML without colours."""
+    """Return the code as HTML without colours."""
     return escape(code)
 
 
 def highlight(code: str, language: str) -> str:
-    """The code as HTML, coloured if its language is known and it is not too long.
+    """Return the code as HTML, coloured if its language is known and it is not too long.
 
-    No lexer is trusted to end soon: never call it where somebody waits for anything else.
+    A lexer may take very long, so never call this in a process that has anything else to do.
     """
     lexer = _lexer(language.lower()) if language and len(code) <= budgets.LONGEST_COLOURED else None
     if lexer is None:
         return escape(code)
     tokens = [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(code)]
     if "".join(value for _, value in tokens) != code:
-        return escape(code)  # a lexer may change the text; the text matters more than its colours
+        return escape(code)  # the lexer has changed the text, which matters more than its colours
     return "".join(_spans(tokens))
 
 
@@ -74,7 +74,7 @@ def _spans(tokens: Iterable[tuple[Kind, str]]) -> Iterable[str]:
 
 @lru_cache(maxsize=1024)
 def _class_of(kind: Kind) -> str:
-    """The Pygments class that the style sheet knows, for the nearest kind that has one."""
+    """Return the CSS class of the kind, or of its nearest ancestor that the style sheet knows."""
     while kind and kind not in _COLOURED:
         kind = kind[:-1]
     return _COLOURED.get(kind, "")
@@ -91,8 +91,8 @@ def _lexer(language: str) -> Lexer | None:
 
 
 # fmt: off
-# The languages that people show each other. An allow-list, since some of Pygments' five hundred
-# lexers take very long on hostile input.
+# Commonly used languages. An allow-list, since some of Pygments' five hundred lexers take very long
+# on hostile input.
 _KNOWN = {
     "asm", "bash", "bat", "c", "c#", "c++", "clojure", "cmake", "console", "cpp", "cs", "csharp",
     "css", "dart", "diff", "django", "docker", "dockerfile", "elixir", "erlang", "fish",

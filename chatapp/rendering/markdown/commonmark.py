@@ -1,12 +1,12 @@
-"""cmark-gfm: Markdown to HTML without raw HTML.
+"""Calls cmark-gfm, which renders Markdown to HTML without raw HTML.
 
-The library is called with the interpreter's lock held, which its own binding lets go of a dozen
-times for each text. While other threads draw pages, the event loop got it back milliseconds later
-each time: a short text took 12 ms beside two of them at the 99th percentile, and takes 0.1 so.
+The calls hold the GIL, which multimark's own functions release a dozen times for each text. While
+other threads render pages, the event loop got it back only milliseconds later each time: next to
+two such threads, a short text took 12 ms at the 99th percentile, and takes 0.1 ms this way.
 
-It also keeps the characters that its extensions look for in one table of the process, filled and
-emptied within `cmark_parser_finish`: of texts whose threads met there, one of twenty lost its links
-and its struck words. What is rendered in place is short enough to hold the lock: see `budgets`.
+cmark also keeps the characters that its extensions look for in one table per process, filled and
+emptied within `cmark_parser_finish`: when threads met there, one text in twenty lost its links and
+its strikethrough. Text that is rendered in place is short enough to hold the GIL: see `budgets`.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from multimark import Options
 from multimark._binding import ffi, lib  # type: ignore[import-not-found]
 from multimark._cmark import _get_extension
 
-# `~5` is "about five": only two tildes strike through.
+# `~5` means "about five", so only two tildes strike through.
 _OPTIONS = int(Options.STRIKETHROUGH_DOUBLE_TILDE)
 
 
@@ -25,7 +25,7 @@ def _pointer(thing: object) -> int:
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
-    """One that holds the lock."""
+    """Return a function of the library that holds the GIL during its calls."""
     return ctypes.PYFUNCTYPE(result, *arguments)(_pointer(ffi.addressof(lib, name)))
 
 
@@ -45,7 +45,7 @@ _EXTENSIONS = [
 
 
 def to_html(source: str) -> str:
-    """The HTML of a Markdown text. Raw HTML in it becomes a comment, so have none in it."""
+    """Render Markdown to HTML. The source must not contain raw HTML, which becomes a comment."""
     text = source.encode()
     parser = _new(_OPTIONS)
     for extension in _EXTENSIONS:

@@ -1,4 +1,4 @@
-"""Link reference definitions (`[label]: address`), which one block makes and others use."""
+"""Link reference definitions (`[label]: address`), which one block contains and others use."""
 
 import re
 from collections import Counter
@@ -6,19 +6,19 @@ from collections import Counter
 from . import budgets
 from .blocks import Block
 
-# Of a line: the label, the address, a title perhaps, and nothing else. What only looks like one, as
-# "[1]: Smith, J. (2020)." does in a list of references, stays text.
+# A line with a label, an address, an optional title and nothing else. A line that only looks like
+# a definition, such as "[1]: Smith, J. (2020)." in a list of references, stays text.
 _DEFINITION = re.compile(
     r""" {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"""
     r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$""",
     re.MULTILINE,
 )
 _USE = re.compile(r"\[([^\[\]]{1,200})\]")
-_MOST_USED = 50  # definitions in one block, so that repeating them stays cheap
+_MOST_USED = 50  # definitions per block, so that repeating them stays cheap
 
 
 class Definitions:
-    """The definitions seen so far, the first of a label being the one that counts."""
+    """The definitions seen so far; the first one of a label counts."""
 
     def __init__(self) -> None:
         self._lines: dict[str, str] = {}
@@ -27,7 +27,7 @@ class Definitions:
         return bool(self._lines)
 
     def learn(self, block: Block) -> None:
-        """Remember the definitions that the block begins with."""
+        """Add the definitions that the block begins with."""
         if block.kind != "paragraph":
             return
         for line in block.lines:
@@ -38,7 +38,7 @@ class Definitions:
                 self._lines.setdefault(_folded(found[1]), found[0])
 
     def used_in(self, source: str) -> str:
-        """Those that the text may use, as Markdown to stand before it."""
+        """Return the definitions that the text may use, as Markdown to put before it."""
         if not self._lines or "[" not in source:
             return ""
         uses = Counter(_folded(label) for label in _USE.findall(source))
@@ -52,7 +52,7 @@ class Definitions:
 
 
 class Used:
-    """The definitions that a text's blocks use, asked for in the order of the blocks."""
+    """The definitions that the blocks of a text use. Call `of` in the order of the blocks."""
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions

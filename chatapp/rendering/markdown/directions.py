@@ -1,7 +1,7 @@
-"""Text that runs from right to left, though it begins with code or with a Latin word.
+"""Marks right-to-left text, even if it begins with code or a Latin word.
 
-The browser goes by the first letter (`dir="auto"`), and technical text in Hebrew or Arabic often
-begins with a name. So what has more letters of such a script than of others is marked; what is code
+With `dir="auto"`, the browser decides by the first letter, and technical text in Hebrew or Arabic
+often begins with a name. So elements in which most letters are of such a script are marked; code
 does not count.
 """
 
@@ -11,7 +11,7 @@ _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 _CODE_OR_TAG = re.compile(r"<code\b.*?</code>|<[^>]*>", re.DOTALL)
-# An element up to where another one begins or it ends.
+# An element up to its end or to the start of another block element.
 _ELEMENT = re.compile(
     r"<(p|li|h[1-6]|td|th)((?: [^>]*)?)>"
     r"(?=((?:[^<]|<(?!/?(?:p|li|ul|ol|h[1-6]|td|th|blockquote|pre|table|div)\b))*))"
@@ -19,7 +19,7 @@ _ELEMENT = re.compile(
 
 
 def runs_right_to_left(html: str) -> bool:
-    """Whether most letters of it do, code apart."""
+    """Return whether most letters outside code are of a right-to-left script."""
     if not _RIGHT_TO_LEFT.search(html):
         return False
     text = _CODE_OR_TAG.sub("", html)
@@ -27,7 +27,7 @@ def runs_right_to_left(html: str) -> bool:
 
 
 def with_directions(html: str) -> str:
-    """The HTML of a block with a mark on each element that runs from right to left."""
+    """Return the HTML of a block with `dir="rtl"` on each element that runs right to left."""
     if not _RIGHT_TO_LEFT.search(html):
         return html
     return _ELEMENT.sub(_marked, html)

@@ -1,9 +1,9 @@
-"""Emphasis next to Chinese, Japanese and Korean, which put no spaces between words.
+"""Makes emphasis work next to Chinese, Japanese and Korean, which put no spaces between words.
 
-CommonMark tells by the space around `**` whether it opens or closes, so `**「A」**な` would stay as
-typed. The specification of markdown-cjk-friendly amends that: CJK punctuation counts as a letter,
-and any CJK character as a space if it stands on the other side of other punctuation. cmark does not
-know of it, so we put a letter of our own between, and take it out of the HTML again.
+CommonMark decides by the space around `**` whether it opens or closes, so `**「A」**な` would stay
+as typed. The specification of markdown-cjk-friendly changes that: CJK punctuation counts as a
+letter, and any CJK character as a space if it is on the other side of other punctuation. cmark does
+not implement it, so we insert a letter of our own and remove it from the HTML again.
 """
 
 import re
@@ -17,7 +17,7 @@ _CJK = re.compile(rf"[{CJK}\u3001-\u303f\ufe30-\ufe4f\uff01-\uff65\uffe0-\uffe6]
 
 
 def with_letters_between(source: str) -> str:
-    """The source with a letter wherever cmark would mistake a run of `*` or `~`."""
+    """Return the source with a letter wherever cmark would misread a run of `*` or `~`."""
     if source.isascii() or not _CJK.search(source):
         return source
     parts, copied = [], 0
@@ -41,7 +41,7 @@ def without_letters_between(html: str) -> str:
 
 
 def _is_mistaken(beside: str, beyond: str) -> bool:
-    """Whether cmark takes a run for part of a word's outside, because of what stands beside it."""
+    """Return whether cmark misreads a run because of the punctuation beside it."""
     if not _is_punctuation(beside):
         return False
     return bool(_CJK.match(beside) or _CJK.match(beyond))

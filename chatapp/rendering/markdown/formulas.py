@@ -1,9 +1,9 @@
-r"""Formulas: found in Markdown, taken out before cmark sees them, put back as MathML.
+r"""Finds formulas in Markdown, takes them out before cmark sees them, and puts them back as MathML.
 
-`$…$` and `\(…\)` stand in a line, `$$…$$`, `\[…\]` and `\begin{align}…\end{align}` on their own.
-Dollars follow Pandoc's rule, so that `$5 and $10` stays prose, but for two things: Chinese,
-Japanese and Korean put no spaces around a formula, and from one price to the next it is prose
-(`$20 to 15$`). What is inside code comes back as it was written.
+`$…$` and `\(…\)` are inline; `$$…$$`, `\[…\]` and `\begin{align}…\end{align}` are display formulas.
+Dollars follow Pandoc's rule, so that `$5 and $10` stays prose, with two exceptions: Chinese,
+Japanese and Korean put no spaces around a formula, and text between two prices is prose
+(`$20 to 15$`). Formulas inside code are put back as their source.
 """
 
 import re
@@ -20,10 +20,10 @@ from .tex import to_mathml
 from .unsupported import Unsupported
 
 _LONGEST = 2000  # characters of one formula
-_LONGEST_HELD = 100  # characters after a dollar that may be no formula
+_LONGEST_HELD = 100  # characters held back after a dollar that may not begin a formula
 _MOST_OPENINGS = 2000  # of formulas and code in one block
 
-_WORD = rf"[^\W{CJK}]"  # a letter or a digit of a script that has spaces between words
+_WORD = rf"[^\W{CJK}]"  # a letter or digit of a script with spaces between words
 _OPENING = re.compile(
     r"`+|\]\([^\s()<>]*\)|https?://[^\s<>$`]+|\$\$"
     rf"|(?<!{_WORD})(?<!\$)\$(?!\$)|\\\[|\\\(|{ENVIRONMENT}|\\[\s\S]"
@@ -45,7 +45,7 @@ _ADDRESS_OR_CODE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A Markdown text whose formulas are masks, the formulas, and where an open one begins."""
+    """Markdown with masks in place of its formulas, the formulas, and where an open one begins."""
 
     text: str
     formulas: list[str]
@@ -53,7 +53,7 @@ class Masked:
 
 
 def mask(source: str) -> Masked:
-    """Take the formulas out. `open_at` is where in the new text one has begun but not ended."""
+    """Take the formulas out. `open_at` is where in the new text an unfinished one begins."""
     if "$" not in source and "\\" not in source:
         return Masked(source, [])
     return _Masking(source).run()
@@ -68,7 +68,7 @@ class _Masking:
         self._formulas: list[str] = []
         self._copied = 0  # the source up to here is in the parts
         self._seen: dict[str, tuple[int, re.Match[str] | None]] = {}
-        self._code_ends: dict[str, int] = {}  # run of backticks: from where on there is no other
+        self._code_ends: dict[str, int] = {}  # by run of backticks: from where it is never closed
 
     def run(self) -> Masked:
         at, open_at = 0, None
@@ -79,7 +79,7 @@ class _Masking:
             if opening[0] == "`":
                 at, unfinished = self._after_code(opening, at)
                 if unfinished and open_at is None:
-                    open_at = -1  # the rest may be code, in which nothing is a formula
+                    open_at = -1  # the rest may be code, where nothing is a formula
             elif opening in _CLOSING or opening.startswith("\\begin"):
                 end = self._end_of_formula(opening, at)
                 if end is not None:
@@ -112,7 +112,7 @@ class _Masking:
         return closing.end()
 
     def _closing(self, opening: str, at: int) -> re.Match[str] | None:
-        """The next closing within reach; what an earlier search has seen is not read again."""
+        """Return the next closing mark within reach, without searching the same text twice."""
         seen, known = self._seen.get(opening, (at, None))
         if known is None or known.start() < at:
             end = at + _LONGEST
@@ -137,9 +137,9 @@ class _Masking:
 
 
 class Formulas:
-    """The formulas of a text on their way back into its HTML.
+    """Puts the formulas of a text back into its HTML.
 
-    Each comes back once, since a mask that was written as entities is not one of ours.
+    Each is put back once: a second mask was written as entities in the text and is not ours.
     """
 
     def __init__(self, formulas: list[str], as_html: Callable[[str], str]) -> None:
@@ -148,13 +148,17 @@ class Formulas:
         self._left = dict(enumerate(formulas))
 
     def into_code(self, html: str) -> str:
-        """Put them as they were written into the code, and percent-encoded into the addresses, of
-        cmark's HTML, which is to be cleaned afterwards."""
+        """Put formulas back into code (as source) and into URLs (percent-encoded).
+
+        Takes cmark's HTML, which must be cleaned afterwards.
+        """
         return _ADDRESS_OR_CODE.sub(self._written, html) if self._all else html
 
     def into_text(self, html: str) -> str:
-        """Put them, `as_html`, into HTML that has been cleaned: no attribute that was allowed can
-        hold a mask, so those that are left stand in text."""
+        """Put the other formulas, rendered by `as_html`, into cleaned HTML.
+
+        No allowed attribute can contain a mask, so the remaining masks are in text.
+        """
         return _MASK.sub(self._drawn, html) if self._all else html
 
     def _written(self, found: re.Match[str]) -> str:
@@ -181,26 +185,26 @@ def _closing_of(opening: str) -> re.Pattern[str]:
 
 
 def _is_prose(inside: str) -> bool:
-    """Whether what stands between two dollars begins with an amount and goes on in words."""
+    """Return whether the text between two dollars is an amount followed by words."""
     if not inside[0].isdigit() or _OF_TEX.search(inside):
         return False
     return _WORDS.search(inside) is not None
 
 
 def as_source(formula: str) -> str:
-    """The formula as it was written."""
+    """Return the source of the formula as code."""
     return f"<code>{escape(formula)}</code>"
 
 
 def cheap_ones(formulas: list[str]) -> frozenset[str]:
-    """Those that are put into MathML at once: the first few, and only short ones."""
+    """Return the formulas that are rendered immediately: the first few short ones."""
     short = (one for one in formulas if len(one) <= budgets.LONGEST_FORMULA_AT_ONCE)
     return frozenset(islice(short, budgets.FORMULAS_AT_ONCE))
 
 
 @lru_cache(maxsize=512)
 def mathml(formula: str) -> str:
-    """The formula as MathML, or as it was written if it can't be."""
+    """Return the formula as MathML, or as its source if it is not supported."""
     display = formula.startswith(("$$", "\\[", "\\begin"))
     try:
         return to_mathml(_inside(formula).strip(), display=display)

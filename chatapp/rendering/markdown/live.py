@@ -1,13 +1,13 @@
-"""A text that is still being written, as the changes that keep a viewer's page up to date.
+"""Turns a text that is still being written into changes that keep a viewer's page up to date.
 
-Finished blocks are sent once. What would take long, the colours of code, most formulas, large
-blocks, is missing then, and follows in place when somebody else has done it: `jobs` says what is to
-do, `take` what came of it. The open block is rendered again when its markup may have changed and
-the viewer gets the addition alone wherever the new HTML is the old with something inserted; plain
-words that follow plain words skip even the rendering. A block past a few kilobytes is rendered only
-after it has grown by a share of itself, so that work stays linear whatever comes.
+A finished block is sent once. Whatever is slow (syntax colours, most formulas, large blocks) is
+left out at first and replaced once the caller has rendered it elsewhere: `jobs` returns what to
+render, `take` accepts the result. The open block is rendered again when its markup may have
+changed; if the new HTML is the old HTML with insertions, the viewer only gets these. Plain words
+that follow plain words skip the rendering. A block above a few kilobytes is rendered only after it
+has grown by a fraction of its size, so that the total work stays linear.
 
-No call does more than fits into a turn of the event loop: what it leaves, the next one does.
+No call does more work than fits into a turn of the event loop; the next call does the rest.
 """
 
 from collections import deque
@@ -24,19 +24,19 @@ from .definitions import Definitions, Used
 from .open_block import Prose, Verbatim, is_verbatim
 from .whole import TOO_LONG
 
-_LINE_WORK = 25  # of a line, however short
+_LINE_WORK = 25  # for each line, however short
 
 
 @dataclass(slots=True)
 class Work:
-    """What is left to do in a turn of the event loop, in the unit of `budgets`."""
+    """The work that may still be done in a turn of the event loop, in the unit of `budgets`."""
 
     left: int = budgets.WORK_A_TURN
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A finished block that is to be drawn as a whole, with the definitions that it uses."""
+    """A finished block to render in full, with the link definitions that it uses."""
 
     index: int
     block: Block
@@ -46,33 +46,33 @@ class Job:
 @dataclass(slots=True)
 class _Finished:
     block: Block
-    definitions: str  # those it was drawn with, or is to be drawn with
+    definitions: str  # that it was rendered with, or is to be rendered with
     html: str
 
 
 class LiveMarkdown:
-    """Feed it with `append`, ask it for `changes`, do its `jobs`, and `finish` it once.
+    """Feed it with `append`, get its `changes`, do its `jobs`, and call `finish` once.
 
-    Pieces may be cut anywhere. After `finish`, once it `is_behind` no more and no jobs are left,
-    `html()` is `render` of the whole text.
+    Pieces may be cut anywhere. After `finish`, once `is_behind` is false and no jobs are left,
+    `html()` equals `render` of the whole text.
     """
 
     def __init__(self) -> None:
         self._arriving = Arriving()
         self._line = Line()  # the incomplete last line
-        self._has_begun = False  # whether that line belongs to the open block already
+        self._has_begun = False  # whether that line already belongs to the open block
         self._blocks = Blocks()
         self._open: Prose | Verbatim = Prose()
         self._finished: list[_Finished] = []
-        self._jobs: deque[int] = deque()  # which of the finished
+        self._jobs: deque[int] = deque()  # indexes of finished blocks
         self._definitions = Definitions()
         self._used = Used(self._definitions)
         self._is_closed = False
-        self._looked_at = 0  # of the finished, for definitions that came later
+        self._looked_at = 0  # finished blocks that were checked for later definitions
 
     @property
     def is_behind(self) -> bool:
-        """Whether `changes` has more to do, although nothing new comes."""
+        """Whether `changes` has more to do even if no more text arrives."""
         if self._arriving.is_waiting:
             return True
         return self._arriving.has_ended and not (self._is_closed and self._has_looked)
@@ -87,11 +87,11 @@ class LiveMarkdown:
             self._arriving.append(text)
 
     def finish(self) -> None:
-        """The text is complete: the next changes show what was held back."""
+        """Mark the text as complete; the next changes show what was held back."""
         self._arriving.has_ended = True
 
     def changes(self, work: Work | None = None) -> list[Change]:
-        """What a viewer who has made all former changes must do now."""
+        """Return what a viewer who has applied all earlier changes must do now."""
         work = work or Work()
         changes: list[Change] = []
         has_read = False
@@ -111,18 +111,18 @@ class LiveMarkdown:
         return _merged(changes)
 
     def jobs(self) -> list[Job]:
-        """What somebody else shall do next, a few blocks at a time."""
-        found: list[Job] = []
+        """Return the next few blocks to render elsewhere."""
+        jobs: list[Job] = []
         weight = 0
         while self._jobs and weight < budgets.HEAVIEST_AT_ONCE:
             index = self._jobs.popleft()
             finished = self._finished[index]
             weight += finished.block.whole_weight
-            found.append(Job(index, finished.block, finished.definitions))
-        return found
+            jobs.append(Job(index, finished.block, finished.definitions))
+        return jobs
 
     def take(self, job: Job, html: str) -> list[Change]:
-        """What came of a job."""
+        """Accept the result of a job and return the changes that show it."""
         finished = self._finished[job.index]
         if finished.html == html or finished.definitions != job.definitions:
             return []
@@ -130,14 +130,14 @@ class LiveMarkdown:
         return [ReplaceBlock(job.index, html)]
 
     def html(self) -> SafeString:
-        """What a viewer has who has made all changes so far."""
+        """Return the HTML of a viewer who has applied all changes so far."""
         html = "".join(finished.html for finished in self._finished) + self._open.html
         if self._is_closed and self._arriving.is_cut:
             html += TOO_LONG
         return SafeString(html)  # each block comes out of nh3 or is escaped
 
     def _add_words(self, text: str, work: Work) -> list[Change] | None:
-        """The short way, where the text goes on in the middle of a line as it may."""
+        """Append text without rendering, or return None if the block must be rendered."""
         if not self._open.takes_words:
             return None
         ends_line = text[-1:] == "\n" and isinstance(self._open, Prose)
@@ -151,7 +151,7 @@ class LiveMarkdown:
         return added
 
     def _end_shown_line(self, changes: list[Change], work: Work) -> None:
-        """End a line that is shown whole: only a table's row has something to add then."""
+        """End a line that is already shown in full; only a table row still changes then."""
         open_block = self._open
         self._end_line(changes, work)
         if self._open is open_block:
@@ -160,7 +160,7 @@ class LiveMarkdown:
                 self._show_open(changes)
 
     def _read(self, text: str, changes: list[Change], work: Work) -> None:
-        """Take a slice line by line, and leave what is too much for now."""
+        """Read a slice line by line, and put back what is too much for this turn."""
         at = 0
         while (end := text.find("\n", at)) >= 0:
             self._line.add(text[at:end])
@@ -223,7 +223,7 @@ class LiveMarkdown:
         return self._looked_at == len(self._finished) or not self._definitions
 
     def _look_for_definitions(self, work: Work) -> None:
-        """Blocks that use a link definition which came after them are drawn anew."""
+        """Queue the blocks to render again that use a link definition which came after them."""
         while not self._has_looked and work.left > 0:
             finished = self._finished[self._looked_at]
             definitions = self._used.of(finished.block)
@@ -236,11 +236,11 @@ class LiveMarkdown:
 
 
 def _merged(changes: list[Change]) -> list[Change]:
-    """The changes with the new blocks at the end as one."""
+    """Combine the changes that append blocks into one at the end."""
     if len(changes) < 2:
         return changes
     new = [change for change in changes if isinstance(change, Append) and change.depth == 0]
     if len(new) < 2:
         return changes
-    former = [c for c in changes if not (isinstance(c, Append) and c.depth == 0)]
-    return [*former, Append(0, "".join(change.html for change in new))]
+    others = [c for c in changes if not (isinstance(c, Append) and c.depth == 0)]
+    return [*others, Append(0, "".join(change.html for change in new))]

@@ -1,7 +1,7 @@
 """The block that is still being written, as a viewer sees it.
 
 `Prose` is rendered again when its markup may have changed. `Verbatim` (an open code fence, or a
-block too long to be meant) is only ever appended to.
+block too long to be Markdown) is only appended to.
 """
 
 import re
@@ -32,19 +32,19 @@ from .unfinished import visible
 
 _LARGE = 4 * 1024
 _LONGEST_OPEN_LINE = 8 * 1024
-_GROWTH = 32  # a large block is rendered again when it has grown by this part of itself
+_GROWTH = 32  # a large block is rendered again when it has grown by 1/32
 
-# Characters that have no meaning in Markdown in the middle of a line, after a letter or a digit.
+# Characters without a meaning in Markdown in the middle of a line, after a letter or a digit.
 _WORD = (
     r"(?:[^\W_]|[ ,.:?'\"()%/=+\u2013\u2014\u2018\u2019\u201c\u201d\u2026"
     r"\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1f-])"
 )
 _WORDS = re.compile(f"{_WORD}+")
-# Strong, or code, whatever follows. It comes whole where a read brings more than a token, as those
-# of many gateways do.
+# Strong or code, complete in one piece, so that no later text can change it. Many gateways send
+# several tokens at once.
 _MARKED_WORDS = re.compile(rf"(?<= )(\*\*|`)([^\W_](?:{_WORD}*[^\W_])?)\1")
 _ELEMENTS = {"**": "strong", "`": "code"}
-# These alone show nothing by themselves: what they open or close is known by what follows.
+# Show nothing by themselves; the text after them decides whether they open or close an element.
 _MARKERS = re.compile(r" ?(?:\*{1,3}|_{1,3}|`|~~)")
 _ENDS_MARKUP = frozenset("*_`~)")
 _INLINE_END = re.compile(r"(?:</(?:strong|em|code|del|a)>)+(?!</pre>)")
@@ -55,14 +55,14 @@ _EMPTY_CELLS = re.compile(r"(?:<td[^>]*></td>)+(?=</tr></tbody></table></div></d
 
 
 def is_verbatim(block: Block, line: Line) -> bool:
-    """Whether an open block is shown as it is written: code, and what is heavy or too much."""
+    """Return whether an open block is shown as its source: code, or a block that is too large."""
     if block.kind == "fence" or not block.is_formatted or is_heavy(block):
         return True
     return block.size + line.size > budgets.LONGEST_BLOCK or line.size > _LONGEST_OPEN_LINE
 
 
 class OpenBlock:
-    """What the two have in common: the HTML a viewer has, cut where its closing tags begin."""
+    """The HTML that a viewer has of the open block, split before its closing tags."""
 
     def __init__(self) -> None:
         self.body = ""
@@ -78,7 +78,7 @@ class OpenBlock:
         return bool(self.closing)
 
     def become(self, html: str) -> list[Change]:
-        """Show this HTML now; the changes for a viewer who has the former."""
+        """Show this HTML; return the changes for a viewer who has the previous HTML."""
         changes: list[Change] = [Append(0, html)]
         if self.is_shown:
             changes = difference(self.body, self.closing, html)
@@ -93,12 +93,12 @@ class Prose(OpenBlock):
         super().__init__()
         self._markdown = ""
         self._size = self._rendered_size = 0
-        self._end = ""  # the last characters shown and the space after them
-        self._space = ""
-        self._inline_end = ""  # of markup that has ended there, outside of which words follow
+        self._end = ""  # the last characters of the text
+        self._space = ""  # trailing spaces that are not shown yet
+        self._inline_end = ""  # closing tags of inline elements after which the next words go
 
     def add_words(self, text: str) -> list[Change] | None:
-        """The change when plain words follow plain words; None if it takes a rendering."""
+        """Return the change if plain words follow plain words; None if it must be rendered."""
         end = self._end + text
         html = text if _WORDS.fullmatch(text) else self._marked_up(text)
         if not html or _ADDRESS.search(end) or self._size > _LONGEST_OPEN_LINE:
@@ -118,8 +118,10 @@ class Prose(OpenBlock):
         return [Append(self.closing.count("<"), words)]
 
     def _marked_up(self, text: str) -> str:
-        """Words among which some are marked, as HTML; "" where there is more to them, or where they
-        stand within markup themselves."""
+        """Return words, some of them strong or code, as HTML.
+
+        Returns "" if they contain other markup or are inside an inline element.
+        """
         bare = _MARKED_WORDS.sub("", text)
         closing = self.closing.removeprefix(self._inline_end)
         is_within = closing.startswith("</code>") or _INLINE_END.match(closing)
@@ -128,20 +130,20 @@ class Prose(OpenBlock):
         return _MARKED_WORDS.sub(_element, text)
 
     def _hold_markers(self, text: str) -> list[Change] | None:
-        is_code = "</code>" in self.closing  # in which they are text, but for the end of it
+        is_code = "</code>" in self.closing  # where all markers but a backtick are text
         if not _MARKERS.fullmatch(text) or (is_code and text != "`"):
             return None
         self.takes_words = False
         return []
 
     def _leave_markup(self) -> None:
-        """What follows stands behind the element that has ended."""
+        """Move past the closing tags of the inline elements that have ended."""
         self.body += self._inline_end
         self.closing = self.closing.removeprefix(self._inline_end)
         self._inline_end = ""
 
     def show(self, block: Block, line: Line, definitions: Definitions) -> list[Change]:
-        """Render the block with its incomplete last line, unless it can wait."""
+        """Render the block with its incomplete last line, unless that can wait."""
         self.takes_words, self._inline_end = False, ""
         self._size = block.size + line.size
         if self._size > _LARGE and self._size - self._rendered_size < self._size // _GROWTH:
@@ -161,10 +163,10 @@ class Prose(OpenBlock):
         return changes
 
     def _expect_words(self, line: str, is_open: bool, is_whole: bool) -> None:
-        """Take the short way from here if words after this line's end could only be text.
+        """Set `takes_words` if words after the end of this line can only be text.
 
-        They are of the element that the line ends in where it `is_open`; where all was shown as it
-        was written, they may also follow one that has ended.
+        If `is_open`, they continue the element that the line ends in. If `is_whole`, so that the
+        source is shown without changes, they may also follow an element that has ended.
         """
         text = line.rstrip(" ")
         word = text[text.rfind(" ") + 1 :]
@@ -190,7 +192,7 @@ def _dress_at_once(formulas: list[str]) -> Dress:
 
 
 class Verbatim(OpenBlock):
-    """Text shown as it is written. Line ends wait for what follows, since the last ones go."""
+    """Text shown as its source. Line endings wait for more text, as trailing ones are dropped."""
 
     def __init__(self, block: Block) -> None:
         super().__init__()
@@ -215,14 +217,14 @@ class Verbatim(OpenBlock):
         return super().become(html)
 
     def add_words(self, text: str) -> list[Change] | None:
-        """The change when more of the same line comes."""
+        """Return the change if the text continues the same line."""
         if "\n" in text:
             return None
         self._shown_of_line += len(text)
         return [self._appended(self._escaped(text))]
 
     def show(self, block: Block, line: Line, _definitions: Definitions) -> list[Change]:
-        """Append the lines that are new, and the incomplete one if it can't close the fence."""
+        """Append the new lines, and the incomplete line unless it may close the fence."""
         html = [self._escaped(self._rest(line)) for line in block.lines[self._next_line :]]
         self._next_line = len(block.lines)
         last = line.text

@@ -1,8 +1,8 @@
-r"""One formula from TeX to MathML, by math-core, which is native code.
+r"""Converts one formula from TeX to MathML with math-core, which is native code.
 
-What goes in is bounded before it gets there: its length, its depth and its commands. What comes
-out is bounded in its length, has classes in place of inline styles, which the pages' policy
-forbids, and passes the list of `allowed`.
+The length, depth and number of commands of the input are limited before math-core sees it. The
+output is limited in length, has classes instead of inline styles, which our Content Security Policy
+forbids, and is cleaned with the list of `allowed`.
 """
 
 import re
@@ -13,15 +13,15 @@ from .allowed import MATHML, cleaner
 from .tex_rewrites import MACROS, rewritten
 from .unsupported import Unsupported
 
-# math-core goes down a level for each brace and for each command in another's argument, and ends
-# the process where its stack does. A level takes up to 1.8 KiB for a brace, \begin or \left and
-# 1.5 KiB for a command (measured; `\sqrt{` is both), so that these take 372 KiB at most: less than
-# the 512 KiB of a small thread, and nothing of a main thread's 8 MiB.
+# math-core recurses for each brace and for each command in another's argument, and a stack overflow
+# ends the process. A level takes up to 1.8 KiB for a brace, \begin or \left and 1.5 KiB for a
+# command (measured; `\sqrt{` is both), so these limits allow 372 KiB at most: less than the 512 KiB
+# stack of a small thread, and far less than a main thread's 8 MiB.
 _MOST_NESTED = 40
 _MOST_COMMANDS = 200
 _LONGEST_REWRITTEN = 8_000  # characters
 _LONGEST_MATHML = 40_000  # characters
-_MOST_EXPANSIONS = 100  # of our macros, each of which expands once
+_MOST_EXPANSIONS = 100  # of our macros, none of which contains another
 
 _CONVERTER = LatexToMathML(
     macros=MACROS,
@@ -30,7 +30,7 @@ _CONVERTER = LatexToMathML(
     max_expansions=_MOST_EXPANSIONS,
 )
 _NESTING = re.compile(r"[{}]|\\(?:begin|left|end|right)(?![A-Za-z])|\\[\s\S]")
-_COMMAND = re.compile(r"\\[A-Za-z]+|[\^_]\s*(?=\\)")  # a script of a command is a level besides
+_COMMAND = re.compile(r"\\[A-Za-z]+|[\^_]\s*(?=\\)")  # a command as a script is one more level
 
 CLASSES = {
     "text-align:left": "tex-left",
@@ -63,12 +63,12 @@ TEXT_CLASSES = {
     "<code>": "tex-code",
     '<span class="math-core-sans-serif-font">': "tex-sans",
 }
-_LINE, _COMBINING_LINE = "\u203e", "\u0332"  # Chromium draws the latter beside what is below it
+_LINE, _COMBINING_LINE = "\u203e", "\u0332"  # Chromium draws the latter beside its base
 _LAST_LINE = re.compile(r'<mtr><mtd (class="tex-(?:solid|dashed)-top)[^"]*"></mtd></mtr></mtable>')
 
 
 def to_mathml(tex: str, *, display: bool) -> str:
-    """The formula as an element; raises `Unsupported`."""
+    """Return the formula as a `<math>` element; raises `Unsupported`."""
     _check_depth(tex)
     tex = rewritten(tex, display=display)
     _check_depth(tex)
@@ -79,7 +79,7 @@ def to_mathml(tex: str, *, display: bool) -> str:
     except LatexError as error:
         raise Unsupported(str(error)) from error
     except BaseException as error:
-        # A panic of the native code is no Exception, and its class can't be imported.
+        # A panic of the native code is not an Exception, and its class can't be imported.
         if type(error).__name__ == "PanicException":
             raise Unsupported("math-core failed") from error
         raise
@@ -102,7 +102,10 @@ def _check_depth(tex: str) -> None:
 
 
 def _dressed(mathml: str) -> str:
-    """math-core's MathML with our classes. A `<` or a quote in its text is an entity."""
+    """Return math-core's MathML with our classes.
+
+    math-core writes `<` and quotes in text as entities, so the patterns only match tags.
+    """
     if "style=" in mathml:
         mathml = _STYLE.sub(_class, mathml)
         mathml = _LAST_LINE.sub(r'<mtr><mtd \1" columnspan="50"></mtd></mtr></mtable>', mathml)

@@ -1,8 +1,8 @@
-r"""Rewrites the TeX that models write into the TeX that math-core reads.
+r"""Rewrites the TeX that models write into TeX that math-core supports.
 
-math-core knows most of LaTeX's mathematics. What it lacks but has an equal for is written with
-that, what has no meaning in a single formula (labels, font sizes, colours that our pages don't
-show) is left out, and what defines commands is refused.
+math-core knows most of LaTeX's mathematics. Missing commands with an equivalent are replaced by it,
+commands without a meaning in a single formula (labels, font sizes, colours) are removed, and
+commands that define other commands are rejected.
 """
 
 import re
@@ -17,27 +17,26 @@ def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# A definition may make any length out of a short formula, and any depth; an angle of a phase is
-# drawn by no CSS of ours.
+# A definition can expand a short formula to any length and depth. Our CSS can't draw `\phase`.
 _REFUSED = _names(
     "newcommand renewcommand providecommand def gdef edef xdef let DeclareMathOperator"
     " newenvironment definecolor phase"
 )
-# Sizes of text, hints for breaking lines, and what concerns the numbers of a document's equations.
+# Text sizes, hints for line breaks, and equation numbers of a document.
 _LEFT_OUT = _names(
     "tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge displaylimits"
     " allowbreak nobreak centering relax notag nonumber noindent"
 )
-# Unknown to math-core, which has the same under another name.
+# Commands that math-core has under another name.
 _EQUALS = {
-    "cr": r"\\",  # not among the macros, since a line may end by it
+    "cr": r"\\",  # not a macro, since it may end a row
     "newline": r"\\",
     "hfill": r"\quad",
     "hspace*": r"\hspace",
     "ca": r"\sim",
     "sout": r"\cancel",
 }
-# Given to math-core. None takes an argument, so that each adds a depth that is known.
+# Macros for math-core. None takes an argument, so the depth that each adds is known.
 MACROS = {
     "AA": r"\text{Å}",
     "O": r"\text{Ø}",
@@ -55,8 +54,7 @@ MACROS = {
     "thickapprox": r"\approx",
     "thicksim": r"\sim",
 }
-# Environments that math-core lacks, by those that arrange the same; all without the numbers that it
-# would give them by itself.
+# Environments that math-core lacks or would number, and equivalents without numbers.
 _ENVIRONMENTS = {
     "alignat": "align*",
     "alignat*": "align*",
@@ -72,7 +70,7 @@ _ENVIRONMENTS = {
     "split": "aligned",
     **{f"{kind}matrix*": f"{kind}matrix" for kind in ("", "p", "b", "B", "v", "V")},
 }
-# Those that are as wide as the page, for the sake of a number at its edge.
+# Environments as wide as the page, with room for a number at its edge, and narrow ones.
 _NARROW = {
     r"\begin{align*}": r"\begin{aligned}",
     r"\end{align*}": r"\end{aligned}",
@@ -109,13 +107,13 @@ _WITH_LIMITS = _names(
 
 
 def rewritten(tex: str, *, display: bool) -> str:
-    """The formula for math-core."""
-    tex = _PERCENT.sub(r"\\%", tex)  # or the rest of the line would be a comment
+    """Return the formula as TeX for math-core; raises `Unsupported`."""
+    tex = _PERCENT.sub(r"\\%", tex)  # otherwise the rest of the line would be a comment
     tex = _NO_DELIMITER.sub("", tex)
     tex = _NAMED_WITH_LIMITS.sub(r"\\operatorname*{\1}", tex)
     tex = _LIMITS.sub(_limits, _commands(tex))
     tex = _in_one_environment(_ENVIRONMENT.sub(_environment, tex), display)
-    # Last, since what is left out may join two parts of a name.
+    # Last, since removing a command may join two parts of a name.
     for name in _COMMAND.findall(tex):
         if name.rstrip("*") in _REFUSED:
             raise Unsupported(name)
@@ -137,7 +135,7 @@ def _commands(tex: str) -> str:
 
 
 def _command(found: re.Match[str], tex: str) -> tuple[str, int]:
-    """What a command and its arguments are written as, and where they end."""
+    """Return the replacement of a command and its arguments, and where they end."""
     name, at = found[1], found.end()
     if name in _LEFT_OUT:
         return " ", at
@@ -156,7 +154,7 @@ def _command(found: re.Match[str], tex: str) -> tuple[str, int]:
 
 
 def _argument(tex: str, at: int) -> tuple[str, int]:
-    """The content of a group or a single token, and where it ends."""
+    """Return the content of a group or a single token, and where it ends."""
     while tex[at : at + 1].isspace():
         at += 1
     if not tex.startswith("{", at):
@@ -176,7 +174,7 @@ def _group(tex: str) -> str:
 
 
 def _text(text: str, command: str = "text") -> str:
-    r"""Text, in which math-core takes neither formulas nor `_`."""
+    r"""Return `\text{…}` with formulas moved out and `_` escaped, as math-core requires."""
     parts, at = [], 0
     for found in _FORMULA_IN_TEXT.finditer(text):
         parts += [_words(text[at : found.start()], command), _group(found[1] or found[2] or "")]
@@ -208,7 +206,7 @@ def _derivative(sign: str) -> Callable[[str, str], str]:
     return lambda above, below: rf"\frac{{{sign} {_commands(above)}}}{{{sign} {_commands(below)}}}"
 
 
-# Commands with arguments: how many, and how they are written.
+# Commands with arguments: how many, and the function that writes the replacement.
 _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "SI": (2, units.quantity),
     "qty": (2, units.quantity),
@@ -217,9 +215,9 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "num": (1, units.number),
     "ang": (1, units.angle),
     "pu": (1, units.physical_unit),
-    # Again through the rules, since chemistry may hold formulas between dollars.
+    # Rewritten again, since chemistry may contain formulas between dollars.
     "ce": (1, lambda formula: _group(chemistry(formula))),
-    # math-core's text holds no formula, and no sign that has a meaning in one.
+    # In text, math-core supports no formulas and no unescaped special characters.
     "text": (1, _text),
     "textrm": (1, _text),
     "textnormal": (1, _text),
@@ -228,18 +226,18 @@ _RULES: dict[str, tuple[int, Callable[..., str]]] = {
     "textbf": (1, lambda text: _text(text, "textbf")),
     "textit": (1, lambda text: _text(text, "textit")),
     "textcircled": (1, _circled),
-    # No link leads out of a formula, and none to another.
+    # Links and references to other formulas become text.
     "href": (2, lambda _address, text: _group(text)),
     "label": (1, lambda _name: ""),
     "require": (1, lambda _name: ""),
     "ref": (1, lambda name: _text(name)),
     "eqref": (1, lambda name: _text(f"({name})")),
-    # The pages' policy has no inline colours.
+    # Our Content Security Policy allows no inline styles, so no colours.
     "color": (1, lambda _colour: ""),
     "textcolor": (2, lambda _colour, content: _group(content)),
     "colorbox": (2, lambda _colour, text: _text(text)),
     "fcolorbox": (3, lambda _line, _colour, text: _text(text)),
-    # Sizes that only move what stands beside.
+    # These only change the space around their content.
     "smash": (1, _group),
     "vcenter": (1, _group),
     "ensuremath": (1, _group),
@@ -267,10 +265,11 @@ def _environment(found: re.Match[str]) -> str:
 
 
 def _in_one_environment(tex: str, display: bool) -> str:
-    """Puts tags and rows where math-core takes them.
+    """Put tags and rows into environments where math-core supports them.
 
-    It takes a tag only in an environment that is as wide as the page, and ignores the end of a row
-    that is in none."""
+    It accepts a tag only in an environment as wide as the page, and ignores a row's end outside
+    environments.
+    """
     tags = _TAG.findall(tex)
     if display and tags and _WIDE.fullmatch(tex):
         return tex

@@ -1,9 +1,9 @@
-"""An unfinished block as Markdown fit to be shown: the open closed, the undecided held back.
+"""Completes the Markdown of an unfinished block: closes open markup, holds back what is undecided.
 
-`**bo` becomes `**bo**`, a link whose address is still coming becomes its text, and a line that may
-yet turn out to be a table's header or the end of a word that may turn out to be an address wait.
-Remend, by the authors of Streamdown, is the model. It only has to please the eye: what it gets
-wrong is put right by the next token, or at the latest when the block is finished.
+`**bo` becomes `**bo**`, and a link with an incomplete address becomes its text. A line that may
+turn out to be a table's header waits, and so does the end of a word that may become an address.
+Modelled on Remend, by the authors of Streamdown. It only has to look right: the next token corrects
+any mistake, or at the latest the end of the block.
 """
 
 import re
@@ -34,7 +34,7 @@ _LONGEST_LINK_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Markdown to show, its formulas, and whether more words would simply follow its end."""
+    """Markdown to show, its formulas, and whether further words would simply follow its end."""
 
     markdown: str
     formulas: list[str]
@@ -42,7 +42,7 @@ class Visible:
 
 
 def visible(source: str) -> Visible:
-    """What to show of an open block's source."""
+    """Return what to show of the source of an open block."""
     masked = mask(source)
     shown = masked.text if masked.open_at is None else masked.text[: masked.open_at]
     shown = _without_undecided_lines(shown)
@@ -55,7 +55,7 @@ def visible(source: str) -> Visible:
 
 
 def _without_undecided_lines(text: str) -> str:
-    """Hold back the last line where its kind is not known yet, or a table's first two."""
+    """Hold back the last line if its kind is not known yet, or the first two lines of a table."""
     start = text.rstrip("\n").rfind("\n") + 1
     last = text[start:]
     held = bool(_DEFINITION.match(last) or _TASK.match(last))
@@ -70,7 +70,7 @@ def _without_undecided_lines(text: str) -> str:
 
 
 def _has_table(text: str) -> bool:
-    """Whether the last paragraph's complete lines hold a table's delimiters."""
+    """Return whether the complete lines of the last paragraph include a table's delimiter row."""
     complete = text[: text.rfind("\n") + 1].rstrip("\n").rsplit("\n\n", 1)[-1]
     return any(_TABLE_DELIMITERS.match(line) for line in complete.split("\n")[1:] if "|" in line)
 
@@ -92,7 +92,7 @@ def _ends_in_nested_code(text: str) -> bool:
 
 
 def _closed(text: str) -> tuple[str, bool]:
-    """The text with its open inline markup closed, and whether nothing was held back for it."""
+    """Return the text with its open inline markup closed, and whether nothing was held back."""
     start = _leaf_start(text)
     walk = _Walk(text, start)
     if walk.in_code:
@@ -105,7 +105,7 @@ def _closed(text: str) -> tuple[str, bool]:
 
 
 def _leaf_start(text: str) -> int:
-    """Where the paragraph, item, cell or heading begins that the text ends in."""
+    """Return where the last paragraph, item, cell or heading of the text begins."""
     start = len(text)
     for _ in range(50):
         start = text.rfind("\n", 0, max(start, 0)) + 1
@@ -134,7 +134,7 @@ class _Opening:
 
 @dataclass(slots=True)
 class _Walk:
-    """One pass over a leaf's text, keeping what is open."""
+    """One pass over the text of a leaf block that tracks open markup."""
 
     text: str
     at: int
@@ -154,7 +154,8 @@ class _Walk:
                 return
             self.at = token.end()
             self._take(token)
-        self.text, self.at, self.open, self.code = original, start, [], ""  # nobody means this
+        # Too many tokens to be meant as markup.
+        self.text, self.at, self.open, self.code = original, start, [], ""
 
     def closed(self) -> str:
         text, end = self.text, []
@@ -206,7 +207,7 @@ class _Walk:
             left, right = left and not before.isalnum(), right and not after.isalnum()
         if right:
             count = self._close(marker, count)
-        # Two that are alike would be closed by one run, which is of another kind.
+        # Two equal openings would be closed by a single run, which has another meaning.
         is_alike = any((one.marker, one.count) == (marker, count) for one in self.open)
         if left and count and not is_alike and not (marker == "~" and count != 2):
             self.open.append(_Opening(marker, count, token.start()))

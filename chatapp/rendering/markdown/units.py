@@ -1,7 +1,7 @@
-r"""Numbers and units as siunitx's and mhchem's commands write them, as plain TeX.
+r"""Translates numbers and units in siunitx's and mhchem's commands to plain TeX.
 
-`\SI{3e8}{\meter\per\second}` becomes `3\times 10^{8}\,\mathrm{m}\,\mathrm{s}^{-1}`. A unit that is
-not known raises `Unsupported`.
+`\SI{3e8}{\meter\per\second}` becomes `3\times 10^{8}\,\mathrm{m}\,\mathrm{s}^{-1}`. Unknown units
+raise `Unsupported`.
 """
 
 import re
@@ -36,7 +36,7 @@ _AMOUNT = re.compile(r"\s*([+-]?[\d.,]+(?:[eE][+-]?\d+)?)?\s*(.*)", re.DOTALL)
 
 
 def number(text: str) -> str:
-    """What `\\num` shows."""
+    """Return what `\\num` shows."""
     found = _NUMBER.fullmatch(text.replace(" ", "").replace("−", "-"))
     if found is None:
         raise Unsupported(text)
@@ -50,17 +50,17 @@ def number(text: str) -> str:
 
 
 def unit(text: str) -> str:
-    """What `\\unit` shows, of names or of plain symbols."""
+    """Return what `\\unit` shows for unit names or plain symbols."""
     return _of_names(text) if "\\" in text else _of_symbols(text)
 
 
 def quantity(amount: str, units: str) -> str:
-    """What `\\qty` shows."""
+    """Return what `\\qty` shows."""
     return f"{{{number(amount)}\\,{unit(units)}}}"
 
 
 def physical_unit(text: str) -> str:
-    """What mhchem's `\\pu` shows: an amount, a unit, or both."""
+    """Return what mhchem's `\\pu` shows: an amount, a unit, or both."""
     found = _AMOUNT.fullmatch(text)
     assert found
     amount, units = found.groups()
@@ -70,7 +70,7 @@ def physical_unit(text: str) -> str:
 
 
 def angle(degrees: str) -> str:
-    """What `\\ang` shows of whole degrees."""
+    """Return what `\\ang` shows for whole degrees."""
     return number(degrees) + r"^{\circ}"
 
 
@@ -110,7 +110,7 @@ def _of_names(text: str) -> str:
 
 def _raise_last(shown: list[str], power: int) -> None:
     if not shown:
-        raise Unsupported("a power of no unit")
+        raise Unsupported("a power without a unit")
     base = shown[-1].removesuffix(_power(-1))
     shown[-1] = base + _power(power if base == shown[-1] else -power)
 

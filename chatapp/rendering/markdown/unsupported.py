@@ -1,5 +1,5 @@
-"""The one error of what turns TeX into MathML."""
+"""The error raised when TeX can't be converted to MathML."""
 
 
 class Unsupported(ValueError):
-    """Raised for a formula that is to be shown as it was written."""
+    """Raised for a formula that must be shown as its source."""

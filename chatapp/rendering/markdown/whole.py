@@ -1,4 +1,4 @@
-"""A whole text as HTML."""
+"""Renders a whole text to HTML."""
 
 from django.utils.safestring import SafeString, mark_safe
 
@@ -13,7 +13,7 @@ _LONGEST_AT_ONCE = 4 * 1024  # characters
 
 
 def render(text: str, dress: Dress = FULL) -> SafeString:
-    """The text as `<div class="block">…</div>`, one for each top-level block."""
+    """Render the text to `<div class="block">…</div>`, one for each top-level block."""
     shown = clean(text[: budgets.LONGEST_TEXT])
     blocks, definitions = split(shown), Definitions()
     for block in blocks:
@@ -26,7 +26,7 @@ def render(text: str, dress: Dress = FULL) -> SafeString:
 
 
 def render_at_once(text: str) -> SafeString | None:
-    """The same where it costs next to nothing; None where it may not."""
+    """Render the text if that is sure to be cheap; otherwise return None."""
     if len(text) > _LONGEST_AT_ONCE or "$" in text or "\\" in text or CODE_BEGINS.search(text):
         return None
     if any(is_heavy(block) for block in split(clean(text))):
@@ -35,7 +35,7 @@ def render_at_once(text: str) -> SafeString | None:
 
 
 def render_plain(text: str, notice: str) -> SafeString:
-    """The text as it was written, below a notice."""
+    """Return the text unformatted, below a notice."""
     shown = clean(text[: budgets.LONGEST_TEXT])
     html = OPENING + plain_html(shown, notice) + CLOSING
     if len(text) > budgets.LONGEST_TEXT:

@@ -74,7 +74,7 @@ def test_a_backup_knows_where_the_log_ended(log: list[AuditEvent], tmp_path: Pat
     tampered("DELETE FROM chatapp_audithead")
     with transaction.atomic():
         audit.record("person.signed_out", actor=None)
-    with pytest.raises(CommandError, match="Event 4 is another"):
+    with pytest.raises(CommandError, match="Event 4 is not the same"):
         told("verify", f"--backup={file}")
 
 

@@ -1,13 +1,14 @@
-"""The audit log: what staff do and read, and what touches accounts, written where it happens.
+"""The audit log: what staff do and read, and what affects accounts.
 
-Call `record` in the transaction of what is done: where the event can't be written, it is not done.
-An event is never changed, and the chain tells where somebody did it all the same: `verify` finds
-it. What names people stands apart, so that it can be erased and the chain still holds.
+Call `record` in the transaction of the action, so that an action whose event can't be written is
+not done. Events are never changed; if somebody changes one anyway, `verify` finds it by the hash
+chain. Names of people are stored apart from the events, so that they can be erased without breaking
+the chain.
 
 Imports other modules of `models`, and `logs`.
 """
 
-from chatapp.models.audit import triggers  # noqa: F401 - what it does after a migration
+from chatapp.models.audit import triggers  # noqa: F401 - connects a signal handler
 from chatapp.models.audit.actions import ACTIONS
 from chatapp.models.audit.erasing import forget, say_emptied
 from chatapp.models.audit.events import AuditDetail, AuditEvent, AuditHead

@@ -1,11 +1,11 @@
-"""What may stand in the log: each action, and its words on the page.
+"""The actions that the audit log can contain, and their words on the page.
 
-An action that stands in a log stays here, since logs outlive the versions that wrote them.
+Never remove an action that was used, since logs outlive the versions that wrote them.
 """
 
 from collections.abc import Mapping
 
-# Each follows who did it, and is followed by what it was done to, where there is such a thing.
+# Each follows the name of the actor, and is followed by the target, if there is one.
 ACTIONS: Mapping[str, str] = {
     # Accounts
     "person.signed_in": "signed in",
@@ -31,7 +31,7 @@ ACTIONS: Mapping[str, str] = {
     "role.changed": "changed the permissions of",
     "hold.set": "put a legal hold on",
     "hold.ended": "ended the legal hold on",
-    # What is set
+    # Settings
     "group.added": "added the group",
     "group.changed": "changed the group",
     "group.deleted": "deleted the group",
@@ -80,12 +80,12 @@ ACTIONS: Mapping[str, str] = {
     "reviewview.deleted": "deleted the view",
     "reviewsample.drawn": "drew the sample",
     "reviewsample.deleted": "deleted the sample",
-    "reviewrule.tried": "tried the rule",
+    "reviewrule.tried": "tested the rule",
     "reviewrule.matched": "saw that a rule would flag the conversation",
     "reviewrule.added": "added the rule",
     "reviewrule.changed": "changed the rule",
     "reviewrule.deleted": "deleted the rule",
-    # The log itself
+    # The audit log
     "log.exported": "exported the audit log",
     "log.pruned": "deleted the audit log through event",
     "detail.emptied": "removed an erased person's name from event",

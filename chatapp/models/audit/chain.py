@@ -1,9 +1,9 @@
-"""The arithmetic of the chain: pure functions of what an event says.
+"""Computes the hashes and signatures of the chain: pure functions of an event's fields.
 
-Each event holds `previous`, the SHA-256 of the whole event before it, that one's HMAC included, and
-an HMAC of its own over all that it says. Whoever changes, removes or swaps rows in the database has
-not the key and can't make these anew. Because the links need no key, an HMAC that can still be
-checked vouches for all events before it: an old SECRET_KEY may be thrown away.
+Each event contains `previous`, the SHA-256 of the event before it including that event's HMAC, and
+an HMAC over its own fields. Anyone who changes, removes or swaps rows in the database lacks the key
+to recompute them. Because the links need no key, an HMAC that can still be checked vouches for all
+events before it, so an old SECRET_KEY may be discarded.
 """
 
 import hashlib
@@ -12,15 +12,15 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-FORM = 1  # of what is hashed
-GENESIS = hashlib.sha256(b"chatapp audit").hexdigest()  # what the first event follows
+FORM = 1  # version of the hashed data
+GENESIS = hashlib.sha256(b"chatapp audit").hexdigest()  # the first event's `previous`
 SALT_BYTES = 16
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Said(NamedTuple):
-    """What an event says, in the order in which it is hashed."""
+    """The fields of an event, in the order in which they are hashed."""
 
     sequence: int
     at: datetime
@@ -29,8 +29,8 @@ class Said(NamedTuple):
     target_type: str
     target: str
     person: int | None
-    detail_hash: str  # "" where there is no detail
-    key: str  # which one it is signed with
+    detail_hash: str  # "" if there is no detail
+    key: str  # id of the key that it is signed with
     previous: str
 
     @property
@@ -44,7 +44,7 @@ def signature(secret: bytes, said: Said) -> str:
 
 
 def link(said: Said, mac: str) -> str:
-    """What the next event carries of this one."""
+    """Return the hash of this event that the next event contains."""
     return hashlib.sha256(said.text + mac.encode()).hexdigest()
 
 
@@ -53,7 +53,7 @@ def signature_of_head(secret: bytes, sequence: int, last: str, pruned_to: int, k
 
 
 def salted(salt: str, content: str) -> str:
-    """The hash of a detail, from which nobody who lacks the salt can guess it."""
+    """Return the hash of a detail; without the salt, the detail can't be guessed from it."""
     return hashlib.sha256(_text([salt, content])).hexdigest()
 
 
@@ -62,5 +62,5 @@ def is_same(one: str, other: str) -> bool:
 
 
 def _text(parts: list[Any]) -> bytes:
-    """JSON, in which no two lists look alike."""
+    """Encode as JSON, in which different lists never look the same."""
     return json.dumps(parts, separators=(",", ":")).encode()

@@ -1,7 +1,8 @@
-"""What stands in a detail: plain JSON of a bounded size, whatever it is made of.
+"""Encodes details as plain JSON of bounded size.
 
-It may come from whoever tries to sign in, so each text is cut, and a budget bounds all of them.
-What looks like a key is struck out, as in the app's own log: a URL or a command may have one.
+A detail may come from anyone who tries to sign in, so each text is truncated and a budget limits
+all of them together. Anything that looks like a key is redacted as in the server's log, since a URL
+or a command may contain one.
 """
 
 import json
@@ -12,13 +13,13 @@ from chatapp.logs import strike_out
 
 LONGEST = 1000  # characters of a text
 MOST_ITEMS = 200  # of a list
-BUDGET = 20_000  # characters of all
+BUDGET = 20_000  # characters of all texts together
 DEEPEST = 6
 CUT = "…"
 
 
 def content_of(detail: Mapping[str, Any]) -> str:
-    """In ASCII, so that each database keeps it as it is, and the hash of it stays the same."""
+    """Return the detail as ASCII JSON, so that every database preserves it and its hash."""
     return json.dumps(_Plain().of(detail), sort_keys=True, separators=(",", ":"))
 
 
@@ -44,6 +45,6 @@ class _Plain:
         most = max(0, min(LONGEST, self._left))
         cut = text if len(text) <= most else text[:most] + CUT
         self._left -= len(cut)
-        # Neither a database nor a page takes these.
+        # PostgreSQL and pages reject NUL and unpaired surrogates.
         plain = cut.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
         return strike_out(plain)

@@ -1,4 +1,4 @@
-"""What the log says of a person by name is taken out; that there was something, stays."""
+"""Erases details that name a person from the audit log; the events themselves remain."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,22 +10,24 @@ from chatapp.models.audit.recording import append
 from chatapp.models.users import User
 
 AT_ONCE = 1000
-NAMES_ACTOR = '"actor":'  # in a detail, where no text has a quotation mark that is not escaped
+NAMES_ACTOR = '"actor":'  # a key of a detail: quotation marks inside its texts are escaped
 OF_LIMITS = ("limit.added", "limit.changed", "limit.deleted")
-NAMES_OTHERS = (*OF_LIMITS, "person.signed_out")  # by versions up to 0.4
+NAMES_OTHERS = (*OF_LIMITS, "person.signed_out")  # in versions up to 0.4
 
 
 def forget(
     person: int, by: User | None, detail: Mapping[str, object] | None = None, name: str = ""
 ) -> None:
-    """In the transaction in which the person goes, once they are gone; the event says that it was
-    done, and by whom, and what `detail` says of it, which names nobody.
+    """Record that the person was erased, and empty the details that name them.
 
-    What they did to what is somebody else's keeps its detail, unless that is of a version that
-    named them in it: whoever was read still learns why. `name` is looked for in what versions up
-    to 0.4 wrote about limits that were others' later.
+    Call it in the transaction that deletes the person, after deleting them. `by` is who did it;
+    `detail` must not name anyone.
+
+    Details of what they did to things of other people are kept, so that anyone whose chat was read
+    still learns why, unless an old version named the person in them. `name` is searched for in
+    details that versions up to 0.4 wrote about limits that had other owners later.
     """
-    # First, since it locks the log: whoever appends an event later finds the person gone.
+    # First, since it locks the log: anyone who appends an event later finds the person deleted.
     erased = append(
         "person.erased",
         actor=by.pk if by else None,
@@ -45,10 +47,12 @@ def forget(
 
 
 def _named_elsewhere(name: str) -> Iterator[int]:
-    """Details of versions up to 0.4 in events that concern another person, or nobody: the former
-    owner of a limit, and who signed out by erasing themselves."""
-    whose, filled = f'"user":{json.dumps(name)}', AuditDetail.objects.exclude(content="")
-    of_limits = filled.filter(event__action__in=OF_LIMITS, content__contains=whose)
+    """Yield details of versions up to 0.4 in events that concern another person, or nobody.
+
+    They may name the former owner of a limit, or a person who signed out by erasing themselves.
+    """
+    owner, filled = f'"user":{json.dumps(name)}', AuditDetail.objects.exclude(content="")
+    of_limits = filled.filter(event__action__in=OF_LIMITS, content__contains=owner)
     yield from of_limits.values_list("pk", flat=True)
     of_nobody = filled.filter(event__action="person.signed_out", event__actor=None)
     yield from of_nobody.values_list("pk", flat=True)
@@ -60,6 +64,8 @@ def _empty(pks: Sequence[int]) -> None:
 
 
 def say_emptied(to: int, count: int) -> None:
-    """That the details of so many of the events up to this one go for their age, before they do:
-    `verify` takes no empty one for a whole log without a word for it."""
+    """Record that details of `count` events up to event `to` will be emptied because of their age.
+
+    Call it before emptying them: `verify` fails for an empty detail that no event explains.
+    """
     append("log.emptied", target_type="auditevent", target=str(to), detail={"events": count})

@@ -1,7 +1,6 @@
-"""The rows of the log: events that hold ids alone, a detail for each that names something, and the
-head, which says where the chain ends.
+"""The tables of the audit log: events, which contain only ids, their details, and the head.
 
-No constraint holds what an event refers to: people and things go, and what was done to them stays.
+Events have no foreign keys, since they must outlive the people and things they refer to.
 """
 
 import json
@@ -12,11 +11,11 @@ from django.db import models
 from chatapp.models.audit import chain
 from chatapp.models.audit.actions import ACTIONS
 
-ONLY = 1  # the primary key of the one head
+ONLY = 1  # the primary key of the only head
 
 
 class AuditEvent(models.Model):
-    """Who did what to what, chained to the event before it; no row is ever changed."""
+    """Who did what to what, chained to the event before it. Rows are never changed."""
 
     sequence = models.BigIntegerField(primary_key=True)
     at = models.DateTimeField(help_text="By the database's clock.")
@@ -57,11 +56,10 @@ class AuditEvent(models.Model):
 
 
 class AuditDetail(models.Model):
-    """What an event says besides ids: values before and after, reasons, addresses. It refers to
-    people by ids, and an erasure takes it out of the log.
+    """What an event says besides ids: values before and after, reasons, addresses.
 
-    The event has its salted hash. An erased one is empty, and so is its salt: nothing is left from
-    which the hash could be guessed.
+    It refers to people by id, and erasing a person empties it. The event contains its salted hash.
+    The salt is erased too, so that the content can't be guessed from the hash.
     """
 
     event = models.OneToOneField(
@@ -79,7 +77,7 @@ class AuditDetail(models.Model):
 
     @property
     def said(self) -> dict[str, Any]:
-        """Nothing where it was erased, or is no JSON any more."""
+        """The decoded content; empty if it was erased or is not valid JSON."""
         try:
             found = json.loads(self.content)
         except ValueError:
@@ -88,8 +86,10 @@ class AuditDetail(models.Model):
 
 
 class AuditHead(models.Model):
-    """Where the chain ends, signed, so that a tail that was cut shows; and up to where it was
-    pruned. Whoever appends an event locks this row first, which is what gives events their order.
+    """Where the chain ends and up to where it was pruned.
+
+    It is signed, so that a missing tail is noticed. Appending an event locks this row first, which
+    puts events in order.
     """
 
     sequence = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""The log as plain values, event by event, for whoever keeps a copy of it elsewhere."""
+"""Exports events of the audit log as plain values, for copies elsewhere."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from chatapp.models.audit.verifying import some_between
 
 
 def some_lines(after: int, last: int) -> list[dict[str, Any]]:
-    """Oldest first, as many as may be at once; with all that the chain is made of."""
+    """Return the next batch after event `after`, oldest first, with all fields of the chain."""
     return [line(event) for event in some_between(after, last)]
 
 
 def line(event: AuditEvent) -> dict[str, Any]:
-    """`detail` is None where there is none; `erased` says of an empty one that it once was."""
+    """Return one event; `detail` is None if there is none, with `erased` if there once was one."""
     detail = getattr(event, "detail", None)
-    said = event.said._asdict() | {"at": event.at.isoformat(), "mac": event.mac}
+    fields = event.said._asdict() | {"at": event.at.isoformat(), "mac": event.mac}
     if detail is None:
-        return said | {"detail": None}
+        return fields | {"detail": None}
     if detail.is_erased:
-        return said | {"detail": None, "erased": True}
-    return said | {"detail": detail.said, "salt": detail.salt}
+        return fields | {"detail": None, "erased": True}
+    return fields | {"detail": detail.said, "salt": detail.salt}

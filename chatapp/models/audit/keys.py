@@ -1,6 +1,7 @@
-"""The keys of the chain: made from SECRET_KEY and SECRET_KEY_FALLBACKS, so never in the database.
+"""Derives the keys of the chain from SECRET_KEY and SECRET_KEY_FALLBACKS.
 
-All processes and hosts of an installation share SECRET_KEY, and so sign with the same key.
+They are never in the database. All processes and hosts of an installation share SECRET_KEY, so they
+sign with the same key.
 """
 
 from functools import lru_cache
@@ -12,7 +13,7 @@ from django.conf import settings
 
 
 class Key(NamedTuple):
-    id: str  # stands in each event that is signed with it, and tells nothing of it
+    id: str  # stored in each event that is signed with it; reveals nothing about the key
     secret: bytes
 
 
@@ -21,7 +22,7 @@ def signing() -> Key:
 
 
 def known() -> dict[str, bytes]:
-    """All with which an event can be checked, by their ids."""
+    """Return all keys that events can be checked with, by id."""
     return dict(map(_made_from, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
 
 
@@ -34,5 +35,5 @@ def _made_from(secret: str) -> Key:
 
 
 def _derived(secret: str, purpose: bytes, size: int) -> bytes:
-    """By HKDF (RFC 5869), from which no key leads to another."""
+    """Derive a key with HKDF (RFC 5869), so that no key reveals another."""
     return HKDF(SHA256(), size, salt=None, info=purpose).derive(secret.encode())

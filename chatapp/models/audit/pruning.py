@@ -1,4 +1,4 @@
-"""The log's beginning is deleted; an event says so, with which the chain goes on."""
+"""Deletes the oldest events of the audit log and records that in an event."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,15 +17,15 @@ AT_ONCE = 5000
 @dataclass(frozen=True)
 class Pruned:
     events: int
-    to: int  # the last one that went; 0 where none ever did
+    to: int  # the last event ever deleted, or 0
 
 
 def prune(before: datetime) -> Pruned:
-    """Deletes the events from the first on, up to the first that is not of before this moment.
+    """Delete the oldest events, up to the first one at or after `before`.
 
-    A clock may have stepped back: what follows that one stays, whatever it says of the time. Once
-    it is said that they go, they go bit by bit, so that nobody waits long to append another; where
-    it fails midway, they count as gone, and the next prune takes what is left of them.
+    The events after that one are kept even if their time is earlier because the clock was set back.
+    The prune is recorded first. Then the events are deleted in batches, so that appending never
+    waits long. If it fails midway, they count as deleted, and the next prune deletes the rest.
     """
     with only_one_process(LOCK):
         count = _say(before)
@@ -37,7 +37,7 @@ def prune(before: datetime) -> Pruned:
 
 @transaction.atomic
 def _say(before: datetime) -> int | None:
-    """How many go; None where there is no log."""
+    """Record the prune and return how many events it deletes; None if the log is empty."""
     head = locked_head()
     if not head.sequence:
         return None
@@ -46,8 +46,8 @@ def _say(before: datetime) -> int | None:
     to = first.sequence - 1 if first else head.sequence
     if not (count := to - head.pruned_to):
         return 0
-    said = {"events": count, "before": before}
-    append("log.pruned", target_type="auditevent", target=str(to), detail=said)
+    detail = {"events": count, "before": before}
+    append("log.pruned", target_type="auditevent", target=str(to), detail=detail)
     head = AuditHead.objects.get()
     head.pruned_to = to
     sign(head, keys.signing())
@@ -57,8 +57,8 @@ def _say(before: datetime) -> int | None:
 
 @transaction.atomic
 def _delete_some(to: int) -> int:
-    going = AuditEvent.objects.filter(sequence__lte=to).order_by("sequence")
-    pks = list(going.values_list("pk", flat=True)[:AT_ONCE])
+    pruned = AuditEvent.objects.filter(sequence__lte=to).order_by("sequence")
+    pks = list(pruned.values_list("pk", flat=True)[:AT_ONCE])
     if pks:
         AuditDetail.objects.filter(event_id__lte=pks[-1]).delete()
         AuditEvent.objects.filter(sequence__lte=pks[-1]).delete()

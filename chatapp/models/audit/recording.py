@@ -1,4 +1,4 @@
-"""Events are appended here and nowhere else."""
+"""Appends events to the audit log. Nothing else does."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -15,8 +15,8 @@ from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
 from chatapp.models.statements import Insert, Query, Update, new, run_with_commit
 from chatapp.models.users import User
 
-# An event of these has their ids alone: what people have written stands nowhere in the log, and
-# whose something is, or what a reviewer calls it, would outlive the person whom it names.
+# Events about these only contain ids: text that people have written must not get into the log, and
+# an owner's name, or a name that a reviewer chose, would outlive the person it names.
 UNNAMED = frozenset(
     {
         *("user", "limit", "reviewview", "reviewsample"),
@@ -32,22 +32,26 @@ def record(
     about: models.Model | None = None,
     detail: Mapping[str, object] | None = None,
 ) -> AuditEvent:
-    """Appends an event in the transaction of what it records, or raises: then nothing is done. With
-    PostgreSQL it is written by what comes next in that transaction, be it the commit.
+    """Append an event in the transaction of what it records.
 
-    It holds the log until that transaction ends, so it stands late in it; whoever locks rows after
-    it may meet somebody who has those and waits for the log. `actor` is None for what is done at
-    the server's terminal, or by nobody who is known. What `detail` says of a change stands in its
-    `before` and `after`; a secret is never among it. All of it is cut to a length that does.
+    Raises `ValueError` for an unknown action and `TransactionManagementError` outside a
+    transaction. On PostgreSQL the event is sent with the next statement or the commit.
 
-    `detail` refers to people by their ids. It goes with the person whom the event concerns, or else
-    with the actor: an event that comes after they were erased has none.
+    It locks the log until the transaction ends, so call it late: to lock other rows after it risks
+    a deadlock with someone who holds those and waits for the log.
+
+    `actor` is None for the server's terminal or somebody unknown. `detail` describes a change by
+    its `before` and `after` and must never contain a secret; long values are truncated. It refers
+    to people by id, and is erased with the person whom the event concerns, or else with the actor.
+    If they have been erased already, the event has no detail.
     """
     if action not in ACTIONS:
-        raise ValueError(f"{action} is no action of the log: see chatapp.models.audit.actions")
+        raise ValueError(
+            f"{action!r} is not an action of the audit log. Add it to chatapp.models.audit.actions."
+        )
     if not connection.in_atomic_block:
-        raise TransactionManagementError("An event is recorded in the transaction of what it is of")
-    person = _whose(about)
+        raise TransactionManagementError("Record an event in the transaction of what it records.")
+    person = _owner_of(about)
     named = {"about": _name(about), **(detail or {})}
     known = {name: value for name, value in named.items() if value not in (None, "")}
     people = {one.pk for one in (actor, about) if isinstance(one, User)}
@@ -68,7 +72,7 @@ def _name(one: models.Model | None) -> str:
     return "" if one is None or one._meta.model_name in UNNAMED else str(one)
 
 
-def _whose(about: models.Model | None) -> int | None:
+def _owner_of(about: models.Model | None) -> int | None:
     if isinstance(about, User):
         return about.pk
     owner = getattr(about, "user_id", None)
@@ -85,18 +89,20 @@ def append(
     detail: Mapping[str, Any],
     people: Collection[int | None] = (),
 ) -> AuditEvent:
-    """The same of what is known by its ids alone. The detail is left out unless all of these people
-    have an account still."""
+    """Append an event given by ids only.
+
+    The detail is left out unless all of `people` still have an account.
+    """
     content = content_of(detail) if detail else ""
     salt = secrets.token_hex(chain.SALT_BYTES) if content else ""
     detail_hash = chain.salted(salt, content) if content else ""
     key = keys.signing()
-    # Whoever appends waits from here on, so what doesn't need the head is done by now.
+    # Others who append wait from here on, so do all work that doesn't need the head before.
     head: Any = locked_head()
-    # Only now, since whoever erases somebody holds the head, too.
+    # Check this only now, since erasing a person locks the head, too.
     if content and User.objects.filter(pk__in=filter(None, people)).count() < len(people):
         content = detail_hash = ""
-    said = chain.Said(
+    fields = chain.Said(
         sequence=head.sequence + 1,
         at=head.now,
         action=action,
@@ -108,14 +114,14 @@ def append(
         key=key.id,
         previous=head.link,
     )
-    event = new(AuditEvent, **said._asdict(), mac=chain.signature(key.secret, said))
+    event = new(AuditEvent, **fields._asdict(), mac=chain.signature(key.secret, fields))
     head.sequence, head.link = event.sequence, event.link
     sign(head, key)
-    stored: list[tuple[Insert | Update, models.Model]] = [(_EVENT, event), (_HEAD, head)]
+    writes: list[tuple[Insert | Update, models.Model]] = [(_EVENT, event), (_HEAD, head)]
     if content:
         detail_row = new(AuditDetail, event_id=event.sequence, salt=salt, content=content)
-        stored.insert(1, (_DETAIL, detail_row))
-    run_with_commit(*stored)
+        writes.insert(1, (_DETAIL, detail_row))
+    run_with_commit(*writes)
     return event
 
 
@@ -127,13 +133,14 @@ def sign(head: AuditHead, key: keys.Key) -> None:
 
 
 def locked_head() -> AuditHead:
-    """With `now`, the database's time; nobody else appends until the transaction ends.
+    """Return the locked head, with the database's time as `now`.
 
-    One that is missing is made from the last event, and an event tells of it.
+    Nobody else can append until the transaction ends. A missing head is created from the last
+    event, and an event records that.
     """
     if (head := _LOCKED.first(ONLY)) is not None:
         return head
-    # Another may make it just now, and then has appended to it when this gets the lock.
+    # Another process may create it at the same time and append before this one gets the lock.
     AuditHead.objects.bulk_create([AuditHead(pk=ONLY, key="", mac="")], ignore_conflicts=True)
     head = _LOCKED.first(ONLY)
     assert head

@@ -1,10 +1,11 @@
-"""The database itself refuses to change or delete events: nothing may but a prune, which first says
-in the head, and in an event, up to where it goes. A detail may be emptied, and nothing else.
+"""Triggers that make the database reject changes to the audit log.
 
-They keep out a mistake of ours, and whoever got no further than to send a statement of their own.
-Who owns the database can take them away; what they change then is what the chain is for.
+Only a prune may delete events, after it has recorded its end in the head and in an event. Details
+may only be emptied.
 
-They are made after every `migrate`, as those of `sequence` are.
+The triggers protect against our own mistakes and against SQL injection. The owner of the database
+can remove them, but `verify` finds what they change then. They are created after every `migrate`,
+like those of `sequence`.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ def _for_sqlite() -> Sequence[str]:
     conditions = {
         "auditevent_changed BEFORE UPDATE ON chatapp_auditevent": "",
         "auditevent_deleted BEFORE DELETE ON chatapp_auditevent": f"OLD.sequence > {PRUNED_TO}",
-        # REPLACE deletes without a word to the trigger above.
+        # REPLACE deletes a row without firing the trigger above.
         "auditevent_replaced BEFORE INSERT ON chatapp_auditevent": (
             "EXISTS (SELECT 1 FROM chatapp_auditevent WHERE sequence = NEW.sequence)"
         ),
@@ -104,7 +105,7 @@ def after_migrating(sender: AppConfig, using: str, apps: Any = global_apps, **_:
 
 
 def are_there(using: str = DEFAULT_DB_ALIAS) -> bool:
-    """Whether the database refuses what it should."""
+    """Return whether all triggers exist and, on PostgreSQL, are enabled."""
     with connections[using].cursor() as cursor:
         is_sqlite = connections[using].vendor == "sqlite"
         cursor.execute(SQLITE_HAS_THEM if is_sqlite else POSTGRESQL_HAS_THEM)

@@ -1,4 +1,4 @@
-"""Reads the whole log and says whether it is as it was written, and where it is not."""
+"""Verifies the audit log: reads all of it and reports the first place where it was changed."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from chatapp.models.audit.events import ONLY, AuditDetail, AuditEvent, AuditHead
 from chatapp.models.locks import only_one_process
 
 AT_ONCE = 1000
-LOCK = "audit"  # nothing is pruned while it is verified
+LOCK = "audit"  # prevents pruning during a verification
 
 
 class Broken(Exception):
-    """The log is not as it was written; the sentence says where."""
+    """Raised if the log was changed; the message says where."""
 
 
 class Head(NamedTuple):
-    """Where a log ended once: what a backup or the app's own log says of it."""
+    """Where the log ended at some time, as found in a backup or in the server's log."""
 
     sequence: int
     link: str
@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
     @classmethod
     def parsed(cls, text: str) -> Self | None:
-        """What `str` made of one; None where it is none."""
+        """Parse the result of `str`; return None if the text is invalid."""
         sequence, _, link = text.strip().partition(":")
         is_one = sequence.isdecimal() and len(link) == len(chain.GENESIS)
         return cls(int(sequence), link) if is_one else None
@@ -37,13 +37,13 @@ class Head(NamedTuple):
 
 @dataclass
 class Verdict:
-    """What was found in a log that holds."""
+    """What was found in an unchanged log."""
 
     events: int = 0
     first: AuditEvent | None = None
     last: AuditEvent | None = None
     erased: int = 0
-    old_keys: int = 0  # events whose own key is gone: those after them vouch for them
+    old_keys: int = 0  # events with a discarded key; later events vouch for them
     head: Head = field(default_factory=lambda: Head(0, chain.GENESIS))
 
     @property
@@ -56,13 +56,13 @@ class Verdict:
 
 
 def head_now() -> Head:
-    """Where the log ends, as it says itself."""
+    """Return where the log ends according to its head."""
     found = AuditHead.objects.filter(pk=ONLY).first()
     return Head(found.sequence, found.link) if found else Head(0, chain.GENESIS)
 
 
 def verify(expected: Collection[Head] = ()) -> Verdict:
-    """Raises `Broken`; also where the log does not have these heads of before in it."""
+    """Verify the whole log. Raises `Broken` if it was changed or lacks an expected head."""
     with only_one_process(LOCK):
         head = AuditHead.objects.filter(pk=ONLY).first()
         if head is None:
@@ -78,9 +78,10 @@ class _Reading:
         self._expected = {one.sequence: one.link for one in expected}
         self._keys = keys.known()
         self._found = Verdict(head=Head(head.sequence, head.link))
-        self._unchecked: int | None = None  # the first of those for which nothing vouches yet
+        self._unchecked: int | None = None  # the first event that nothing vouches for yet
         self._pruned_to = 0
-        self._erased: dict[tuple[int | None, int | None], int] = {}  # where each of these last is
+        # The last event with an erased detail, by actor and person.
+        self._erased: dict[tuple[int | None, int | None], int] = {}
         self._erased_people: set[int] = set()
         self._emptied_to = 0
 
@@ -91,9 +92,9 @@ class _Reading:
             if number is None:
                 self._found.first = event
             elif event.sequence != number + 1:
-                raise Broken(f"After event {number} the next one is missing.")
+                raise Broken(f"After event {number}, an event is missing.")
             elif not chain.is_same(event.previous, link or ""):
-                raise Broken(f"Event {event.sequence} does not follow the one before it.")
+                raise Broken(f"Event {event.sequence} does not match the event before it.")
             self._check(event)
             number, link = event.sequence, event.link
             self._check_expected(number, link)
@@ -105,14 +106,17 @@ class _Reading:
     def _check_head(self) -> None:
         head, secret = self._head, self._keys.get(self._head.key)
         if secret is None:
-            raise Broken("The log's head is signed with a key that is not known any more.")
+            raise Broken(
+                "The log's head is signed with an unknown key: add the former SECRET_KEY to "
+                "SECRET_KEY_FALLBACKS."
+            )
         args = head.sequence, head.link, head.pruned_to, head.key
         if not chain.is_same(head.mac, chain.signature_of_head(secret, *args)):
             raise Broken("The log's head was changed.")
         for sequence in self._expected:
             if sequence > head.sequence:
                 raise Broken(
-                    f"The log ends with event {head.sequence}, and once had event {sequence}: "
+                    f"The log ends with event {head.sequence} but once had event {sequence}: "
                     "its end was cut off."
                 )
 
@@ -137,13 +141,13 @@ class _Reading:
     def _check_detail(self, event: AuditEvent) -> None:
         if is_erased(event):
             self._found.erased += 1
-            if event.action in NAMES_OTHERS and _is_said_to_be_empty(event):
+            if event.action in NAMES_OTHERS and _is_recorded_as_emptied(event):
                 return
             self._erased[event.actor, event.person] = event.sequence
 
     def _check_expected(self, sequence: int, link: str) -> None:
         if sequence in self._expected and not chain.is_same(self._expected[sequence], link):
-            raise Broken(f"Event {sequence} is another than it was once.")
+            raise Broken(f"Event {sequence} is not the same event as before.")
 
     def _check_ends(self, link: str) -> None:
         last, first = self._found.last, self._found.first
@@ -151,36 +155,38 @@ class _Reading:
             raise Broken(f"The log's head says that event {self._head.sequence} is the last one.")
         if self._unchecked:
             raise Broken(
-                f"From event {self._unchecked} on, all are signed with a key that is not known: "
-                "put the SECRET_KEY of then into SECRET_KEY_FALLBACKS."
+                f"All events from event {self._unchecked} on are signed with an unknown key: "
+                "add the SECRET_KEY of that time to SECRET_KEY_FALLBACKS."
             )
         if self._pruned_to != self._head.pruned_to:
-            raise Broken("The log's beginning was cut off, and nothing says why.")
+            raise Broken("The start of the log was removed, and no event records that.")
         if first and first.sequence != self._pruned_to + 1:
-            raise Broken(f"The log begins with event {first.sequence}, and nothing says why.")
+            raise Broken(f"The log begins with event {first.sequence}, and no event explains why.")
         if first and first.sequence == 1 and first.previous != chain.GENESIS:
-            raise Broken("The log's first event follows another one.")
+            raise Broken("The log's first event follows an event that is missing.")
 
     def _check_erased(self) -> None:
-        """Each leaves an event behind, an erasure or the age of details, which may have come while
-        this was read."""
+        """Check that each erased detail has an event that explains it.
+
+        Details may have been erased during the verification, so later events count, too.
+        """
         later = AuditEvent.objects.filter(sequence__gt=self._head.sequence)
         erased = later.filter(action="person.erased").values_list("person", flat=True)
-        gone = self._erased_people.union(erased) - {None}
+        erased_people = self._erased_people.union(erased) - {None}
         emptied = later.filter(action="log.emptied").values_list("target", flat=True)
         emptied_to = max([self._emptied_to, *map(int, emptied)])
         for people, sequence in self._erased.items():
-            if sequence > emptied_to and not gone & set(people):
-                raise Broken(f"The detail of event {sequence} is empty, and nobody was erased.")
+            if sequence > emptied_to and not erased_people & set(people):
+                raise Broken(f"The detail of event {sequence} is empty, but nobody was erased.")
 
 
-def _is_said_to_be_empty(event: AuditEvent) -> bool:
-    said = AuditEvent.objects.filter(action="detail.emptied", target_type="auditevent")
-    return said.filter(target=str(event.sequence)).exists()
+def _is_recorded_as_emptied(event: AuditEvent) -> bool:
+    records = AuditEvent.objects.filter(action="detail.emptied", target_type="auditevent")
+    return records.filter(target=str(event.sequence)).exists()
 
 
 def is_signed(event: AuditEvent, known: Mapping[str, bytes]) -> bool:
-    """By its own signature; False where the key of that is not known. Raises `Broken`."""
+    """Check the event's signature. Returns False if its key is unknown; raises `Broken`."""
     if (secret := known.get(event.key)) is None:
         return False
     if not chain.is_same(event.mac, chain.signature(secret, event.said)):
@@ -189,7 +195,7 @@ def is_signed(event: AuditEvent, known: Mapping[str, bytes]) -> bool:
 
 
 def is_erased(event: AuditEvent) -> bool:
-    """Whether it has lost its detail; raises `Broken` where that is another than it was."""
+    """Return whether the event's detail was erased. Raises `Broken` if it was changed."""
     detail: AuditDetail | None = getattr(event, "detail", None)
     if detail is None:
         if event.detail_hash:
@@ -203,7 +209,7 @@ def is_erased(event: AuditEvent) -> bool:
 
 
 def check_some(events: Iterable[AuditEvent]) -> None:
-    """Only of these whether each is as it was written; raises `Broken`."""
+    """Check the signature and detail of each of these events only. Raises `Broken`."""
     known = keys.known()
     for event in events:
         is_signed(event, known)
@@ -211,13 +217,13 @@ def check_some(events: Iterable[AuditEvent]) -> None:
 
 
 def events_between(after: int, last: int) -> Iterator[AuditEvent]:
-    """Those between, the last one included, each with its detail."""
+    """Yield the events after `after`, up to and including `last`, with their details."""
     while found := some_between(after, last):
         yield from found
         after = found[-1].sequence
 
 
 def some_between(after: int, last: int) -> list[AuditEvent]:
-    """The first of them, as many as may be in memory at once."""
+    """Return the first batch of them, small enough to be in memory at once."""
     some = AuditEvent.objects.filter(sequence__gt=after, sequence__lte=last)
     return list(some.select_related("detail").order_by("sequence")[:AT_ONCE])

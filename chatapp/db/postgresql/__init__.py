@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, with transactions that can end in one message.
+"""Django's PostgreSQL backend, extended to send the last statements together with the COMMIT.
 
 Imports nothing of the app.
 """

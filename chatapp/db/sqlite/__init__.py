@@ -1,4 +1,4 @@
-"""Django's SQLite backend, in which no thread waits for another thread's lock.
+"""Django's SQLite backend, changed so that no thread waits for another connection's lock.
 
 Imports nothing of the app.
 """

@@ -1,4 +1,4 @@
-"""The backend itself, by the name that Django looks for."""
+"""The backend, in the module that Django looks for."""
 
 import sqlite3
 from typing import Any
@@ -12,11 +12,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """One that failed lets its statement go at once, in the thread of its connection.
+    """A cursor that closes itself when a statement fails, in the thread of its connection.
 
-    Its error refers to it, in a cycle that Python's collector may end in any thread. To let a
-    statement go, SQLite takes the connection's lock, and Python holds its own meanwhile: with the
-    connection waiting for a locked database, the whole process stood still for as long.
+    Otherwise the error and the cursor form a reference cycle, which Python may collect in any
+    thread. To finalize a statement, SQLite takes the connection's mutex while Python holds the GIL:
+    if the connection was waiting for a locked database, the whole process waited with it.
     """
 
     def execute(self, query: str, params: Any = None) -> Any:

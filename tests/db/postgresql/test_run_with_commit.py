@@ -1,4 +1,4 @@
-"""The last statements of a transaction go to PostgreSQL with its COMMIT, as if run before it."""
+"""The last statements of a transaction are sent with its COMMIT, as if they had run before it."""
 
 import re
 import tempfile
@@ -16,14 +16,14 @@ from chatapp.models import Suggestion, audit
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is sent no messages"),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="needs PostgreSQL"),
 ]
 
 database: Any = connection
 INSERT = "INSERT INTO chatapp_suggestion (id, text, position) VALUES (%s, %s, 0)"
-# PostgreSQL looks at the one when it is run, and at the other when it is committed.
-TWICE = INSERT, [1, "twice"]
-OF_NOBODY = "INSERT INTO chatapp_user_groups (user_id, group_id) VALUES (%s, %s)", [987, 987]
+# PostgreSQL rejects the first when it runs, and the second when it is committed.
+DUPLICATE = INSERT, [1, "twice"]
+DANGLING = "INSERT INTO chatapp_user_groups (user_id, group_id) VALUES (%s, %s)", [987, 987]
 
 
 def insert(number: int) -> None:
@@ -31,15 +31,15 @@ def insert(number: int) -> None:
 
 
 def stored() -> list[int]:
-    """What somebody else sees."""
+    """Return the rows that another connection sees."""
     with closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute("SELECT id FROM chatapp_suggestion ORDER BY id")
         return [number for (number,) in cursor.fetchall()]
 
 
 @contextmanager
-def listening() -> Iterator[list[str]]:
-    """To the messages that PostgreSQL is sent: the first words of each of their statements."""
+def sent_messages() -> Iterator[list[str]]:
+    """Collect the messages sent to PostgreSQL, each as the first words of its statements."""
     messages: list[str] = []
     connection.ensure_connection()
     with tempfile.TemporaryFile("w+") as file:
@@ -53,11 +53,11 @@ def listening() -> Iterator[list[str]]:
         messages += ["; ".join(re.findall(r"(?:^|; )(\w+)", message)) for message in sent]
 
 
-# When it is run
+# When statements run
 
 
-def test_the_last_statements_go_with_the_commit() -> None:
-    with listening() as messages, transaction.atomic():
+def test_the_last_statements_are_sent_with_the_commit() -> None:
+    with sent_messages() as messages, transaction.atomic():
         assert Suggestion.objects.count() == 0
         insert(1)
         insert(2)
@@ -66,15 +66,15 @@ def test_the_last_statements_go_with_the_commit() -> None:
     assert stored() == [1, 2]
 
 
-def test_they_may_be_all_of_a_transaction() -> None:
-    with listening() as messages, transaction.atomic():
+def test_a_transaction_may_consist_of_deferred_statements_only() -> None:
+    with sent_messages() as messages, transaction.atomic():
         insert(1)
     assert messages == ["BEGIN", "INSERT; COMMIT"]
     assert stored() == [1]
 
 
-def test_what_comes_after_them_finds_them_done() -> None:
-    with listening() as messages, transaction.atomic(), connection.cursor() as older:
+def test_later_statements_see_the_deferred_ones() -> None:
+    with sent_messages() as messages, transaction.atomic(), connection.cursor() as older:
         insert(1)
         assert Suggestion.objects.count() == 1
         insert(2)
@@ -89,14 +89,14 @@ def test_what_comes_after_them_finds_them_done() -> None:
     assert messages[-1] == "COMMIT"
 
 
-def test_outside_of_a_transaction_they_are_run_at_once() -> None:
-    with listening() as messages:
+def test_outside_a_transaction_a_statement_runs_immediately() -> None:
+    with sent_messages() as messages:
         insert(1)
     assert messages == ["INSERT"]
     assert stored() == [1]
 
 
-def test_what_is_done_after_the_commit_finds_them_done() -> None:
+def test_on_commit_callbacks_see_the_deferred_statements() -> None:
     found: list[list[int]] = []
     with transaction.atomic():
         transaction.on_commit(lambda: found.append(stored()))
@@ -104,10 +104,10 @@ def test_what_is_done_after_the_commit_finds_them_done() -> None:
     assert found == [[1]]
 
 
-# When it is not
+# When statements don't run
 
 
-def test_a_rollback_forgets_them() -> None:
+def test_a_rollback_discards_deferred_statements() -> None:
     with transaction.atomic():
         insert(1)
         transaction.set_rollback(True)
@@ -116,7 +116,7 @@ def test_a_rollback_forgets_them() -> None:
     assert stored() == [2]
 
 
-def test_a_connection_that_is_closed_forgets_them() -> None:
+def test_closing_the_connection_discards_deferred_statements() -> None:
     with transaction.atomic():
         insert(1)
         connection.close()
@@ -125,7 +125,7 @@ def test_a_connection_that_is_closed_forgets_them() -> None:
     assert stored() == [2]
 
 
-def test_a_savepoint_has_what_came_since_and_nothing_from_before() -> None:
+def test_rolling_back_to_a_savepoint_discards_only_later_statements() -> None:
     with transaction.atomic():
         insert(1)
         with transaction.atomic():
@@ -144,12 +144,12 @@ def test_a_savepoint_has_what_came_since_and_nothing_from_before() -> None:
     assert stored() == [1, 2, 5]
 
 
-# When it fails
+# When statements fail
 
 
-@pytest.mark.parametrize("refused", [TWICE, OF_NOBODY])
-def test_one_that_fails_with_the_commit_undoes_the_transaction(
-    refused: tuple[str, list[object]],
+@pytest.mark.parametrize("rejected", [DUPLICATE, DANGLING])
+def test_a_statement_that_fails_with_the_commit_rolls_back_the_transaction(
+    rejected: tuple[str, list[object]],
 ) -> None:
     done: list[str] = []
 
@@ -158,7 +158,7 @@ def test_one_that_fails_with_the_commit_undoes_the_transaction(
         transaction.on_commit(lambda: done.append("in vain"))
         Suggestion.objects.create(pk=2, text="before it")
         insert(3)
-        database.run_with_commit(*refused)
+        database.run_with_commit(*rejected)
         insert(4)
 
     insert(1)
@@ -170,17 +170,17 @@ def test_one_that_fails_with_the_commit_undoes_the_transaction(
     assert stored() == [1, 5]
 
 
-def test_one_that_fails_before_the_next_statement_raises_there() -> None:
+def test_a_statement_that_fails_before_the_next_statement_raises_there() -> None:
     insert(1)
     with transaction.atomic():
-        database.run_with_commit(*TWICE)
+        database.run_with_commit(*DUPLICATE)
         with pytest.raises(IntegrityError):
             Suggestion.objects.count()
         transaction.set_rollback(True)
     assert stored() == [1]
 
 
-def test_in_a_broken_transaction_none_is_run() -> None:
+def test_no_statement_runs_in_a_broken_transaction() -> None:
     with transaction.atomic():
         transaction.set_rollback(True)
         with pytest.raises(transaction.TransactionManagementError):
@@ -188,22 +188,22 @@ def test_in_a_broken_transaction_none_is_run() -> None:
     assert stored() == []
 
 
-def test_parameters_that_the_server_binds_are_refused() -> None:
+def test_server_side_binding_is_rejected() -> None:
     settings = connection.settings_dict | {"OPTIONS": {"server_side_binding": True}}
     with pytest.raises(ImproperlyConfigured, match="server_side_binding"):
         DatabaseWrapper(settings).get_connection_params()
 
 
-# What it is for
+# The use in the audit log
 
 
-def test_what_ends_with_an_event_of_the_log_takes_three_messages() -> None:
+def test_a_transaction_that_ends_with_an_audit_event_takes_three_messages() -> None:
     def sign_in() -> None:
         with transaction.atomic():
             audit.record("person.signed_in", actor=None, detail={"ip": "192.0.2.1"})
 
     sign_in()
-    with listening() as messages:
+    with sent_messages() as messages:
         sign_in()
     assert messages == ["BEGIN", "SELECT", "WITH; COMMIT"]
     assert audit.verify().events == 2

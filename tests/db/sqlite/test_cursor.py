@@ -1,4 +1,4 @@
-"""What failed in one thread is forgotten in another, while the first waits for the database."""
+"""A failed cursor may be collected in another thread while its own waits for the database."""
 
 import gc
 import sqlite3
@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 from django.db.utils import ConnectionHandler
 
-pytestmark = pytest.mark.django_db  # which lets a test open a database at all
+pytestmark = pytest.mark.django_db  # required to open any database
 
 BEGIN = "BEGIN IMMEDIATE"
 LONG = 60_000  # ms
@@ -21,7 +21,7 @@ LONG = 60_000  # ms
 def test_no_thread_waits_for_the_statement_of_another(tmp_path: Path, many: bool) -> None:
     path = tmp_path / "database"
     settings = {"default": {"ENGINE": "chatapp.db.sqlite", "NAME": path}}
-    failed, waits = threading.Event(), threading.Event()
+    failed, is_waiting = threading.Event(), threading.Event()
     errors: list[OperationalError] = []
     outcomes: list[str] = []
 
@@ -39,7 +39,7 @@ def test_no_thread_waits_for_the_statement_of_another(tmp_path: Path, many: bool
         failed.set()
         with database.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {LONG}")
-        database.connection.set_trace_callback(lambda _: waits.set())
+        database.connection.set_trace_callback(lambda _: is_waiting.set())
         try:
             database.cursor().execute(BEGIN)
             outcomes.append("written")
@@ -53,7 +53,7 @@ def test_no_thread_waits_for_the_statement_of_another(tmp_path: Path, many: bool
         writing = threading.Thread(target=write)
         writing.start()
         assert failed.wait(LONG / 1000)
-        assert waits.wait(LONG / 1000)
+        assert is_waiting.wait(LONG / 1000)
         assert errors
         errors.clear()
         gc.collect()

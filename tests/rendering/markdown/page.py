@@ -1,4 +1,4 @@
-"""A viewer's page: a region, and the changes as htmx makes them."""
+"""A viewer's page: a region, and changes applied to it as htmx does."""
 
 from turbohtml import Element
 
@@ -7,12 +7,12 @@ from tests.support import dom
 
 
 def region() -> Element:
-    """An empty one. What it holds, its `inner_html`, is to be what `LiveMarkdown.html` says."""
+    """Return an empty region, whose `inner_html` must always equal `LiveMarkdown.html`."""
     return dom.fragment("")
 
 
 def make(changes: list[Change], region: Element) -> None:
-    """All changes of one call: each finds its element before the first is made."""
+    """Apply the changes of one call. All elements are found before the first change."""
     for change, element in [(change, _element(change, region)) for change in changes]:
         match change:
             case Append(_, html):

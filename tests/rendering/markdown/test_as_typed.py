@@ -1,4 +1,4 @@
-"""Prompts as they were typed."""
+"""Rendering of prompts as they were typed."""
 
 import re
 
@@ -41,7 +41,7 @@ def typed(html: str) -> str:
         "שלום hello",
     ],
 )
-def test_text_is_the_text_that_was_typed(text: str) -> None:
+def test_the_text_of_the_page_is_the_text_that_was_typed(text: str) -> None:
     html = as_typed(text)
     assert fragment(html).text == text
     assert html.startswith('<div class="typed" dir="auto">')
@@ -66,7 +66,7 @@ def test_text_is_the_text_that_was_typed(text: str) -> None:
         ("http://b.c/d'onclick='e", "http://b.c/d'onclick='e", ""),
     ],
 )
-def test_addresses_are_live_without_the_sentence_around_them(
+def test_urls_become_links_without_surrounding_punctuation(
     text: str, address: str, after: str
 ) -> None:
     page = fragment(as_typed(f"see {text} f"))
@@ -76,7 +76,7 @@ def test_addresses_are_live_without_the_sentence_around_them(
     assert page.text == f"see {address}{after} f"
 
 
-def test_what_an_address_may_not_hold_is_written_by_percent_signs() -> None:
+def test_other_characters_of_a_url_are_percent_encoded() -> None:
     assert as_typed("http://b.c/é^d") == typed(
         f'<a href="http://b.c/%C3%A9%5Ed" {LINK}>http://b.c/é^d</a>'
     )
@@ -94,11 +94,11 @@ def test_what_an_address_may_not_hold_is_written_by_percent_signs() -> None:
         (f"{TICKS}`\n{TICKS}\n", CODE + TICKS + "\n" + CODE_END),
     ],
 )  # fmt: skip
-def test_fenced_code_is_code(text: str, html: str) -> None:
+def test_fenced_code_becomes_a_code_block(text: str, html: str) -> None:
     assert as_typed(text) == html
 
 
-def test_code_has_its_language_and_its_colours() -> None:
+def test_code_has_its_language_and_colours() -> None:
     text = f"{TICKS}python\npass\n{TICKS}"
     assert 'data-language="python"' in as_typed(text)
     assert '<span class="k">pass</span>' in as_typed(text)
@@ -109,7 +109,7 @@ def test_code_has_its_language_and_its_colours() -> None:
 
 @settings(max_examples=scaled(25, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
-def test_no_character_but_fences_and_blank_lines_is_lost(pieces: list[str]) -> None:
+def test_only_fences_and_blank_lines_are_lost(pieces: list[str]) -> None:
     text = re.sub(r"~{3,}", "", "".join(pieces).replace("`", ""))
     text = re.sub(r"[\0\ud800\ufdd0]", "\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     shown = fragment(as_typed(text)).text
@@ -121,7 +121,7 @@ def test_no_character_but_fences_and_blank_lines_is_lost(pieces: list[str]) -> N
     ["http://a ", "http://a)", "(", "`", "``\n", "```\n", "~~~\n\n", "mailto:a", "http://a.b/)))",
      "\n", " ", "```py\nx=1\n```\n", "<", "&", "http://" + "a" * 3000 + " ", ANSWER],
 )  # fmt: skip
-def test_ten_megabytes_cost_little_and_make_little(unit: str) -> None:
+def test_ten_megabytes_take_little_time_and_give_little_html(unit: str) -> None:
     text = unit * (10_000_000 // len(unit))
     with less_than_counting(to=100_000_000):  # measured: 10,000,000
         html = as_typed(text, PLAIN)

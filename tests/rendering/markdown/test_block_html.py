@@ -1,4 +1,4 @@
-"""Text to safe HTML."""
+"""Rendering of blocks to safe HTML."""
 
 import re
 
@@ -69,7 +69,7 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
         ("\n \n", None),
     ],
 )
-def test_markdown(text: str, html: str | None) -> None:
+def test_markdown_is_rendered_to_html(text: str, html: str | None) -> None:
     assert blocks(text) == ([] if html is None else [html])
 
 
@@ -103,13 +103,13 @@ def tags(page: Element) -> set[str]:
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "data:text/html,a", "/local", "file:///a"]
 )
-def test_only_web_and_mail_addresses_are_linked(address: str) -> None:
+def test_only_web_and_mail_addresses_become_links(address: str) -> None:
     assert "href" not in render(f"[a]({address}) ![b]({address})")
 
 
 @settings(max_examples=scaled(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
-def test_only_known_elements_and_attributes_come_out(pieces: list[str]) -> None:
+def test_the_output_contains_only_known_elements_and_attributes(pieces: list[str]) -> None:
     names = re.findall(r"\s([a-z-]+)=\"", re.sub(r">[^<]*", ">", render("".join(pieces))))
     assert not [name for name in names if name.startswith("on") or name in ("style", "id", "src")]
     assert not tags(fragment(render("".join(pieces)))) & {"script", "img", "b", "iframe"}
@@ -134,7 +134,7 @@ def test_no_word_is_lost(pieces: list[str]) -> None:
         ("> ### a\n\n## b", "33"),
     ],
 )
-def test_no_heading_is_more_than_a_level_below_the_one_before(text: str, levels: str) -> None:
+def test_no_heading_is_more_than_one_level_below_the_previous_one(text: str, levels: str) -> None:
     assert "".join(re.findall(r"<h(\d)>", render(text))) == levels
 
 
@@ -146,11 +146,11 @@ def test_a_table_scrolls_in_a_region_of_its_own() -> None:
     ]
 
 
-def test_a_line_break_is_a_tag_in_a_table_alone() -> None:
+def test_br_is_a_line_break_only_in_tables() -> None:
     assert "<td>b<br>c <code>&lt;br&gt;</code></td>" in render("|a|\n|-|\n|b<br>c `<br>`|")
     assert "&lt;br&gt;" in render("b<br>c")
 
 
-def test_every_top_level_block_is_a_block() -> None:
+def test_each_top_level_block_has_its_own_element() -> None:
     first_tags = " ".join(tag for html in blocks(ANSWER) for tag in re.findall(r"\A<(\w+)", html))
     assert first_tags == "h3 p ol ul div div p p blockquote h4 p hr"

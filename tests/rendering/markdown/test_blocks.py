@@ -1,4 +1,4 @@
-"""Where a top-level block ends."""
+"""Where top-level blocks end."""
 
 import pytest
 
@@ -33,11 +33,11 @@ from chatapp.rendering.markdown.blocks import is_undecided, split
         ("\n\n", ""),
     ],
 )
-def test_kinds(text: str, kinds: str) -> None:
+def test_a_text_is_split_into_blocks_of_these_kinds(text: str, kinds: str) -> None:
     assert " ".join(block.kind for block in split(text)) == kinds
 
 
-def test_a_very_long_list_is_cut_between_items() -> None:
+def test_a_very_long_list_is_split_between_items() -> None:
     sources = [block.source for block in split("- some words in an item\n" * 1000)]
     assert len(sources) > 2
     assert all(source.startswith("- some") and len(source) < 9000 for source in sources)

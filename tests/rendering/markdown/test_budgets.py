@@ -1,4 +1,4 @@
-"""What a text makes is bounded, and cut the same live and whole."""
+"""The output of a text is bounded, and cut at the same place live and as a whole."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ NAMES = list(TEXTS)[:: scaled(4, 1)]
 
 
 def page_of(pieces: list[str]) -> tuple[Element, LiveMarkdown]:
-    """The page of a viewer who saw the text come in these pieces, and the live text."""
+    """Return the page of a viewer who saw the text arrive in these pieces, and the live text."""
     live, page = LiveMarkdown(), region()
     for piece in [*pieces, None]:
         live.append(piece) if piece is not None else live.finish()
@@ -44,7 +44,9 @@ TIGHT = {
 
 @settings(max_examples=scaled(40, 300))
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 9))
-def test_random_markup_past_any_budget_ends_as_the_whole(pieces: list[str], size: int) -> None:
+def test_random_markup_beyond_any_limit_ends_like_the_whole_text(
+    pieces: list[str], size: int
+) -> None:
     text = "".join(pieces)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in TIGHT.items():
@@ -55,7 +57,7 @@ def test_random_markup_past_any_budget_ends_as_the_whole(pieces: list[str], size
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_bomb_ends_live_as_it_is_whole_and_makes_a_bounded_page(name: str) -> None:
+def test_a_streamed_bomb_ends_like_the_whole_text_and_stays_bounded(name: str) -> None:
     text = TEXTS[name](0.02)
     page, live = page_of([text[i : i + 1000] for i in range(0, len(text), 1000)])
     assert live.html() == render(text)
@@ -64,12 +66,12 @@ def test_a_bomb_ends_live_as_it_is_whole_and_makes_a_bounded_page(name: str) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_bomb_makes_more_than_a_browser_takes(name: str) -> None:
+def test_no_bomb_gives_more_html_than_a_browser_can_show(name: str) -> None:
     assert len(render(TEXTS[name](1), PLAIN)) < 2 * budgets.MOST_WEIGHT
 
 
-def blocks_drawn(text: str, piece: int = 1000) -> list[int]:
-    """What each call of `changes` drew: the characters of its blocks, and something for each."""
+def rendering_work(text: str, piece: int = 1000) -> list[int]:
+    """Return the work of each call of `changes`: characters of its blocks, plus 200 per block."""
     live = LiveMarkdown()
     calls: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -92,31 +94,31 @@ def blocks_drawn(text: str, piece: int = 1000) -> list[int]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("piece", [1000, 1_000_000])
-def test_no_call_does_more_than_fits_into_a_turn_of_the_loop(name: str, piece: int) -> None:
+def test_no_call_does_more_work_than_fits_into_a_turn(name: str, piece: int) -> None:
     most = budgets.WORK_A_TURN + budgets.HEAVIEST_AT_ONCE + budgets.MOST_DEFINED_IN_BLOCK
-    assert max(blocks_drawn(TEXTS[name](0.1), piece)) < most
+    assert max(rendering_work(TEXTS[name](0.1), piece)) < most
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_work_grows_with_the_text_and_no_faster(name: str) -> None:
-    small, large = (sum(blocks_drawn(TEXTS[name](scale))) for scale in (0.01, 0.1))
+def test_work_grows_linearly_with_the_text(name: str) -> None:
+    small, large = (sum(rendering_work(TEXTS[name](scale))) for scale in (0.01, 0.1))
     assert large <= 15 * small + 100_000
 
 
-# What is cut, and what it says
+# Text beyond a limit
 
 
-def test_a_table_whose_rows_are_filled_up_is_shown_as_it_was_written() -> None:
+def test_a_table_with_too_many_padded_cells_is_shown_as_plain_text() -> None:
     html = render("|a" * 200 + "\n" + "|-" * 200 + "\n" + "|\n" * 100)
     assert budgets.TOO_MUCH_IN_BLOCK in html
     assert "<td>" not in html
 
 
-def test_a_long_table_is_a_table() -> None:
+def test_a_long_table_is_still_a_table() -> None:
     assert render("|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 500).count("<td>") == 1500
 
 
-def test_the_rest_of_a_text_of_too_many_blocks_is_one_block() -> None:
+def test_the_rest_of_a_text_with_too_many_blocks_is_one_block() -> None:
     html = render("a\n\n" * 50_000 + "# The end")
     assert html.count("<p>a</p>") == pytest.approx(budgets.MOST_WEIGHT / 240, rel=0.1)
     assert html.count('<div class="block" dir="auto">') == html.count("<p>a</p>") + 1
@@ -124,18 +126,18 @@ def test_the_rest_of_a_text_of_too_many_blocks_is_one_block() -> None:
     assert "# The end</pre>" in html
 
 
-def test_an_endless_text_ends_on_the_page_with_a_sentence() -> None:
+def test_a_text_beyond_the_limit_ends_with_a_notice() -> None:
     html = render("word " * 300_000)
     assert html.endswith(f'<p class="as-written">{budgets.TOO_LONG}</p></div>')
     assert html.count("word") == budgets.LONGEST_TEXT // 5
 
 
-def test_an_ordinary_long_answer_is_cut_nowhere() -> None:
+def test_an_ordinary_long_answer_is_not_cut() -> None:
     text = "## A heading\n\nSome **bold** words, $x^2$ and `code`, in a paragraph.\n\n- a\n- b\n\n"
     assert "as-written" not in render(text * 1500, PLAIN)
 
 
-def test_many_formulas_wait_for_a_worker_and_a_few_do_not() -> None:
+def test_only_the_first_formulas_are_rendered_immediately() -> None:
     live = LiveMarkdown()
     many = " ".join(f"$x_{{{number}}}$" for number in range(40))
     live.append(f"so $a^2$ is\n\n{many}\n\n")

@@ -1,4 +1,4 @@
-"""The smallest change from one block to the next."""
+"""The smallest change between two states of a block."""
 
 import pytest
 
@@ -24,7 +24,9 @@ from chatapp.rendering.markdown.changes import difference, split_closing_tags
         ("<b>a</b>", "<b>a</i>c</b>", None),
     ],
 )
-def test_difference(old: str, new: str, changes: list[Change] | None) -> None:
+def test_difference_is_the_smallest_change(
+    old: str, new: str, changes: list[Change] | None
+) -> None:
     expected = [ReplaceLast(new)] if changes is None else changes
     assert difference(*split_closing_tags(old), new) == expected
 
@@ -33,5 +35,5 @@ def test_difference(old: str, new: str, changes: list[Change] | None) -> None:
     ("html", "closing"),
     [("<p>a</p></div>", "</p></div>"), ("<p>a</p> b", ""), ("a", ""), ("<p>a<br></p>", "</p>")],
 )
-def test_closing_tags(html: str, closing: str) -> None:
+def test_closing_tags_are_split_off(html: str, closing: str) -> None:
     assert split_closing_tags(html) == (html.removesuffix(closing), closing)

@@ -1,4 +1,4 @@
-"""What must not enter a page, and what must not leave as it is."""
+"""Characters that are not allowed in a page, and escaping."""
 
 import nh3
 import pytest
@@ -18,21 +18,21 @@ from chatapp.rendering.markdown.characters import clean, encodable, escape
         ("é日本\U0001f600\xa0", "é日本\U0001f600\xa0"),
     ],
 )
-def test_cleaning(text: str, cleaned: str) -> None:
+def test_line_endings_and_forbidden_characters_are_replaced(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
 
 
 @given(st.text())
-def test_a_clean_text_stays_as_it_is(text: str) -> None:
+def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
 @given(st.text(st.characters() | st.sampled_from("&<>\xa0\"'")))
-def test_it_is_escaped_as_the_cleaner_does(text: str) -> None:
+def test_text_is_escaped_like_the_cleaner_does(text: str) -> None:
     shown = clean(text)
     assert escape(shown) == nh3.Cleaner(tags=set()).clean(escape(shown))
 
 
 @given(st.text(st.characters() | st.sampled_from("\ud800\udbff\udc00")))
-def test_what_is_encodable_can_be_encoded(text: str) -> None:
+def test_encodable_text_can_be_encoded(text: str) -> None:
     assert len(encodable(text).encode().decode()) == len(text)

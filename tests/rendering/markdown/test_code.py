@@ -1,4 +1,4 @@
-"""Code in colours, and without them where there is no time, no lexer or too much of it."""
+"""Syntax colours of code, and code without them: no time, no lexer or too much code."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from chatapp.rendering.markdown import LiveMarkdown, render, render_at_once
 from tests.support.dom import fragment
 
 
-def test_code_is_coloured_inside_one_structure() -> None:
+def test_code_is_coloured_inside_the_same_elements() -> None:
     assert render("```python title=x\ndef f(): pass\n```") == (
         '<div class="block" dir="auto"><div class="code" data-language="python">'
         '<pre dir="ltr" tabindex="0"><code class="language-python">'
@@ -26,7 +26,7 @@ def test_long_code_stays_plain() -> None:
     assert "<span" in render("```python\n" + "x = 1\n" * 300 + "```")
 
 
-def test_code_is_never_coloured_where_others_wait() -> None:
+def test_code_is_never_coloured_in_the_event_loop() -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a lexer was called")
 
@@ -42,5 +42,5 @@ def test_code_is_never_coloured_where_others_wait() -> None:
     assert len(live.jobs()) == 2
 
 
-def test_a_language_in_the_middle_of_a_token_takes_the_nearest_colour() -> None:
+def test_a_token_without_a_style_takes_the_nearest_colour() -> None:
     assert '<span class="m">1</span>' in render("```python\n1\n```")  # Number.Integer is a Number

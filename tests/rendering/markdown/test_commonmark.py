@@ -1,4 +1,4 @@
-"""The library behind the renderer: what it keeps, and what it does where threads meet."""
+"""Calls of cmark-gfm: memory, the GIL and threads."""
 
 import sys
 import threading
@@ -21,7 +21,7 @@ def resident_pages() -> int:
 
 
 @pytest.mark.skipif(not STATM.exists(), reason="needs /proc to see this process's memory")
-def test_rendering_frees_what_it_takes() -> None:
+def test_rendering_frees_its_memory() -> None:
     for _ in range(200):
         to_html(ANSWER)
     before = resident_pages()
@@ -31,15 +31,15 @@ def test_rendering_frees_what_it_takes() -> None:
 
 
 @pytest.fixture
-def patience() -> Iterator[None]:
-    """No thread takes the interpreter's lock from another that keeps it."""
-    usual = sys.getswitchinterval()
+def no_switching() -> Iterator[None]:
+    """Prevent threads from taking the GIL from a thread that does not release it."""
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     yield
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(interval)
 
 
-def test_no_other_thread_has_a_turn_meanwhile(patience: None) -> None:
+def test_rendering_holds_the_gil(no_switching: None) -> None:
     turns, is_done = 0, False
 
     def take_turns() -> None:
@@ -61,7 +61,7 @@ def test_no_other_thread_has_a_turn_meanwhile(patience: None) -> None:
     assert after == before
 
 
-def test_threads_that_render_at_once_take_nothing_from_each_other() -> None:
+def test_threads_that_render_at_the_same_time_do_not_interfere() -> None:
     text = "~~struck~~ and http://a.b/c, a@b.cd, www.x.yz\n\n" * 3
     alone = to_html(text)
     with ThreadPoolExecutor(4) as threads:
@@ -82,5 +82,5 @@ def test_threads_that_render_at_once_take_nothing_from_each_other() -> None:
         ("1.", "<ol>\n<li></li>\n</ol>\n"),
     ],
 )
-def test_what_another_library_would_draw_otherwise(text: str, html: str) -> None:
+def test_details_that_differ_in_other_libraries(text: str, html: str) -> None:
     assert to_html(text) == html

@@ -1,4 +1,4 @@
-"""Link definitions, wherever they stand and however often they are used."""
+"""Link definitions: where they may be, and how often they may be used."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_block_gets_the_definitions_that_it_uses(text: str, used: str) -> None
     assert learned(text).used_in("see [a]") == used
 
 
-def test_code_and_what_is_too_large_use_none() -> None:
+def test_code_and_oversized_blocks_use_no_definitions() -> None:
     used = Used(learned("[a]: /b"))
     fence, large = split("```\n[a]\n```\n" + "[a] " * budgets.LONGEST_BLOCK)
     assert (used.of(fence), used.of(large)) == ("", "")
@@ -45,15 +45,15 @@ def test_definitions_reach_every_block() -> None:
     assert 'href="http://a.b"' in last.html
 
 
-def test_one_long_address_is_not_repeated_without_end() -> None:
+def test_a_long_url_is_not_repeated_without_limit() -> None:
     address = "http://a.b/" + "x" * 1900
     html = render(f"[a]: {address}\n\n" + "[a] " * 2000 + "\n\n" + "[a]\n\n" * 500)
     assert len(html) < 2 * budgets.MOST_DEFINED + 200_000
-    assert "<p>[a]</p>" in html  # where it is not linked any more
+    assert "<p>[a]</p>" in html  # beyond the limit it is no longer a link
 
 
 @pytest.mark.parametrize("label", ["1", "^1"])
-def test_a_list_of_references_is_no_definition(label: str) -> None:
+def test_a_list_of_references_is_not_a_definition(label: str) -> None:
     text = f"As in [{label}].\n\nMore.\n\n[{label}]: Smith, J. (2020). A Title.\n"
     assert render(text).count("Smith, J.") == 1
     assert render(text).index("As in") < render(text).index("Smith, J.")

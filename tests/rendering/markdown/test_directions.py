@@ -1,4 +1,4 @@
-"""What runs from right to left is marked by its letters, not by its first one."""
+"""Right-to-left text is marked by most of its letters, not by the first one."""
 
 import pytest
 
@@ -17,7 +17,7 @@ HEBREW = "הוא כלי להרצת מכולות"
         f"# `git` {HEBREW}",
     ],
 )
-def test_a_block_runs_as_most_of_its_letters_do(text: str) -> None:
+def test_the_direction_of_a_block_follows_most_of_its_letters(text: str) -> None:
     block = fragment(render(text)).find("div")
     assert block
     assert block.attrs["dir"] == "rtl"
@@ -34,12 +34,12 @@ def test_each_item_and_cell_has_its_own_direction() -> None:
 
 
 @pytest.mark.parametrize("text", ["English and שלום.", "Only English.", "`שלום` in English"])
-def test_what_has_no_more_of_such_letters_is_left_to_the_browser(text: str) -> None:
+def test_other_text_is_left_to_the_browser(text: str) -> None:
     html = render(text)
     assert 'dir="rtl"' not in html
     assert 'class="block" dir="auto"' in html
 
 
-def test_code_is_never_turned() -> None:
+def test_code_is_never_right_to_left() -> None:
     html = render(f"```python\n# {HEBREW}\n```\n")
     assert 'dir="rtl"' not in html

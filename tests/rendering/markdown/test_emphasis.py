@@ -1,4 +1,4 @@
-"""Emphasis where no spaces stand between words, as markdown-cjk-friendly specifies it."""
+"""Emphasis in languages without spaces between words, as markdown-cjk-friendly specifies it."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.support.dom import fragment
         ("Only **Latin** here, and (**this**).", ["Latin", "this"]),
     ],
 )
-def test_what_is_meant_to_be_strong_is(text: str, strong: list[str]) -> None:
+def test_strong_works_next_to_cjk_characters(text: str, strong: list[str]) -> None:
     html = render(text)
     assert [one.text for one in fragment(html).find_all("strong")] == strong
     assert "**" not in fragment(html).text
@@ -38,7 +38,7 @@ def test_what_is_meant_to_be_strong_is(text: str, strong: list[str]) -> None:
         ("***「両方」***の", "strong"),
     ],
 )
-def test_so_is_what_is_struck_or_in_italics(text: str, tag: str) -> None:
+def test_strikethrough_and_italics_work_next_to_cjk_characters(text: str, tag: str) -> None:
     assert len(fragment(render(text)).find_all(tag)) == 1
 
 
@@ -46,14 +46,14 @@ def test_so_is_what_is_struck_or_in_italics(text: str, tag: str) -> None:
     "text",
     ["2 * 「3」 * 4", "** 「A」 **", "\\*「A」\\*", "`**「A」**な`", "    **「A」**な", "a * b"],
 )
-def test_what_is_no_emphasis_stays_as_it_is_typed(text: str) -> None:
+def test_text_without_emphasis_stays_as_typed(text: str) -> None:
     html = render(text)
     assert not fragment(html).find_all("strong")
     assert not fragment(html).find_all("em")
     assert "\ufdd3" not in html
 
 
-def test_an_address_is_what_was_written() -> None:
+def test_a_url_keeps_its_characters() -> None:
     html = render("[a](https://example.org/**「b」**な) **「c」**な")
     assert "%EF%B7%93" not in html
     assert 'href="https://example.org/**%E3%80%8Cb%E3%80%8D**%E3%81%AA"' in html

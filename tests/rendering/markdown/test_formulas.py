@@ -1,4 +1,4 @@
-"""Formulas become MathML, and money stays money."""
+"""Formulas become MathML; prices stay text."""
 
 import re
 
@@ -27,7 +27,7 @@ from tests.support.dom import fragment
         ("|a|\n|-|\n|$|x|$|", "inline"),
     ],
 )
-def test_a_formula_is_mathml(text: str, display: str) -> None:
+def test_a_formula_becomes_mathml(text: str, display: str) -> None:
     assert re.findall(r'<math display="(\w+)">', render(text)) == [display]
 
 
@@ -70,14 +70,14 @@ def test_code_keeps_its_dollars(text: str) -> None:
     assert "$" in fragment(render(text)).text
 
 
-def test_an_address_keeps_its_dollars() -> None:
+def test_a_url_keeps_its_dollars() -> None:
     assert 'href="http://a.b/$x$/c"' in render("[a](http://a.b/$x$/c)")
 
 
 @pytest.mark.parametrize(
     "tex", ["\\frac", "x^", "{", "\\left", "\\begin{a", "{" * 99 + "x" + "}" * 99, "\\sqrt["]
 )
-def test_what_cannot_be_converted_is_shown_as_it_is(tex: str) -> None:
+def test_an_invalid_formula_is_shown_as_source(tex: str) -> None:
     assert (
         render(f"$${tex}$$") == f'<div class="block" dir="auto"><p><code>$${tex}$$</code></p></div>'
     )
@@ -92,7 +92,7 @@ def test_what_cannot_be_converted_is_shown_as_it_is(tex: str) -> None:
         "\\text{<b>x</b>}",
     ],
 )
-def test_a_formula_smuggles_nothing_in(tex: str) -> None:
+def test_a_formula_cannot_inject_html(tex: str) -> None:
     html = render(f"${tex}$")
     assert not re.search(r"href|style=|class=\"a|<b>", html)
     assert "x" in fragment(html).text
@@ -114,30 +114,30 @@ def test_a_sign_between_names_is_an_operator(tex: str, sign: str) -> None:
     [(r"\wp", "℘"), (r"\infty", "∞"), (r"\emptyset", "∅"), (r"\imath", "\u0131"), ("x", "x")],
 )
 def test_a_name_stays_a_name(tex: str, name: str) -> None:
-    # A variation selector may follow, which asks for the form of the letter.
+    # A variation selector may follow, which selects a form of the letter.
     assert re.search(f"<mi>{name}\ufe00?</mi>", render(f"${tex}$"))
 
 
 @pytest.mark.parametrize("mask", ["&#64977;7&#64978;", "[a](http://a.b/%EF%B7%917%EF%B7%92)"])
-def test_a_mask_that_the_text_brings_along_is_not_ours(mask: str) -> None:
+def test_a_mask_in_the_text_is_not_replaced(mask: str) -> None:
     assert render(f"{mask} $x$").count("<math") == 1
 
 
-def test_each_formula_comes_back_once() -> None:
+def test_each_formula_is_put_back_once() -> None:
     assert render("$x$ " + "&#64977;0&#64978; " * 9).count("<math") == 1
 
 
-def test_code_in_a_list_is_coloured_with_its_dollars() -> None:
+def test_code_in_a_list_keeps_its_dollars() -> None:
     assert fragment(render("- ~~~py\n  q = $y$\n  ~~~")).text == "q = $y$"
 
 
-def test_a_formula_is_not_laid_over_what_stands_beside_it() -> None:
+def test_a_formula_cannot_cover_the_text_around_it() -> None:
     assert 'width="2em"' in render(r"$a\hspace{2em}b$")
     assert "width" not in render(r"$a\hspace{-90em}b$")
     assert "voffset" not in render(r"$\raise{90em}{b}$")
 
 
-def test_formulas_between_cjk_letters_are_told_apart() -> None:
+def test_formulas_between_cjk_letters_are_found() -> None:
     html = render("其中$y$是常数。则$z=x+y$成立。价格是$x$元。面积$S$平方米。")
     assert html.count("<math") == 4
     assert "$" not in html
@@ -171,7 +171,7 @@ def test_rows_are_aligned_with_and_without_dollars() -> None:
     assert not re.search(r"[&$\\]", root.text)
 
 
-def test_rows_come_in_one_piece_while_they_are_written() -> None:
+def test_an_unfinished_environment_is_not_shown() -> None:
     live = LiveMarkdown()
     for character in ALIGNED:
         live.append(character)
@@ -181,6 +181,6 @@ def test_rows_come_in_one_piece_while_they_are_written() -> None:
     assert live.html().count("<mtr>") == 4
 
 
-def test_an_environment_that_is_not_supported_keeps_what_was_written() -> None:
+def test_an_unsupported_environment_is_shown_as_source() -> None:
     source = r"\begin{align} a \\ \unknown \end{align}"
     assert fragment(render(source)).text == source

@@ -1,4 +1,4 @@
-"""Absurd input costs little and breaks nothing."""
+"""Absurd input takes little time and breaks nothing."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from chatapp.rendering.markdown import LiveMarkdown, block_html, budgets, render
 from tests.support.counting import less_than_counting
 
 NOTICE = f'<p class="as-written">{budgets.TOO_MUCH_IN_BLOCK}</p>'
-SIZE = 50_000  # more than a block may have
+SIZE = 50_000  # more than a block may contain
 # fmt: off
 UNITS = [
     "*", "* ", "*a ", "_a_", "[", "[a](", "![", ">", ">\n", "`", "$", "$a ", "$$a ", "\\(", "\\[",
@@ -44,13 +44,13 @@ def test_absurd_text_is_rendered_in_linear_time(text: str) -> None:
         assert live.html() == render(text)
 
 
-def test_deep_nesting_is_shown_as_written() -> None:
+def test_deep_nesting_is_shown_as_plain_text() -> None:
     assert render("> " * 100 + "a").startswith(
         f'<div class="block" dir="auto">{NOTICE}<pre class="plain" tabindex="0">&gt;'
     )
 
 
-def test_one_long_paragraph_is_shown_as_written() -> None:
+def test_a_very_long_paragraph_is_shown_as_plain_text() -> None:
     assert render("a *b* " * 20_000).startswith(
         f'<div class="block" dir="auto">{NOTICE}<pre class="plain" tabindex="0">a *b*'
     )

@@ -1,4 +1,4 @@
-"""A viewer who makes every change has the page that a reload would show."""
+"""A viewer who applies all changes has the same page as after a reload."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,9 +21,9 @@ from .texts import ANSWER, PIECES
 
 
 def stream(pieces: Sequence[str], colour_every: int = 1) -> list[list[Change]]:
-    """The changes of each piece and of the end, each checked on a page.
+    """Return the changes of each piece and of the end, after checking each on a page.
 
-    Every so many pieces there is time to colour a block.
+    Jobs are done after every `colour_every` pieces and at the end.
     """
     live, page = LiveMarkdown(), region()
     made: list[list[Change]] = []
@@ -42,9 +42,9 @@ def stream(pieces: Sequence[str], colour_every: int = 1) -> list[list[Change]]:
                 break
         while live.has_jobs and (number % colour_every == 0 or piece is None):
             for job in live.jobs():
-                drawn = live.take(job, block_html(job.block, job.definitions))
-                make(drawn, page)  # in a message of its own
-                made[-1] += drawn
+                replaced = live.take(job, block_html(job.block, job.definitions))
+                make(replaced, page)  # sent as a separate message
+                made[-1] += replaced
             assert page.inner_html == live.html(), piece
     assert live.html() == render("".join(pieces))
     return made
@@ -55,29 +55,29 @@ def in_pieces(text: str, size: int) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 61, 10_000])
-def test_an_answer_in_pieces_of_any_size_ends_as_the_whole(size: int) -> None:
+def test_an_answer_in_pieces_of_any_size_ends_like_the_whole_text(size: int) -> None:
     stream(in_pieces(ANSWER, size), colour_every=size % 4 + 1)
 
 
-def test_an_answer_cut_in_two_anywhere_ends_as_the_whole() -> None:
+def test_an_answer_split_anywhere_ends_like_the_whole_text() -> None:
     for cut in range(0, len(ANSWER), 7):
         stream([ANSWER[:cut], ANSWER[cut:]])
 
 
 @settings(max_examples=scaled(20, 200))
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
-def test_random_markup_ends_as_the_whole(pieces: list[str]) -> None:
+def test_random_markup_ends_like_the_whole_text(pieces: list[str]) -> None:
     stream(pieces)
     stream(list("".join(pieces)), colour_every=100)
 
 
 @settings(max_examples=scaled(15, 100))
 @given(st.lists(st.text(max_size=8), max_size=8))
-def test_random_text_ends_as_the_whole(pieces: list[str]) -> None:
+def test_random_text_ends_like_the_whole_text(pieces: list[str]) -> None:
     stream(pieces)
 
 
-def test_a_table_waits_for_its_delimiters_and_then_grows_by_cells() -> None:
+def test_a_table_waits_for_its_delimiter_row_and_then_grows_by_cells() -> None:
     rows = ["| a | b |\n", "|---|---|\n", "| c ", "| **d", "** |\n"]
     appended = [[c.html for c in changes] for changes in stream(rows)]
     assert appended[0] == []
@@ -90,12 +90,12 @@ def test_a_table_waits_for_its_delimiters_and_then_grows_by_cells() -> None:
     ]
 
 
-def test_what_was_held_back_is_shown_at_the_end() -> None:
+def test_text_that_was_held_back_is_shown_at_the_end() -> None:
     assert [c.html for c in stream(["price *"])[-1]] == [" *"]
     assert stream(["see https://a.b"])[-1][0].html.startswith(" <a href=")
 
 
-def test_words_are_appended_where_they_belong() -> None:
+def test_words_are_appended_to_the_right_element() -> None:
     assert stream(["- **bold", " text", "** and", " more"])[1:4] == [
         [Append(4, " text")],
         [Append(3, " and")],
@@ -103,7 +103,7 @@ def test_words_are_appended_where_they_belong() -> None:
     ]
 
 
-def test_a_line_end_cut_in_two_is_one_line_end() -> None:
+def test_a_crlf_split_in_two_is_one_line_ending() -> None:
     assert [c.html for changes in stream(["a\r", "\nb"]) for c in changes] == [
         '<div class="block" dir="auto"><p>a</p></div>',
         "\nb",
@@ -119,7 +119,7 @@ def test_an_open_fence_is_appended_to_and_coloured_once_finished() -> None:
     assert made[5] == [Append(0, '<div class="block" dir="auto"><p>after</p></div>')]
 
 
-def test_finished_code_is_coloured_later_in_its_place_and_at_the_latest_at_the_end() -> None:
+def test_finished_code_is_coloured_later_in_place() -> None:
     fences = ["```py\nx = 1\n```\n", "- ```py\n  y = 2\n  ```\n", "\nafter"]
     made = stream(fences, colour_every=100)
     assert not any(isinstance(change, ReplaceBlock) for changes in made[:-1] for change in changes)
@@ -130,7 +130,7 @@ def test_a_fence_without_colours_is_not_sent_again() -> None:
     assert stream(["```\nplain\n", "```\n"])[1:] == [[], []]
 
 
-def test_a_finished_block_is_never_touched_again() -> None:
+def test_a_finished_block_is_not_sent_again() -> None:
     made = stream(["one **two**\n\n", "three"])
     assert made[1] == [Append(0, '<div class="block" dir="auto"><p>three</p></div>')]
 
@@ -147,7 +147,7 @@ def test_an_early_definition_changes_nothing_at_the_end() -> None:
     assert not any(isinstance(change, ReplaceBlock) for change in made[-1])
 
 
-def test_nothing_new_is_no_change() -> None:
+def test_without_new_text_there_are_no_changes() -> None:
     live = LiveMarkdown()
     assert live.changes() == []
     live.append("")

@@ -1,4 +1,4 @@
-"""The block that is still open: what is appended to it, and what makes it be drawn again."""
+"""The open block: what is appended to it, and when it is rendered again."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def open_line(text: str) -> Line:
     return line
 
 
-def test_words_need_no_drawing() -> None:
+def test_plain_words_are_appended_without_rendering() -> None:
     prose = Prose()
     [first] = prose.show(Block("paragraph"), open_line("some words"), Definitions())
     assert first == Append(0, '<div class="block" dir="auto"><p>some words</p></div>')
@@ -31,27 +31,27 @@ def test_words_need_no_drawing() -> None:
     assert prose.html == '<div class="block" dir="auto"><p>some words and more</p></div>'
 
 
-def test_markup_and_what_may_become_an_address_do() -> None:
+def test_markup_and_possible_urls_are_rendered() -> None:
     for text in (" *a", "``", "\n", "@", "://", " www."):
         prose = Prose()
         prose.show(Block("paragraph"), open_line("some words"), Definitions())
         assert prose.add_words(text) is None, text
 
 
-def test_what_was_shown_is_replaced_where_it_becomes_another_thing() -> None:
+def test_a_block_that_becomes_another_element_is_replaced() -> None:
     prose = Prose()
     prose.show(Block("paragraph"), open_line("a title"), Definitions())
     title = '<div class="block" dir="auto"><h3>a title</h3></div>'
     assert prose.become(title) == [ReplaceLast(title)]
 
 
-def test_code_and_what_is_too_much_are_shown_as_they_come() -> None:
+def test_code_and_oversized_blocks_are_verbatim() -> None:
     assert is_verbatim(Block("fence"), Line())
     assert is_verbatim(Block("paragraph", size=LONGEST_BLOCK), open_line("a"))
     assert not is_verbatim(Block("paragraph", size=100), open_line("a"))
 
 
-def test_words_that_grow_into_an_address_wait_with_it() -> None:
+def test_a_word_that_becomes_a_url_waits() -> None:
     live = LiveMarkdown()
     for piece in ["see w", "ww", ".exam"]:
         live.append(piece)
@@ -60,17 +60,17 @@ def test_words_that_grow_into_an_address_wait_with_it() -> None:
 
 
 @pytest.fixture
-def drawings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was given to cmark."""
-    drawn: list[str] = []
-    draw: Callable[..., str | None] = markdown_html
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources that were rendered so far."""
+    sources: list[str] = []
+    render: Callable[..., str | None] = markdown_html
 
-    def noted(source: str, *rest: object) -> str | None:
-        drawn.append(source)
-        return draw(source, *rest)
+    def recorded(source: str, *rest: object) -> str | None:
+        sources.append(source)
+        return render(source, *rest)
 
-    monkeypatch.setattr("chatapp.rendering.markdown.open_block.markdown_html", noted)
-    return drawn
+    monkeypatch.setattr("chatapp.rendering.markdown.open_block.markdown_html", recorded)
+    return sources
 
 
 @pytest.mark.parametrize(
@@ -79,50 +79,50 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("One, two.", " Three", Append(2, " Three")),
         ("- **bold**", " words", Append(3, " words")),
         ("a *b **c***", " d", Append(2, " d")),
-        ("see `code`", ", and", None),  # not a space, which is looked at again
+        ("see `code`", ", and", None),  # not a space, so it must be rendered
         ("see `code`", " and", Append(2, " and")),
         ("see `code` ", "and", Append(2, " and")),
-        ("a [link](http://b.c)", " and", None),  # what an address ends with is its own question
+        ("a [link](http://b.c)", " and", None),  # the end of a link is never skipped
         ("a **b", " c", Append(3, " c")),
-        ("    a `b`", " c", None),  # what ends there is the code of a block
+        ("    a `b`", " c", None),  # the code of an indented block ends there
         ("# A ~~b~~", " c", Append(2, " c")),
         ("a b", " **c d**, `e`f", Append(2, " <strong>c d</strong>, <code>e</code>f")),
         ("a `b`", " **c**", Append(2, " <strong>c</strong>")),
-        ("a *b", " **c**", None),  # within markup that goes on
+        ("a *b", " **c**", None),  # inside open markup
         ("a `b", " `c`", None),
-        ("a b", "**c**", None),  # what stands before it may matter
+        ("a b", "**c**", None),  # the word before it may matter
         ("a b", " ** c**", None),
         ("| a | b |\n|---|---|\n| **c**", " d", Append(6, " d")),
     ],
 )
-def test_words_follow_what_is_safe_without_a_drawing(
-    drawings: list[str], before: str, words: str, change: Change | None
+def test_words_are_appended_without_rendering_only_where_that_is_safe(
+    rendered: list[str], before: str, words: str, change: Change | None
 ) -> None:
     live = LiveMarkdown()
     live.append(before)
     live.changes()
-    drawn = len(drawings)
+    count = len(rendered)
     live.append(words)
     changes = live.changes()
     assert (changes == [change]) is (change is not None)
-    assert (len(drawings) == drawn) is (change is not None)
+    assert (len(rendered) == count) is (change is not None)
 
 
-def test_what_opens_or_closes_markup_is_drawn_with_what_follows(drawings: list[str]) -> None:
+def test_markers_are_rendered_with_the_text_after_them(rendered: list[str]) -> None:
     live = LiveMarkdown()
     for piece, times in [("a b", 1), (" **", 1), ("c", 2), ("**", 2), (" d", 3), (" e", 3)]:
         live.append(piece)
         live.changes()
-        assert len(drawings) == times, piece
+        assert len(rendered) == times, piece
     assert live.html() == '<div class="block" dir="auto"><p>a b <strong>c</strong> d e</p></div>'
 
 
-def test_the_end_of_a_line_is_drawn_with_the_next_one(drawings: list[str]) -> None:
+def test_a_line_ending_is_rendered_with_the_next_line(rendered: list[str]) -> None:
     live = LiveMarkdown()
     for piece, times in [("- a", 1), (" b\n", 1), ("- c", 2), (" *d*", 3), (" e\n", 3)]:
         live.append(piece)
         live.changes()
-        assert len(drawings) == times, piece
+        assert len(rendered) == times, piece
     list_html = "<ul><li>a b</li><li>c <em>d</em> e</li></ul>"
     assert live.html() == f'<div class="block" dir="auto">{list_html}</div>'
 
@@ -150,10 +150,10 @@ PIECES = [
 
 
 @settings(max_examples=scaled(60, 600))
-@example(["     so **much**, `for` it", " `code`"])  # an indented block: code, in which nothing is
+@example(["     so **much**, `for` it", " `code`"])  # an indented block is code
 @example(["*", ". Then", " _", ". Then", " _", ". Then", ":"])
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
-def test_the_short_ways_show_what_a_drawing_shows(pieces: list[str]) -> None:
+def test_appending_without_rendering_gives_the_same_html(pieces: list[str]) -> None:
     text = "".join(pieces)
     assume("****" not in text)
     assume("___" not in text)

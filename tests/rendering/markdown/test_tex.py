@@ -1,4 +1,4 @@
-"""TeX becomes MathML by native code, which no formula brings down."""
+"""Conversion of TeX to MathML by native code, which no formula may crash."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ from tests.support.dom import fragment
 STYLES = Path(__file__).parents[3] / "static" / "css" / "formulas.css"
 LONGEST = 2000  # characters of a formula
 
-# What opens a level, and what closes it.
+# What opens a level of nesting, and what closes it.
 NESTED = {
     **{"{": "}", "\\sqrt{": "}", "x^{": "}", "x_{": "}", "\\sqrt[": "a]{x}", "{a\\over ": "}"},
     **{"\\left(": "\\right)", "\\left(\\middle|": "\\right)", "\\mathbb{": "}", "\\text{$": "$}"},
@@ -62,13 +62,13 @@ thread.join()
 
 
 def shown(tex: str, *, display: bool = True) -> str:
-    """The formula's MathML, without spaces and classes."""
+    """Return the formula's MathML without spaces and classes."""
     html = to_mathml(tex, display=display)
     return re.sub(r"<mspace[^>]*></mspace>| class=\"[^\"]*\"|</?mrow[^>]*>", "", html)
 
 
 def rows(tex: str) -> list[list[str]]:
-    """What stands in each cell of the formula's table."""
+    """Return the text of each cell of the formula's table."""
     root = fragment(to_mathml(tex, display=True))
     table = root.select("mtable")[0]
     return [[cell.text for cell in row.select("mtd")] for row in table.select("mtr")]
@@ -100,7 +100,7 @@ def rows(tex: str) -> list[list[str]]:
         ),
     ],
 )
-def test_rows_and_cells_stand_where_they_were_written(tex: str, cells: list[list[str]]) -> None:
+def test_rows_and_cells_keep_their_places(tex: str, cells: list[list[str]]) -> None:
     assert rows(tex) == cells
 
 
@@ -137,7 +137,7 @@ def test_rows_and_cells_stand_where_they_were_written(tex: str, cells: list[list
         ),
     ],
 )
-def test_a_formula_says_what_it_said(tex: str, mathml: str) -> None:
+def test_commands_are_converted_to_mathml(tex: str, mathml: str) -> None:
     assert mathml in shown(tex)
 
 
@@ -159,22 +159,22 @@ def test_a_formula_says_what_it_said(tex: str, mathml: str) -> None:
         (r"\unit{\kilo\watt\hour}", "kWh"),
     ],
 )
-def test_chemistry_and_units_are_drawn(tex: str, text: str) -> None:
+def test_chemistry_and_units_are_converted(tex: str, text: str) -> None:
     assert fragment(to_mathml(tex, display=True)).text == text
 
 
-def test_a_count_is_lowered_and_a_charge_raised() -> None:
+def test_a_count_is_a_subscript_and_a_charge_a_superscript() -> None:
     base = '<mi mathvariant="normal">O</mi>'
     charge = '<mn>2</mn><mo lspace="0" rspace="0">−</mo>'
     assert f"<msubsup>{base}<mn>4</mn>{charge}</msubsup>" in shown(r"\ce{SO4^2-}")
 
 
-def test_a_tag_in_a_line_is_text() -> None:
+def test_a_tag_of_an_inline_formula_is_text() -> None:
     assert "<mtext>(1)</mtext>" in to_mathml(r"x \tag{1}", display=False)
     assert "mtable" not in to_mathml(r"x \tag{1}", display=False)
 
 
-def test_the_last_line_of_an_array_goes_through_all_columns() -> None:
+def test_the_last_line_of_an_array_spans_all_columns() -> None:
     html = to_mathml(r"\begin{array}{|c|c|}\hline a & b \\ \hline\end{array}", display=True)
     assert html.endswith(
         '<mtr><mtd class="tex-solid-top" columnspan="50"></mtd></mtr></mtable></math>'
@@ -210,7 +210,7 @@ def test_the_last_line_of_an_array_goes_through_all_columns() -> None:
         r"\hat " * 201,
     ],
 )
-def test_what_is_not_supported_is_shown_as_source(tex: str) -> None:
+def test_an_unsupported_formula_is_shown_as_source(tex: str) -> None:
     assert mathml(f"$${tex}$$") == as_source(f"$${tex}$$")
 
 
@@ -231,23 +231,23 @@ def test_what_is_not_supported_is_shown_as_source(tex: str) -> None:
         r"\phase{x}\angl{y}\sideset{_1}{^2}\sum \xcancel{z}",
     ],
 )
-def test_a_formula_holds_only_what_is_listed(tex: str) -> None:
+def test_a_formula_contains_only_allowed_html(tex: str) -> None:
     assert breaches(mathml(f"$${tex}$$")) == []
     assert breaches(mathml(f"${tex}$")) == []
 
 
-def test_space_is_bounded() -> None:
+def test_space_in_a_formula_is_bounded() -> None:
     assert 'width="2em"' in to_mathml(r"\hspace{2em}", display=False)
     for tex in (r"\hspace{10000em}", r"\hspace{-90em}", r"\kern 999em", r"\raisebox{90em}{x}"):
         assert not re.search(r"90|999|1000", to_mathml(tex, display=False))
 
 
-def test_a_formula_that_makes_too_much_is_not_drawn() -> None:
+def test_a_formula_with_too_much_output_is_rejected() -> None:
     with pytest.raises(Unsupported):
         to_mathml(r"\begin{matrix}" + r"&\to" * 4_000 + r"\end{matrix}", display=True)
 
 
-def test_a_panic_of_the_native_code_is_a_formula_shown_as_source(
+def test_a_panic_of_the_native_code_raises_unsupported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     panic = type("PanicException", (BaseException,), {})
@@ -261,7 +261,7 @@ def test_a_panic_of_the_native_code_is_a_formula_shown_as_source(
         to_mathml("x", display=True)
 
 
-def test_each_class_of_a_formula_has_its_style() -> None:
+def test_each_class_of_a_formula_has_a_style() -> None:
     styles = STYLES.read_text()
     for names in (*CLASSES.values(), *TEXT_CLASSES.values()):
         assert all(f".{name}" in styles for name in names.split())
@@ -269,7 +269,7 @@ def test_each_class_of_a_formula_has_its_style() -> None:
 
 @pytest.mark.server
 @pytest.mark.parametrize("stack", [512 * 1024, 8 * 1024 * 1024])
-def test_no_nested_formula_ends_the_process_or_takes_long(stack: int) -> None:
+def test_no_nested_formula_crashes_the_process_or_takes_long(stack: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EACH_AT_ITS_LIMIT, repr((NESTED, LONGEST, stack))],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""An unfinished block as it is shown: closed for the eye, the undecided held back."""
+"""How an unfinished block is shown: open markup is closed, undecided text is held back."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from chatapp.rendering.markdown.unfinished import visible
 
 
 def shown(text: str) -> str:
-    """What a viewer has of an unfinished text, without the block's own element."""
+    """Return what a viewer has of an unfinished text, without the block's own element."""
     live = LiveMarkdown()
     live.append(text)
     live.changes()
@@ -40,7 +40,7 @@ def shown(text: str) -> str:
         ("- ```py\n  x **", None),
     ],
 )
-def test_open_markup_is_closed_for_the_eye(text: str, html: str | None) -> None:
+def test_open_markup_is_closed(text: str, html: str | None) -> None:
     expected = html or (
         '<ul><li><div class="code" data-language="py"><pre dir="ltr" tabindex="0">'
         '<code class="language-py">x **</code></pre></div></li></ul>'
@@ -51,7 +51,7 @@ def test_open_markup_is_closed_for_the_eye(text: str, html: str | None) -> None:
 @pytest.mark.parametrize(
     "line", ["-", "--", "=", "#", "*", "1", "1.", "|", ">", "``", "```py", "$$"]
 )
-def test_a_line_of_markers_waits(line: str) -> None:
+def test_a_line_of_markers_is_held_back(line: str) -> None:
     assert shown(line) == ""
     assert shown("before\n" + line) == "<p>before</p>"
 
@@ -60,5 +60,5 @@ def test_a_line_of_markers_waits(line: str) -> None:
     ("source", "exact"),
     [("a *b* c", True), ("a *b", True), ("a *", False), ("a [b", False), ("a $b", False)],
 )
-def test_it_says_whether_more_words_would_follow_what_is_shown(source: str, exact: bool) -> None:
+def test_exact_tells_whether_further_words_would_simply_follow(source: str, exact: bool) -> None:
     assert visible(source).exact is exact

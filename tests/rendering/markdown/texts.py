@@ -1,4 +1,4 @@
-"""Answers as models write them, and pieces from which random text is made."""
+"""An answer as models write them, and pieces for random text."""
 
 ANSWER = """# How it works
 

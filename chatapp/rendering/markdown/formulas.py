@@ -159,7 +159,7 @@ class Formulas:
 
         No allowed attribute can contain a mask, so the remaining masks are in text.
         """
-        return _MASK.sub(self._drawn, html) if self._all else html
+        return _MASK.sub(self._rendered, html) if self._all else html
 
     def _written(self, found: re.Match[str]) -> str:
         if found["before"] == '<a href="':
@@ -173,7 +173,7 @@ class Formulas:
     def _escaped(self, mask: re.Match[str]) -> str:
         return escape(self._left.pop(int(mask[1]), UNKNOWN))
 
-    def _drawn(self, mask: re.Match[str]) -> str:
+    def _rendered(self, mask: re.Match[str]) -> str:
         formula = self._left.pop(int(mask[1]), "")
         return self._as_html(formula) if formula else UNKNOWN
 

@@ -68,14 +68,14 @@ class LiveMarkdown:
         self._definitions = Definitions()
         self._used = Used(self._definitions)
         self._is_closed = False
-        self._looked_at = 0  # finished blocks that were checked for later definitions
+        self._checked = 0  # finished blocks that were checked for later definitions
 
     @property
     def is_behind(self) -> bool:
         """Whether `changes` has more to do even if no more text arrives."""
         if self._arriving.is_waiting:
             return True
-        return self._arriving.has_ended and not (self._is_closed and self._has_looked)
+        return self._arriving.has_ended and not (self._is_closed and self._has_checked)
 
     @property
     def has_jobs(self) -> bool:
@@ -107,7 +107,7 @@ class LiveMarkdown:
         elif has_read and not self._is_closed:
             self._show_open(changes)
         if self._is_closed:
-            self._look_for_definitions(work)
+            self._check_definitions(work)
         return _merged(changes)
 
     def jobs(self) -> list[Job]:
@@ -219,19 +219,19 @@ class LiveMarkdown:
             changes += self._open.show(block, line, self._definitions)
 
     @property
-    def _has_looked(self) -> bool:
-        return self._looked_at == len(self._finished) or not self._definitions
+    def _has_checked(self) -> bool:
+        return self._checked == len(self._finished) or not self._definitions
 
-    def _look_for_definitions(self, work: Work) -> None:
+    def _check_definitions(self, work: Work) -> None:
         """Queue the blocks to render again that use a link definition which came after them."""
-        while not self._has_looked and work.left > 0:
-            finished = self._finished[self._looked_at]
+        while not self._has_checked and work.left > 0:
+            finished = self._finished[self._checked]
             definitions = self._used.of(finished.block)
             if definitions != finished.definitions:
                 finished.definitions = definitions
-                if self._looked_at not in self._jobs:
-                    self._jobs.append(self._looked_at)
-            self._looked_at += 1
+                if self._checked not in self._jobs:
+                    self._jobs.append(self._checked)
+            self._checked += 1
             work.left -= _LINE_WORK + finished.block.size
 
 

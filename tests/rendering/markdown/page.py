@@ -7,7 +7,7 @@ from tests.support import dom
 
 
 def region() -> Element:
-    """Return an empty region, whose `inner_html` must always equal `LiveMarkdown.html`."""
+    """Return an empty region. Its `inner_html` must always equal `LiveMarkdown.html`."""
     return dom.fragment("")
 
 

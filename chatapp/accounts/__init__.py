@@ -1,7 +1,9 @@
-"""Accounts: creating and erasing them, signing in, and confirming a password before risky changes.
+"""Creating accounts, signing in, confirming identity before sensitive changes, and erasing people.
 
-The first account comes from the setup link, others from administrators, invitations and single
-sign-on. Imports `realtime`, `sessions`, `models` and what is below them.
+The setup link creates the first account. Others come from an administrator, an invitation, sign-up
+by email domain, or the organisation's OpenID Connect provider.
+
+Imports `realtime`, `sessions`, `models` and what is below them.
 """
 
 from chatapp.accounts.backend import Backend

@@ -1,4 +1,4 @@
-"""How allauth signs people in here."""
+"""How allauth signs people in: sessions, reauthentication, rate limits and error messages."""
 
 from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
@@ -18,10 +18,10 @@ from chatapp.sessions import devices
 ANYWHERE = "login_failed_anywhere"
 
 MISMATCH = (
-    "This name and this password don't open an account. Check both; an administrator can give you "
-    "a new password, or switch the account on where it is off."
+    "Wrong username or password. An administrator can give you a new password, or reactivate your "
+    "account if it is deactivated."
 )
-PATIENCE = "There were too many attempts. Wait five minutes, then try again."
+PATIENCE = "Too many attempts. Wait five minutes, then try again."
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -29,32 +29,36 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         "username_password_mismatch": MISMATCH,
         "email_password_mismatch": MISMATCH,
         "too_many_login_attempts": PATIENCE,
-        "incorrect_password": "This is not your password. Try again.",
-        "enter_current_password": "This is not your password. Try again.",
+        "incorrect_password": "Wrong password. Try again.",
+        "enter_current_password": "Wrong password. Try again.",
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
     def login(self, request: HttpRequest, user: User) -> None:
-        """By the path that the settings name, since sessions keep it: allauth's own, for who
-        comes by a second factor or a passkey, is another for the same class."""
+        """Sign in with the backend path from the settings, which the session stores.
+
+        For a second factor or a passkey, allauth would store another path to the same class.
+        """
         user.backend = settings.AUTHENTICATION_BACKENDS[0]
-        with transaction.atomic():  # with the event of it, or not at all
+        with transaction.atomic():  # roll back the sign-in if its audit event fails
             super().login(request, user)
 
     def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
-        """Also the organisation's sign-in, by which some people have no password here."""
+        """Add the organisation's sign-in: people who use it may have no password here."""
         methods: list[dict[str, str]] = super().get_reauthentication_methods(user)
         if settings.CHATAPP_OIDC_URL and identities_of(user).exists():
             url = reverse("organisation_reauthenticate")
-            words = f"Confirm by {settings.CHATAPP_OIDC_NAME}"
-            methods.append({"id": PROVIDER, "url": url, "description": words})
+            description = f"Confirm with {settings.CHATAPP_OIDC_NAME}"
+            methods.append({"id": PROVIDER, "url": url, "description": description})
         return methods
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address as it is where the server listens on IPv4 too: not one of `::ffff:0:0/96`,
-        all of which would be taken for one network."""
+        """Return the client's address, with IPv4-mapped IPv6 addresses as IPv4.
+
+        Rate limits would otherwise treat all of `::ffff:0:0/96` as one network.
+        """
         text: str = super().get_client_ip(request)
         address = ip_address(text)
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
@@ -65,7 +69,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             super().logout(request)
 
     def set_password(self, user: User, password: str) -> None:
-        """Of who changes or resets their own; hashing it takes a while, and nobody waits for it."""
+        """Set a password that the person changes or resets; hash it before the transaction begins,
+        since hashing is slow."""
         user.set_password(password)
         with transaction.atomic():
             user.save()
@@ -74,26 +79,28 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             audit.record("password.changed", actor=actor, about=user)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse an unknown browser if the account was tried too often, from whatever addresses."""
-        account, tried_by = _tried(request, credentials)
-        if not tried_by and not consume(request, action=ANYWHERE, key=account, dry_run=True):
+        """Refuse an unknown browser after too many attempts on the account from any addresses."""
+        account, owners_client = _attempted(request, credentials)
+        if not owners_client and not consume(request, action=ANYWHERE, key=account, dry_run=True):
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        account, tried_by = _tried(request, credentials)
-        if not tried_by:
+        account, owners_client = _attempted(request, credentials)
+        if not owners_client:
             consume(request, action=ANYWHERE, key=account)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """What failures are counted by: the account, whatever name it is tried by, and who tries;
-        never the Host, which anyone who tries may choose."""
-        account, tried_by = _tried(request, credentials)
-        return f"{account}:{tried_by or self.get_client_ip(request)}"
+        """Count failures per account, whichever name was typed, and per client.
+
+        Never per Host header, which an attacker can choose.
+        """
+        account, owners_client = _attempted(request, credentials)
+        return f"{account}:{owners_client or self.get_client_ip(request)}"
 
 
-def _tried(request: HttpRequest, credentials: Mapping[str, Any]) -> tuple[str, str]:
-    """The account, and its owner's session or browser that tries it; "" if it is neither."""
+def _attempted(request: HttpRequest, credentials: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the account's key, and its owner's session or known browser ("" if neither)."""
     login = credentials.get("username") or credentials.get("email") or ""
     user = User.by_login(login)
     if user is None:

@@ -1,4 +1,4 @@
-"""What touches accounts is recorded where it is stored: signing in and out, and what failed."""
+"""Audit events for signing in and out, failed sign-ins and confirmations, and second factors."""
 
 from functools import wraps
 from typing import Any
@@ -15,7 +15,7 @@ from chatapp.models import User, audit
 
 
 def origin_of(request: HttpRequest | None) -> dict[str, str]:
-    """The address that a request came from, for the detail of an event."""
+    """Return the request's client address, for an audit event's detail."""
     if request is None or "REMOTE_ADDR" not in request.META:
         return {}
     return {"ip": AccountAdapter().get_client_ip(request)}
@@ -23,7 +23,7 @@ def origin_of(request: HttpRequest | None) -> dict[str, str]:
 
 @receiver(user_logged_in)
 def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
-    """The session is stored here, along with the event, and not after the page."""
+    """Save the session in the event's transaction, not after the response."""
     with transaction.atomic():
         request.session.save()
         audit.record("person.signed_in", actor=user, about=user, detail=origin_of(request))
@@ -31,20 +31,23 @@ def _signed_in(request: HttpRequest, user: User, **_: Any) -> None:
 
 @receiver(user_logged_out)
 def _signed_out(request: HttpRequest, user: User | None, **_: Any) -> None:
-    if user and user.pk:  # an account that was just erased has none, and must not be named again
+    if user and user.pk:  # an account that was just erased has no pk and must not be named again
         with transaction.atomic():
             audit.record("person.signed_out", actor=user, about=user, detail=origin_of(request))
 
 
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) -> None:
-    """Whose account was tried, and nothing of what was typed: it may be a password that went into
-    the wrong field, or the name of nobody who could be erased."""
-    asked = getattr(request, "user", None)
-    if isinstance(asked, User):
+    """Record the account that was tried, never what was typed.
+
+    It may be a password typed into the wrong field, or a name of no account, which no erasure could
+    remove from the log.
+    """
+    user = getattr(request, "user", None)
+    if isinstance(user, User):
         with transaction.atomic():
             detail = origin_of(request)
-            audit.record("person.confirmation_failed", actor=asked, about=asked, detail=detail)
+            audit.record("person.confirmation_failed", actor=user, about=user, detail=detail)
         return
     typed = str(credentials.get("username") or credentials.get("email") or "")
     with transaction.atomic():
@@ -53,23 +56,23 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None, **_: Any) 
 
 
 def with_factors_recorded(view: View) -> View:
-    """A page of one's own second factors, in a transaction: what it adds and ends is recorded."""
+    """Record the second factors that the view adds or removes; call it in a transaction."""
 
     @wraps(view)
     def recording(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
         assert isinstance(request.user, User)
         own = Authenticator.objects.filter(user=request.user)
         before = dict(own.values_list("pk", "type"))
-        answer = view(request, *args, **options)
+        response = view(request, *args, **options)
         after = dict(own.values_list("pk", "type"))
-        for action, some in (
+        for action, keys in (
             ("factor.added", after.keys() - before.keys()),
             ("factor.removed", before.keys() - after.keys()),
         ):
-            for pk in sorted(some):
+            for pk in sorted(keys):
                 kind = Authenticator.Type((after | before)[pk]).label
                 detail = {"kind": str(kind)}
                 audit.record(action, actor=request.user, about=request.user, detail=detail)
-        return answer
+        return response
 
     return recording

@@ -1,4 +1,4 @@
-"""Who a name and a password belong to."""
+"""The authentication backend for usernames, email addresses and passwords."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from chatapp.models import User
 
 
 class Backend(ModelBackend):
-    """A username or an e-mail address, and a password.
+    """Authenticate by username or email address, and password.
 
-    One hash is worked out for every attempt, so that the time tells nothing: not whether there is
-    such an account, nor whether it is switched off.
+    Every attempt computes one hash, so that its duration does not reveal whether the account exists
+    or is deactivated.
     """
 
     def authenticate(
@@ -33,6 +33,6 @@ class Backend(ModelBackend):
         return user if is_right and self.user_can_authenticate(user) else None
 
     def get_user(self, user_id: int) -> User | None:
-        """Who is signed in; asked for with every page."""
+        """Return the signed-in user, or None if deactivated; called on every request."""
         user = User.kept(user_id)
         return user if user and self.user_can_authenticate(user) else None

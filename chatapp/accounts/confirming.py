@@ -1,5 +1,5 @@
-"""Whether it is still they: the password, a second factor or the organisation's sign-in, asked for
-again before what is dangerous."""
+"""Confirming identity before sensitive changes: by the password, a second factor or the
+organisation's sign-in. Lasts `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds within a session."""
 
 import time
 from urllib.parse import urlencode
@@ -22,19 +22,18 @@ from chatapp.models import User
 # allauth's "socialaccount" does not count: the provider's session may have signed in silently.
 ORGANISATION = "organisation"
 WAYS = ("password", "mfa", ORGANISATION)
-RECORDS_KEPT = 3  # of passwords given in a session
+RECORDS_KEPT = 3  # the newest authentication records of a session
 
 
 def check_own_password(user: User, password: str) -> None:
-    """Raises `ValidationError` where it is not theirs, or was guessed at too often."""
+    """Raise `ValidationError` if the password is wrong or there were too many attempts."""
     adapter = AccountAdapter()
     if not adapter.reauthenticate(user, password):
         raise adapter.validation_error("incorrect_password")
 
 
 def is_confirmed(request: HttpRequest) -> bool:
-    """Whether the password was given in this session a short while ago, or another way was
-    taken."""
+    """Return whether the person confirmed their identity recently in this session."""
     now = time.time()
     return any(
         record.get("method") in WAYS
@@ -44,15 +43,15 @@ def is_confirmed(request: HttpRequest) -> bool:
 
 
 def confirm(request: HttpRequest, way: str = "password") -> None:
-    """Record that the password was given just now, or another way was taken."""
+    """Record that the person has just confirmed their identity; `way` is one of `WAYS`."""
     record_authentication(request, request.user, way, reauthenticated=True)
 
 
 def ask_to_confirm(back: str) -> HttpResponseRedirect:
-    """To the page that asks for the password, and from there to `back`.
+    """Redirect to the page that asks for the password, which then leads to `back`.
 
-    What was posted is dropped: allauth would keep it and do it once the password is given, though
-    it may be something that the person has never seen.
+    The posted data is dropped. allauth would keep it and replay it after the password is entered,
+    though it may be a request the person has never seen.
     """
     page = reverse("account_reauthenticate")
     return HttpResponseRedirect(f"{page}?{urlencode({REDIRECT_FIELD_NAME: back})}")
@@ -60,6 +59,6 @@ def ask_to_confirm(back: str) -> HttpResponseRedirect:
 
 @receiver(authentication_step_completed)
 def forget_old_records(request: HttpRequest, **_: object) -> None:
-    """A session that is used for months keeps those alone that may still count."""
+    """Keep only the newest records, so that a session used for months does not grow."""
     records = request.session[AUTHENTICATION_METHODS_SESSION_KEY]
     request.session[AUTHENTICATION_METHODS_SESSION_KEY] = records[-RECORDS_KEPT:]

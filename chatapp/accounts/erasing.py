@@ -1,9 +1,9 @@
-"""A person is erased: the account, all that they wrote and were answered, and every trace of it.
+"""Erase people: their accounts, all their prompts and replies, and every trace of them.
 
-They are switched off first, in a transaction of its own, so that what runs for them ends and their
-tabs close while the rest goes. That is deleted bit by bit, so that nobody waits long for the
-database; where it fails midway, the account is there still, switched off, and can be erased again.
-A legal hold keeps all of it, and one that is set midway what is there by then.
+Each person is deactivated first, in a separate transaction, so that their running replies end and
+their tabs close. The rest is deleted in small steps, so that nobody waits long for the database. If
+a step fails, the account still exists, deactivated, and can be erased again. A legal hold prevents
+the erasure; one that is set midway keeps what has not been deleted yet.
 """
 
 from collections import Counter
@@ -31,12 +31,12 @@ from chatapp.realtime.worker import has_to_delete
 
 
 class LastAdministrator(Exception):
-    """Nobody could administer the server any more."""
+    """Raised if no active administrator would be left."""
 
 
 @dataclass(frozen=True)
 class Belongings:
-    """How much of a few people's there is."""
+    """How many conversations, messages and images some people have."""
 
     conversations: int
     messages: int
@@ -52,18 +52,22 @@ class Belongings:
 
 
 def erase(people: list[User], by: User | None = None) -> list[Report]:
-    """Raises `LastAdministrator` or `Held`, and then nobody is touched: unless a hold was set
-    meanwhile, which keeps what was not deleted yet.
+    """Erase the people and return a report on each.
 
-    `by` is who does it; None: whoever has the terminal.
+    Raises `LastAdministrator` or `Held` before anything is changed, or `Held` midway if a hold is
+    set meanwhile: it keeps what has not been deleted yet. `by` is the person who erases them, or
+    None for the server's terminal.
     """
     _switch_off(people)
     return _erase(people, by)
 
 
 def erase_again(people: list[User]) -> list[Report]:
-    """Those who were erased, and are back in a database that is older than that. Neither what was
-    held in it nor who administered keeps them: their erasure was decided after it."""
+    """Erase people who are back because the database was restored from an older backup.
+
+    Neither legal holds nor being the last administrator prevents it: the erasure was decided after
+    the backup was made.
+    """
     for person in people:
         person.is_active = False
         person.save(update_fields=["is_active"])
@@ -72,8 +76,8 @@ def erase_again(people: list[User]) -> list[Report]:
 
 
 def _erase(people: list[User], by: User | None, *, is_known: bool = False) -> list[Report]:
-    """`is_known`: that they are erased stands in `erasures` already."""
-    complete_lost_replies()  # so that no journal of a process that died has a word of theirs
+    """Erase deactivated people; `is_known` if the erasures file has them already."""
+    complete_lost_replies()  # so that no dead process's journal keeps their text
     reports = []
     for person in people:
         report = Report(person.pk, sessions=person.devices.all().sign_out())
@@ -99,8 +103,9 @@ def _switch_off(people: list[User]) -> None:
 
 @transaction.atomic
 def _forget(person: User, by: User | None, report: Report, is_known: bool) -> None:
-    """What began before they were switched off and was stored since goes along with the account."""
-    # In the order of who saves a reply: itself, whose it is, what it cost, and the allowances.
+    """Delete the account, and what was stored since by requests from before the deactivation."""
+    # Lock in the order in which a reply is saved (message, user, usage, allowances), to avoid
+    # deadlocks.
     theirs = Message.objects.filter(conversation__user=person).select_for_update(of=("self",))
     list(theirs.values_list("pk"))
     stored = User.objects.select_for_update().filter(pk=person.pk).first() or person
@@ -111,7 +116,7 @@ def _forget(person: User, by: User | None, report: Report, is_known: bool) -> No
     )
     entries.update(object_repr=f"Person {person.pk}, erased")
     pk = person.pk
-    forget_name(stored.username)  # who was renamed meanwhile, by the new one
+    forget_name(stored.username)  # the current name, if it was changed meanwhile
     for invitation in Invitation.objects.open().filter(made_by=person):
         invitation.revoke()
     Invitation.objects.forget_address(stored.email)

@@ -1,4 +1,4 @@
-"""What an erasure did, and what was found when it was looked for afterwards: numbers and ids."""
+"""What an erasure deleted, and what a check afterwards found left: counts and ids only."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -17,43 +17,46 @@ WORDS = {
     "chatapp.SearchEntry": "search entries",
     "chatapp.User": "account",
 }
-AT_ONCE = 500  # conversations that are looked for in one statement
+AT_ONCE = 500  # keys per statement
 SQLITE = (
-    "From the database's file with the next housekeeping, which a running server begins at once: "
-    "it writes the search's index and then the whole file anew, and empties the write-ahead log, "
-    "as soon as nobody reads for a moment."
+    "The data is removed from the database file with the next housekeeping, which a running server "
+    "starts at once: as soon as nothing is reading, it rewrites the search index and the whole "
+    "file, and empties the write-ahead log."
 )
 SQLITE_LARGE = (
-    "From the database's file by `manage.py housekeeping`, which writes the search's index and "
-    "then the whole file anew. It is too large for a running server to do so by itself: nobody can "
-    "write to it meanwhile, some ten seconds for each GB. Choose a quiet moment."
+    "The data is removed from the database file by `manage.py housekeeping`, which rewrites the "
+    "search index and the whole file. The file is too large for a running server to do this by "
+    "itself: it blocks all writes for about ten seconds per GB. Choose a quiet time."
 )
 POSTGRESQL = (
-    "From PostgreSQL's tables and the search's indexes with the next housekeeping, which a running "
-    "server begins at once, and again every hour until it is done: it writes these indexes anew "
-    "and vacuums the tables. What then lies in free space of their files is overwritten as that is "
-    "used again, and at once by VACUUM FULL; the write-ahead log ages out."
+    "The data is removed from PostgreSQL's tables and search indexes with the next housekeeping, "
+    "which a running server starts at once, and again every hour until it succeeds: it rebuilds "
+    "these indexes and vacuums the tables. Remains in the files' free space are overwritten as the "
+    "space is reused, or at once by VACUUM FULL; the write-ahead log ages out."
 )
 BACKUPS = (
-    "Backups keep what they have until they are thrown away; who restores one with this server's "
-    "erasures.jsonl in its place has the erasure done again."
+    "Existing backups keep the data until they are deleted. If you restore one, keep this server's "
+    "erasures.jsonl in place: the erasure is then repeated."
 )
 
 
 @dataclass
 class Report:
-    """Of one person."""
+    """The report on the erasure of one person."""
 
     person: int
-    rows: Counter[str] = field(default_factory=Counter)  # that were deleted, by the table's label
+    rows: Counter[str] = field(default_factory=Counter)  # deleted rows, by model label
     sessions: int = 0
     conversations: set[UUID] = field(default_factory=set)
-    checked: list[str] = field(default_factory=list)  # each a table and its field
-    left: dict[str, int] = field(default_factory=dict)  # of those, where there are rows still
+    checked: list[str] = field(default_factory=list)  # columns, as "model label.field"
+    left: dict[str, int] = field(default_factory=dict)  # rows left, by column
     backups: ClassVar[str] = BACKUPS
 
     def look(self) -> None:
-        """Looks for what is left, in the transaction in which the person goes."""
+        """Count the rows left that refer to the person or their conversations.
+
+        Call it in the transaction that deletes the person.
+        """
         for model, name, to in references():
             wanted = [self.person] if to is User else sorted(self.conversations)
             label = f"{model._meta.label}.{name}"
@@ -63,14 +66,14 @@ class Report:
 
     @property
     def gone(self) -> str:
-        """When the rest goes from the disk."""
+        """When the data leaves the disk, as a sentence."""
         if connection.vendor == "postgresql":
             return POSTGRESQL
         return SQLITE_LARGE if is_large(connection) else SQLITE
 
     @property
     def deleted(self) -> list[tuple[str, int]]:
-        """In words, the most first."""
+        """What was deleted, in words, with counts, the largest first, then the sessions."""
         return [(_words(label), count) for label, count in self._counts] + [
             ("sessions", self.sessions)
         ]
@@ -80,14 +83,14 @@ class Report:
         counts = ", ".join(f"{words}: {count:,}" for words, count in self.deleted)
         found = sum(self.left.values())
         return (
-            f"Person {self.person} was erased ({counts}). Rows of theirs that are left, by the "
+            f"Person {self.person} was erased ({counts}). Rows left, according to the "
             f"{len(self.checked)} columns that refer to people or conversations: {found}. "
             f"{self.gone} {BACKUPS}"
         )
 
     @property
     def detail(self) -> dict[str, object]:
-        """For the audit log."""
+        """The detail of the audit event."""
         return {
             "rows": dict(self._counts),
             "sessions": self.sessions,
@@ -101,7 +104,7 @@ class Report:
 
 
 def references() -> Iterator[tuple[type[models.Model], str, type[models.Model]]]:
-    """Each column of any table that refers to a person or to a conversation, and to which."""
+    """Yield each foreign key to a person or conversation: its model, field name, and target."""
     for model in apps.get_models(include_auto_created=True):
         for one in model._meta.local_concrete_fields:
             if one.is_relation and one.related_model in (User, Conversation):

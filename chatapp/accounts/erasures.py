@@ -1,8 +1,8 @@
-"""Who was erased, in a file beside the database: a backup of before has them still, and whoever
-restores it is told by this file whom to erase again.
+"""The list of erased people, in a file beside the database.
 
-`DATA_DIR/erasures.jsonl` has a line for each: when, the account's id, and when that was made, since
-an id may be given anew in a database that was restored. No word of anybody's stands in it.
+An older backup still contains them; after it is restored, this file says whom to erase again.
+`DATA_DIR/erasures.jsonl` has one line per erasure: its time, the account's id, and when the account
+was created, since a restored database may reuse the id. It contains no names and no text.
 """
 
 import errno
@@ -31,7 +31,7 @@ def file() -> Path:
 
 
 def write(person: User) -> None:
-    """It is on the disk when this returns; raises `OSError`, and then nobody is to be erased."""
+    """Append an erasure and sync it to disk. If it raises `OSError`, do not erase the person."""
     append([Erasure(timezone.now(), person.pk, person.date_joined)])
 
 
@@ -42,7 +42,9 @@ def append(erasures: list[Erasure]) -> None:
         size = os.fstat(descriptor).st_size
         is_torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
         lines = b"\n" + lines if is_torn else lines
-        if os.write(descriptor, lines) < len(lines):  # in one call, between other processes' lines
+        if os.write(descriptor, lines) < len(
+            lines
+        ):  # one call, so that processes' lines don't interleave
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file()))
         os.fsync(descriptor)
     finally:
@@ -50,7 +52,10 @@ def append(erasures: list[Erasure]) -> None:
 
 
 def read(path: Path) -> list[Erasure]:
-    """Empty where there is no file. A line that is torn is left out: what it says was not done."""
+    """Return the erasures in the file, [] if there is none.
+
+    A torn line is skipped: the person is erased only after a complete line is on disk.
+    """
     found = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
@@ -61,7 +66,7 @@ def read(path: Path) -> list[Erasure]:
 
 
 def still_here(erasures: list[Erasure]) -> list[User]:
-    """Those who have an account all the same: the database is older than their erasure."""
+    """Return erased people whose accounts exist: the database is older than their erasure."""
     known = {(one.person, one.joined) for one in erasures}
     people = User.objects.in_bulk({one.person for one in erasures}).values()
     return [person for person in people if (person.pk, person.date_joined) in known]

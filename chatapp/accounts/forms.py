@@ -1,4 +1,4 @@
-"""What a person sends of their account: each error says what to do."""
+"""Account forms: setup, sign-up, invitation, sign-in and passwords."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ PLAIN_LOCAL_PART = re.compile(r"[\w.+'-]+")
 
 
 class UniqueEmail:
-    """An address signs in, so it is one account's."""
+    """Require a unique email address, since people can sign in with it."""
 
     instance: User
     cleaned_data: dict[str, Any]
@@ -26,17 +26,17 @@ class UniqueEmail:
         email: str = self.cleaned_data["email"]
         others = User.objects.exclude(pk=self.instance.pk)
         if email and others.filter(email__iexact=email).exists():
-            raise ValidationError("Another account has this e-mail address. Use a different one.")
+            raise ValidationError("Another account has this email address. Use a different one.")
         return email
 
 
 class FirstPasswordForm(BaseUserCreationForm):  # type: ignore[type-arg]
-    """An account that a person makes for themselves."""
+    """Base of the forms with which people create their own accounts."""
 
     class Meta:
         model = User
         fields = ["username", "email"]
-        labels = {"email": "E-mail address"}
+        labels = {"email": "Email address"}
         widgets = {
             "username": forms.TextInput(
                 attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}
@@ -46,20 +46,20 @@ class FirstPasswordForm(BaseUserCreationForm):  # type: ignore[type-arg]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["username"].help_text = ""  # what it can't be is told where it is tried
+        self.fields["username"].help_text = ""  # the rules appear as errors when broken
         self.fields["password1"].help_text = ADVICE
         self.fields["password2"].help_text = ""
 
     def full_clean(self) -> None:
-        """Also puts the cursor where something is wrong, so that this is in view."""
+        """Also focus the first invalid field, so that it is in view."""
         super().full_clean()
-        if wrong := [name for name in self.fields if name in self.errors]:
+        if invalid := [name for name in self.fields if name in self.errors]:
             self.fields["username"].widget.attrs.pop("autofocus", None)
-            self.fields[wrong[0]].widget.attrs["autofocus"] = True
+            self.fields[invalid[0]].widget.attrs["autofocus"] = True
 
 
 class SetupForm(FirstPasswordForm):
-    """The first account. It has both roles: nobody else is there who could give it the second."""
+    """Create the first account, with both roles, since nobody else could assign one."""
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit=False)
@@ -69,7 +69,7 @@ class SetupForm(FirstPasswordForm):
 
 
 class AcceptForm(UniqueEmail, FirstPasswordForm):
-    """The account of who was invited; an invitation that was sent to an address is for that one."""
+    """Create an invited person's account; an emailed invitation fixes its address."""
 
     def __init__(self, *arguments: Any, address: str, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -78,20 +78,22 @@ class AcceptForm(UniqueEmail, FirstPasswordForm):
             self.instance.email = address
 
     def clean_username(self) -> str:
-        """As one signs in in lower and upper case alike, so one is named."""
+        """Refuse "@" and names that differ only in case, since sign-in ignores case."""
         username: str = self.cleaned_data["username"]
         if "@" in username:
-            raise ValidationError("A name has no @ in it: it might be somebody's address.")
+            raise ValidationError(
+                "A username can't contain @, because it could be someone's email address."
+            )
         if User.objects.filter(username__iexact=username).exists():
-            raise ValidationError("Another account has this name. Choose a different one.")
+            raise ValidationError("This username is taken. Choose a different one.")
         return username
 
 
 class AddressForm(forms.Form):
-    """Where a link is to be sent."""
+    """The address to send a link to."""
 
     email = forms.EmailField(
-        label="E-mail address",
+        label="Email address",
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True}),
     )
@@ -100,8 +102,8 @@ class AddressForm(forms.Form):
 class SignUpForm(AddressForm):
     """The address of a person who may sign up because of its domain.
 
-    Some mail servers send on what has a route before the @: `eve%example.com`, `example.com!eve`,
-    `"eve@example.com"`. So who reads the mail need not be of the domain.
+    Some mail servers relay addresses with a route before the @ (`eve%example.com`,
+    `example.com!eve`, `"eve@example.com"`), so the recipient need not belong to the domain.
     """
 
     def clean_email(self) -> str:
@@ -114,7 +116,7 @@ class SignUpForm(AddressForm):
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
-    """By a link, instead of one that was forgotten."""
+    """Set a new password from a link."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -122,7 +124,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
 
 
 class LoginForm(AllauthLoginForm):  # type: ignore[misc]
-    """The cursor stands where a person goes on: at the name, or at the password to type anew."""
+    """Focus the username at first, and the password after a failed attempt."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -131,7 +133,7 @@ class LoginForm(AllauthLoginForm):  # type: ignore[misc]
 
 
 class ChangePasswordForm(AllauthChangePasswordForm):  # type: ignore[misc]
-    """Guesses of the old password are counted as those at the sign-in are."""
+    """Change the password; wrong old passwords count against the sign-in rate limit."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -1,7 +1,7 @@
-"""Identities: who people are at the organisation's sign-in, each kept with its issuer.
+"""Identities: people's accounts at the organisation's OpenID Connect provider.
 
-A subject is unique within its issuer alone (OpenID Connect Core, 2). So the key of an identity
-names both, and the same subject of another issuer never finds it.
+A subject is unique only within its issuer (OpenID Connect Core, 2). So an identity's key contains
+both, and the same subject of another issuer never matches it.
 """
 
 from collections.abc import Mapping
@@ -17,20 +17,20 @@ from django.db.models import QuerySet
 from chatapp.models import User, audit
 
 PROVIDER = "oidc"
-UNKNOWN = "unknown"  # issuer of an identity that was stored without one
-LONGEST_UID = 191  # of allauth's column
+UNKNOWN = "unknown"  # the issuer of identities stored without one
+LONGEST_UID = 191  # the length of allauth's column
 UNUSABLE = (AttributeError, OSError, ValueError)
-"""What asking a provider for its issuer may raise: it is away, or what it says is no discovery."""
+"""What `configured_issuer` raises if the provider is unreachable or its discovery is invalid."""
 
 
 def uid_of(issuer: str, subject: str) -> str:
-    """Return the key of an identity; no issuer has a space."""
+    """Return an identity's key, which is unambiguous since no issuer contains a space."""
     uid = f"{issuer} {subject}"
     return uid if len(uid) <= LONGEST_UID else sha256(uid.encode()).hexdigest()
 
 
 def configured_issuer(adapter: OpenIDConnectOAuth2Adapter | None = None) -> str:
-    """Ask the provider for the issuer that its tokens name. Raises one of `UNUSABLE`."""
+    """Return the issuer from the provider's discovery document. Raises one of `UNUSABLE`."""
     adapter = adapter or OpenIDConnectOAuth2Adapter(None, PROVIDER)
     issuer = adapter.openid_config.get("issuer")
     if not isinstance(issuer, str) or not issuer or " " in issuer:
@@ -44,12 +44,12 @@ def identities_of(user: User | AnonymousUser) -> QuerySet[SocialAccount]:
 
 
 def is_of(issuer: str, identity: SocialAccount) -> bool:
-    """Say whether somebody can sign in by the identity while `issuer` is the configured one."""
+    """Return whether the identity can sign in while `issuer` is the configured one."""
     return bool(identity.uid == uid_of(issuer, _subject_of(identity)))
 
 
 def documents_of(identity: SocialAccount) -> list[Mapping[str, Any]]:
-    """Its ID token and its userinfo, as far as both are there."""
+    """Return the stored claims: the ID token's and the userinfo's, if present."""
     documents = [identity.extra_data.get(name) for name in ("id_token", "userinfo")]
     return [one for one in documents if isinstance(one, dict)]
 
@@ -59,8 +59,11 @@ def stored_issuer(identity: SocialAccount) -> str:
 
 
 def move(old: str, new: str) -> tuple[int, int]:
-    """Let the identities of the issuer `old` be those of `new`; return how many were moved, and how
-    many were left since somebody signed in by the same subject of `new` before."""
+    """Move identities from the issuer `old` to `new`.
+
+    Return how many were moved, and how many were left because the same subject has already signed
+    in at `new`.
+    """
     moved = left = 0
     with transaction.atomic():
         for identity in list(SocialAccount.objects.filter(provider=PROVIDER)):
@@ -79,7 +82,7 @@ def move(old: str, new: str) -> tuple[int, int]:
 
 
 def _subject_of(identity: SocialAccount) -> str:
-    """As its last token names it; without one the key is the subject, as it was in 0.4."""
+    """Return the subject from the last token, or the key, which was the subject in 0.4."""
     return str(_token_of(identity).get("sub") or identity.uid)
 
 

@@ -1,5 +1,5 @@
-"""Pages of who has no account yet, or has forgotten how to sign in: what a link leads to, and where
-one asks for a link."""
+"""Pages for people who can't sign in: invitations, sign-up, forgotten passwords, and the links that
+they are sent by email."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ from chatapp.models.invitations import SELF_SERVICE
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
 
-def _kept_secret(response: HttpResponse) -> HttpResponse:
-    """Or the proxy's log would have the address as what refers to each style sheet."""
+def _without_referrer(response: HttpResponse) -> HttpResponse:
+    """Keep the link's token out of the Referer of style sheets, and so out of a proxy's log."""
     response["Referrer-Policy"] = "strict-origin"
     return response
 
@@ -33,36 +33,38 @@ def _kept_secret(response: HttpResponse) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def accept(request: HttpRequest, token: str) -> HttpResponse:
-    """An invitation: makes an account, with the person's own password."""
+    """Show an invitation and create the invited person's account."""
     if request.user.is_authenticated:
-        return _kept_secret(render(request, "account/invited_already.html"))
+        return _without_referrer(render(request, "account/invited_already.html"))
     try:
         invitation = Invitation.of(token)
         form = AcceptForm(request.POST or None, address=invitation.address)
-        if form.is_valid() and (joined := _joined(request, invitation, form)):
-            return joined
+        if form.is_valid() and (response := _create_account(request, invitation, form)):
+            return response
     except Refused as refused:
         page = render(request, "account/invitation_refused.html", {"why": str(refused)})
         page.status_code = 410
-        return _kept_secret(page)
+        return _without_referrer(page)
     context = {"form": form, "invitation": invitation}
-    return _kept_secret(render(request, "account/accept.html", context))
+    return _without_referrer(render(request, "account/accept.html", context))
 
 
-def _joined(request: HttpRequest, invitation: Invitation, form: AcceptForm) -> HttpResponse | None:
-    """Who accepted is signed in; None where the name was taken meanwhile. Raises `Refused`."""
+def _create_account(
+    request: HttpRequest, invitation: Invitation, form: AcceptForm
+) -> HttpResponse | None:
+    """Create the account and sign in; None if the name was taken meanwhile. Raises `Refused`."""
     person: User = form.save(commit=False)
     typed = "" if invitation.address else person.email
     if typed and links.sends_mail():
-        person.email = ""  # until it is shown to be theirs
+        person.email = ""  # until the person confirms it
     try:
         with transaction.atomic():
             invitation.accept(person)
     except IntegrityError:
-        form.add_error("username", "Another account has this name. Choose a different one.")
+        form.add_error("username", "This username is taken. Choose a different one.")
         return None
     if typed and links.sends_mail() and links.send_confirmation(request, person, typed):
-        messages.info(request, f"To sign in by {typed}, follow the link that was sent there.")
+        messages.info(request, f"To sign in with {typed}, open the link that was sent there.")
     login(request, person, BACKEND)
     confirm(request)
     return redirect("chat")
@@ -71,7 +73,7 @@ def _joined(request: HttpRequest, invitation: Invitation, form: AcceptForm) -> H
 @require_http_methods(["GET", "POST"])
 @never_cache
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Whoever has an address of a domain that may is sent an invitation of their own."""
+    """Send an invitation to an address whose domain may sign up."""
     if request.user.is_authenticated:
         return redirect("chat")
     installation = Installation.this()
@@ -83,7 +85,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         if not ratelimit.consume(request, action="signup", key=address.casefold()):
             return render(request, "429.html", {"retry_after": 3600}, status=429)
         if not installation.takes_address(address):
-            form.add_error("email", "This server takes addresses of other domains alone.")
+            form.add_error("email", "Addresses of this domain can't sign up here.")
         else:
             _invite(request, address)
             return render(request, "account/link_sent.html", {"address": address})
@@ -91,8 +93,10 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 
 def _invite(request: HttpRequest, address: str) -> None:
-    """What is answered is the same for who has an account already, and is told so by mail alone;
-    who was deactivated is sent nothing."""
+    """Send an invitation, a password link if there is an account, or nothing if it is deactivated.
+
+    The page is the same each time, so that it does not reveal who has an account.
+    """
     if known := User.objects.filter(email__iexact=address).first():
         if known.is_active:
             _send_password_link(request, known)
@@ -109,14 +113,14 @@ def _invite(request: HttpRequest, address: str) -> None:
 
 @require_GET
 def whom_to_ask(request: HttpRequest) -> HttpResponse:
-    """For a new password: without mail this can send nothing, and asks nothing."""
+    """Say whom to ask for a new password on a server that sends no email."""
     return render(request, "account/password_reset.html", {"form": None})
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 def forgotten_password(request: HttpRequest) -> HttpResponse:
-    """Sends a link where mail is set up."""
+    """Send a link to set a new password, if the server sends email."""
     if not links.sends_mail():
         return whom_to_ask(request)
     form = AddressForm(request.POST or None)
@@ -131,7 +135,7 @@ def forgotten_password(request: HttpRequest) -> HttpResponse:
 
 
 def _send_password_link(request: HttpRequest, person: User) -> None:
-    """To the address that is theirs, which the one that was typed may only look like."""
+    """Send it to the stored address: the typed one may only look like it."""
     link = links.password_link(request, person)
     links.send("password", person.email, "A new password", person=person, link=link)
 
@@ -139,11 +143,10 @@ def _send_password_link(request: HttpRequest, person: User) -> None:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
-    """The link of a forgotten password. Nobody is signed in by it: a second factor is asked for at
-    the sign-in."""
+    """Set a new password from a link, without signing in: that may take a second factor."""
     person = links.person_of_link(named, token)
     if person is None:
-        return _kept_secret(render(request, "account/link_over.html", status=410))
+        return _without_referrer(render(request, "account/link_over.html", status=410))
     form = NewPasswordForm(person, request.POST or None)
     if form.is_valid():
         with transaction.atomic():
@@ -152,26 +155,26 @@ def new_password(request: HttpRequest, named: str, token: str) -> HttpResponse:
         messages.success(request, "Your new password is set. Sign in with it.")
         return redirect("account_login")
     context: dict[str, Any] = {"form": form, "person": person}
-    return _kept_secret(render(request, "account/new_password.html", context))
+    return _without_referrer(render(request, "account/new_password.html", context))
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """The link of a mail: the address is the account's once its owner says so."""
+    """Set the account's address once the person who opened the emailed link confirms it."""
     found = links.confirmed_by(token)
     if found is None:
-        return _kept_secret(render(request, "account/link_over.html", status=410))
+        return _without_referrer(render(request, "account/link_over.html", status=410))
     person, address = found
     if request.method == "POST":
         others = User.objects.exclude(pk=person.pk).filter(email__iexact=address)
         if others.exists():
-            return _kept_secret(render(request, "account/link_over.html", status=410))
+            return _without_referrer(render(request, "account/link_over.html", status=410))
         person.email = address
         with transaction.atomic():
             person.save(update_fields=["email"])
             audit.record("address.confirmed", actor=person, about=person)
-        messages.success(request, f"{address} is confirmed: you can sign in by it.")
+        messages.success(request, f"{address} is confirmed. You can sign in with it.")
         return redirect("account_login")
     context = {"address": address, "person": person}
-    return _kept_secret(render(request, "account/confirm_address.html", context))
+    return _without_referrer(render(request, "account/confirm_address.html", context))

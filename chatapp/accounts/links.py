@@ -1,8 +1,8 @@
-"""Links that stand for a right of one person, and the mails that carry them.
+"""Links that authorise one person, and the emails that carry them.
 
-A link to a new password holds as long as the old one is not changed, three days at most (Django's
-`PasswordResetTokenGenerator`). One that confirms an address says which, signed: until it is
-followed, the account has no address, so that none signs in that nobody has shown to be theirs.
+A password link is valid until the password changes, three days at most (Django's
+`PasswordResetTokenGenerator`). A confirmation link contains the address, signed: the account has no
+address until the link is confirmed, so that nobody can sign in with an unconfirmed one.
 """
 
 import logging
@@ -27,7 +27,7 @@ ADDRESS_SALT = "chatapp.address"
 
 
 def absolute(request: HttpRequest, path: str) -> str:
-    """The path as a whole URL, at the configured origin if there is one."""
+    """Return the path as an absolute URL, at `PUBLIC_ORIGIN` if it is set."""
     return (
         settings.PUBLIC_ORIGIN + path
         if settings.PUBLIC_ORIGIN
@@ -40,26 +40,26 @@ def sends_mail() -> bool:
 
 
 def send(name: str, address: str, subject: str, **context: object) -> bool:
-    """Whether the mail of this name went out."""
+    """Send the email template `name` and return whether that succeeded."""
     context["app"] = branding.known().name
     text = render_to_string(f"mail/{name}.txt", context, using="django")
     try:
         send_mail(subject, text, None, [address])
     except (OSError, SMTPException) as error:
-        logger.error("A mail could not be sent: %s", error)
+        logger.error("Could not send an email: %s", error)
         return False
     return True
 
 
 def password_link(request: HttpRequest, person: User) -> str:
-    """By which this person, or whoever has the link, sets a new password."""
+    """Return a link that sets a new password for the person; anyone who has it can use it."""
     named = urlsafe_base64_encode(str(person.pk).encode())
     token = default_token_generator.make_token(person)
     return absolute(request, reverse("new-password", args=[named, token]))
 
 
 def person_of_link(named: str, token: str) -> User | None:
-    """Whose password the link sets; None where it does not hold."""
+    """Return the person whose password the link sets, or None if it is invalid."""
     try:
         pk = force_str(urlsafe_base64_decode(named))
     except ValueError:
@@ -71,17 +71,17 @@ def person_of_link(named: str, token: str) -> User | None:
 def send_confirmation(request: HttpRequest, person: User, address: str) -> bool:
     token = signing.dumps([person.pk, person.email, address], salt=ADDRESS_SALT)
     link = absolute(request, reverse("confirm-address", args=[token]))
-    return send("address", address, "Confirm your e-mail address", person=person, link=link)
+    return send("address", address, "Confirm your email address", person=person, link=link)
 
 
 def confirmed_by(token: str) -> tuple[User, str] | None:
-    """The person and the address that the link confirms; None where it does not hold."""
+    """Return the person and the address that the link confirms, or None if it is invalid."""
     try:
         pk, before, address = signing.loads(
             token, salt=ADDRESS_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT
         )
     except signing.BadSignature:
         return None
-    # Where it has another since, the link is over.
+    # The link is invalid once the account has another address.
     person = User.objects.filter(pk=pk, email=before, is_active=True).first()
     return (person, address) if person else None

@@ -1,9 +1,9 @@
-"""The way to the organisation's OpenID Connect provider and back: to sign in, or to confirm that it
-is still the same person.
+"""The redirects to the organisation's OpenID Connect provider and back, to sign in or to confirm
+identity.
 
-Both send a nonce along and believe no ID token without it. A confirmation begins with a POST. It
-counts if the token says that the person signed in there after it began, and by an identity of the
-account that is signed in here; it signs nobody in or out.
+Both send a nonce and reject an ID token without it. A confirmation starts with a POST. It succeeds
+if the token says that the person signed in there after it started, with an identity of the account
+that is signed in here. It never signs anyone in or out.
 """
 
 import logging
@@ -51,18 +51,18 @@ SIGN_IN, CONFIRM = "login", "confirm"
 CLOCK_SKEW_SECONDS = 60
 
 AWAY = "{name} could not be reached, so nothing was confirmed. Try again in a moment."
-AMISS = (
-    "{name} did not confirm that it is you. Try again; if it stays so, ask an administrator, who "
-    "finds the reason in the server's log."
+FAILED = (
+    "{name} did not confirm that it is you. Try again. If it keeps failing, ask an administrator: "
+    "the reason is in the server's log."
 )
 CANCELLED = "You did not sign in at {name}, so nothing was confirmed. Try again."
 SOMEBODY_ELSE = (
-    "You signed in at {name} as somebody else than here, so nothing was confirmed. Try again, and "
-    "sign in there as yourself."
+    "You signed in at {name} as a different person than here, so nothing was confirmed. Try again, "
+    "and sign in there as yourself."
 )
 NO_TIME = (
     "{name} did not say when you signed in there, so nothing was confirmed. Confirm in another "
-    "way, or ask an administrator: the provider must put auth_time into its ID tokens."
+    "way, or ask an administrator: the provider must include auth_time in its ID tokens."
 )
 NOT_ASKED = (
     "{name} did not ask you to sign in again, so nothing was confirmed. Sign out there, then try "
@@ -71,7 +71,7 @@ NOT_ASKED = (
 
 
 class Refused(Exception):
-    """Says why an answer does not count, and what to do."""
+    """Raised if the provider's response is refused; says why, and what to do."""
 
 
 @never_cache
@@ -80,7 +80,7 @@ def sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
     provider = _provider(request, provider_id)
     try:
         return _to_provider(request, provider, SIGN_IN, get_next_redirect_url(request))
-    except Exception:  # whatever is wrong with the discovery document
+    except Exception:  # an invalid discovery document can raise anything
         logger.exception("The organisation's sign-in can't be reached")
         return redirect("socialaccount_login_error")
 
@@ -92,19 +92,19 @@ class ConfirmView(BaseReauthenticateView):  # type: ignore[misc]
     extra_context = {"organisation": settings.CHATAPP_OIDC_NAME}
 
     def form_valid(self, form: Form) -> HttpResponse:
-        """Answer with a page that goes on to the provider.
+        """Return a page that redirects to the provider.
 
-        `form-action 'self'` holds for the redirects after a form, too: Chromium would follow none
-        to another origin.
+        `form-action 'self'` also applies to redirects after a form is submitted: Chromium follows
+        none to another origin.
         """
         back = self.get_success_url()
         try:
             provider = _provider(self.request, PROVIDER)
-            answer = _to_provider(
+            response = _to_provider(
                 self.request, provider, CONFIRM, back, prompt="login", max_age="0"
             )
-            there = answer.headers["Location"]
-        except Exception:  # as above
+            there = response.headers["Location"]
+        except Exception:  # as in `sign_in`
             logger.exception("The organisation's sign-in can't be reached")
             messages.error(self.request, _sentence(AWAY))
             return ask_to_confirm(back)
@@ -119,27 +119,29 @@ def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
     try:
         state = provider.unstash_redirect_state(request, request.GET.get("state", ""))
     except PermissionDenied:
-        logger.warning("The organisation's sign-in answered what this browser did not ask for")
+        logger.warning(
+            "The organisation's sign-in returned a state that this browser did not start"
+        )
         return not_by_organisation(request)
     if state["process"] == CONFIRM:
         return _confirm(request, provider, state)
     try:
         login = _login(request, provider, state)
         state["is_fresh"] = _time_problem(login) is None
-        answer: HttpResponse = complete_social_login(request, login)
+        response: HttpResponse = complete_social_login(request, login)
     except Refused:
         return redirect("socialaccount_login_cancelled")
-    except Exception:  # whatever its words break, wherever they are read
+    except Exception:  # the provider's response can break allauth anywhere
         logger.exception("The organisation's sign-in failed")
         return redirect("socialaccount_login_error")
-    return answer
+    return response
 
 
 @receiver(user_logged_in)
 def _confirm_by_fresh_sign_in(
     request: HttpRequest, sociallogin: SocialLogin | None = None, **_: Any
 ) -> None:
-    """Count a sign-in there as one by a password, unless the provider's session answered."""
+    """Count a sign-in there as a confirmation, unless it silently reused the provider's session."""
     if sociallogin and sociallogin.state.get("is_fresh"):
         confirm(request, ORGANISATION)
 
@@ -161,10 +163,10 @@ def _to_provider(
     nonce = secrets.token_urlsafe()
     data = {"nonce": nonce, "began": int(time.time()), "user": request.user.pk}
     parameters = provider.get_auth_params() | parameters | {"nonce": nonce}
-    answer: HttpResponseRedirect = provider.redirect(
+    response: HttpResponseRedirect = provider.redirect(
         request, process, next_url=back, data=data, auth_params=parameters
     )
-    return answer
+    return response
 
 
 def _confirm(
@@ -174,9 +176,9 @@ def _confirm(
         _check_confirmation(request, provider, state)
     except Refused as refused:
         return _refuse(request, state, str(refused))
-    except Exception:  # as in a sign-in
+    except Exception:  # as in `come_back`
         logger.exception("The organisation's sign-in failed")
-        return _refuse(request, state, AMISS)
+        return _refuse(request, state, FAILED)
     confirm(request, ORGANISATION)
     return HttpResponseRedirect(state["next"])
 
@@ -184,7 +186,7 @@ def _confirm(
 def _check_confirmation(
     request: HttpRequest, provider: OpenIDConnectProvider, state: dict[str, Any]
 ) -> None:
-    """Raise `Refused`, or whatever error the provider's answer leads to."""
+    """Raise `Refused`, or any error that the provider's response causes."""
     login = _login(request, provider, state)
     if request.user.pk != state["data"]["user"] or not (
         identities_of(request.user).filter(uid=login.account.uid).exists()
@@ -196,7 +198,7 @@ def _check_confirmation(
 
 def _refuse(request: HttpRequest, state: dict[str, Any], problem: str) -> HttpResponseRedirect:
     sentence = _sentence(problem)
-    logger.warning("A confirmation by the organisation's sign-in was refused: %s", sentence)
+    logger.warning("A confirmation with the organisation's sign-in was refused: %s", sentence)
     if isinstance(request.user, User):
         detail = {"by": PROVIDER, **origin_of(request)}
         with transaction.atomic():
@@ -215,10 +217,10 @@ def _sentence(problem: str) -> str:
 def _login(
     request: HttpRequest, provider: OpenIDConnectProvider, state: dict[str, Any]
 ) -> SocialLogin:
-    """Exchange the code for the tokens and check these. Nothing is looked for or stored yet.
+    """Exchange the code for tokens and check them. No account is looked up or stored yet.
 
-    allauth checks audience, issuer and expiry, and PKCE ties the code to this browser; the nonce
-    ties the token to this attempt. Raises `Refused` if the person turned back there.
+    allauth checks audience, issuer and expiry; PKCE ties the code to this browser; the nonce ties
+    the token to this attempt. Raises `Refused` if the person cancelled at the provider.
     """
     if request.GET.get("error") == "access_denied":
         raise Refused(CANCELLED)
@@ -236,21 +238,21 @@ def _login(
 
 def _checked_uid(login: SocialLogin, issuer: str, nonce: str) -> str:
     token = login.account.extra_data["id_token"]
-    if token["iss"] != issuer:  # which allauth compares only if the discovery names one
-        raise ValueError("The ID token is of another issuer.")
+    if token["iss"] != issuer:  # allauth compares it only if the discovery has one
+        raise ValueError("The ID token is from another issuer.")
     if not constant_time_compare(token.get("nonce", ""), nonce):
         raise ValueError("The ID token has another nonce.")
-    # Userinfo may be of somebody else (OpenID Connect Core, 5.3.2).
+    # Userinfo may describe somebody else (OpenID Connect Core, 5.3.2).
     subject = str(token["sub"])
     if any(str(one.get("sub")) != subject for one in documents_of(login.account)):
-        raise ValueError("The ID token and the userinfo tell of different people.")
+        raise ValueError("The ID token and the userinfo have different subjects.")
     return uid_of(issuer, subject)
 
 
 def _time_problem(login: SocialLogin) -> str | None:
-    """Say why this was no fresh sign-in there."""
+    """Return why this was not a fresh sign-in at the provider, or None if it was."""
     at = login.account.extra_data["id_token"].get("auth_time")
-    if type(at) is not int:  # True is an int as well
+    if type(at) is not int:  # bool is a subclass of int
         return NO_TIME
     earliest = login.state["data"]["began"] - CLOCK_SKEW_SECONDS
     return None if earliest <= at <= time.time() + CLOCK_SKEW_SECONDS else NOT_ASKED

@@ -1,9 +1,9 @@
-"""Signing in by the organisation's own sign-in: OpenID Connect, as `CHATAPP_OIDC_…` say.
+"""Accounts of people who sign in at the organisation's OpenID Connect provider (`CHATAPP_OIDC_…`).
 
-Whoever it lets in has an account here. One that is there already, with an address that it says is
-verified, is theirs where this server sends mail: elsewhere nobody has shown that the address is the
-account's, and somebody might have typed another one's to wait there for them. Its claim of groups
-puts people into those of the same name, and out of them.
+Everyone it signs in gets an account. If an account already has the verified address that the
+provider names, they get that one, but only if this server sends email: otherwise addresses are
+unconfirmed, and an attacker could create an account with somebody else's address and wait for them.
+The groups claim adds people to the groups of the same names, and removes them again.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             else:
                 is_taken = User.objects.filter(email__iexact=address).exists()
                 sociallogin.user.email = "" if is_taken else address
-        sociallogin.email_addresses = []  # an account here has one, which is its own
+        sociallogin.email_addresses = []  # an account here has only `User.email`
         if sociallogin.is_existing:
             _claim_groups(sociallogin.user, claims)
 
@@ -56,28 +56,28 @@ class OrganisationAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return person
 
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: Any) -> User:
-        account = sociallogin.account  # nothing of it was stored, or looked for, by now
+        account = sociallogin.account  # not stored or looked up yet
         account.uid, account.extra_data = _storable(account.uid), _storable(account.extra_data)
-        said = {name: value for name, value in data.items() if isinstance(value, str)}
-        person: User = super().populate_user(request, sociallogin, said)
+        texts = {name: value for name, value in data.items() if isinstance(value, str)}
+        person: User = super().populate_user(request, sociallogin, texts)
         for name in ("username", "first_name", "last_name"):
             value = (getattr(person, name) or "").replace("\0", "")
-            if name == "username":  # by an address somebody else may sign in
+            if name == "username":  # a name must not match somebody's email address
                 value = value.partition("@")[0]
             setattr(person, name, value[:LONGEST_NAME])
         return person
 
 
-def _storable(said: Any) -> Any:
-    """The same without what PostgreSQL takes in no text, however deep it stands."""
-    match said:
+def _storable(value: Any) -> Any:
+    """Replace NUL, which PostgreSQL stores in no text, at any depth of a JSON value."""
+    match value:
         case str():
-            return said.replace("\0", "\N{REPLACEMENT CHARACTER}")
+            return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
         case list():
-            return [_storable(one) for one in said]
+            return [_storable(one) for one in value]
         case dict():
-            return {_storable(name): _storable(value) for name, value in said.items()}
-    return said
+            return {_storable(name): _storable(one) for name, one in value.items()}
+    return value
 
 
 def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
@@ -85,12 +85,12 @@ def _claims(sociallogin: SocialLogin) -> Mapping[str, Any]:
 
 
 def _verified_address(sociallogin: SocialLogin) -> str:
-    """That which one document has, and says of it that it is verified; "" where there is none."""
-    told: Mapping[str, Any] = next(
+    """Return the address that one document has and says is verified, or ""."""
+    document: Mapping[str, Any] = next(
         (one for one in reversed(documents_of(sociallogin.account)) if "email" in one), {}
     )
-    address = told.get("email")
-    if not isinstance(address, str) or told.get("email_verified") is not True:
+    address = document.get("email")
+    if not isinstance(address, str) or document.get("email_verified") is not True:
         return ""
     try:
         User(username="x", email=address).clean_fields(exclude={"username", "password"})
@@ -100,7 +100,7 @@ def _verified_address(sociallogin: SocialLogin) -> str:
 
 
 def _claim_groups(person: User, claims: Mapping[str, Any]) -> None:
-    """Where no claim is configured, or none came, nothing is changed."""
+    """Set the person's claimed groups; change nothing without a configured and sent claim."""
     claim = settings.CHATAPP_OIDC_GROUPS_CLAIM
     names = claims.get(claim) if claim else None
     if isinstance(names, list):

@@ -1,21 +1,21 @@
-"""Forms of passkeys that take whatever they are sent: allauth's own fail on what is none."""
+"""Passkey forms that report an unreadable credential as an error; allauth's own would crash."""
 
 from typing import Any
 
 from allauth.mfa.webauthn import forms
 
-NONE = "That was no passkey. Try again, or choose another way."
+INVALID = "That isn't a valid passkey. Try again, or choose another way."
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class Readable:
-    """The library that reads a credential raises all of these for what is none."""
+    """Turns what the WebAuthn library raises for an invalid credential into a form error."""
 
     def full_clean(self: Any) -> None:
         try:
             super().full_clean()  # type: ignore[misc]
         except UNREADABLE:
-            self.add_error("credential", NONE)
+            self.add_error("credential", INVALID)
 
 
 class AddForm(Readable, forms.AddWebAuthnForm):  # type: ignore[misc]

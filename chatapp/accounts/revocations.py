@@ -1,8 +1,8 @@
-"""What may end a person's right to a socket, noticed where it is stored and told to all processes.
+"""Signal receivers that notice when people may have lost their right to a socket.
 
-Whatever happened, what is told is only to look at these people again: `sessions` finds out what has
-become of them. What no signal tells of, `QuerySet.update` for one, is found at the next look at
-everybody, which is never more than a minute away.
+They only ask all processes to check these people again; `sessions` finds out what changed. Changes
+without a signal, such as `QuerySet.update`, are found by the check of everyone, which runs at least
+once a minute.
 """
 
 from collections.abc import Collection
@@ -25,29 +25,29 @@ def _person_changed(
     instance: User, created: bool, update_fields: Collection[str] | None, **_: Any
 ) -> None:
     if not created and (update_fields is None or DECISIVE & set(update_fields)):
-        _look_again_at([instance.pk])
+        _check_again([instance.pk])
 
 
 @receiver(post_delete, sender=User)
 def _person_deleted(instance: User, **_: Any) -> None:
-    _look_again_at([instance.pk])
+    _check_again([instance.pk])
 
 
 @receiver(post_delete, sender=Session)
 def _session_deleted(instance: Session, **_: Any) -> None:
-    """By signing out, by a new password, or by `clearsessions`, which deletes thousands."""
+    """After a sign-out, a new password, or `clearsessions`, which deletes thousands."""
     Device.objects.filter(session_key=instance.pk).delete()
     if instance.expire_date <= timezone.now():
-        _look_again_at(None)
+        _check_again(None)
     elif user := instance.get_decoded().get(SESSION_KEY):
-        _look_again_at([int(user)])
+        _check_again([int(user)])
 
 
-def _look_again_at(people: list[int] | None) -> None:
-    def tell() -> None:
-        # Late, since few commands ever get here, and all of them would wait for the import.
+def _check_again(people: list[int] | None) -> None:
+    def notify() -> None:
+        # Imported here since it is slow, and few management commands get this far.
         from chatapp.realtime.worker import look_again_at
 
         look_again_at(people)
 
-    transaction.on_commit(tell, robust=True)
+    transaction.on_commit(notify, robust=True)

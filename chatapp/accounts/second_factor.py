@@ -1,7 +1,7 @@
-"""What allauth keeps of a second factor, and who must have one.
+"""Second factors: encryption of the secrets that allauth stores, and who must have one.
 
-The secrets of apps and of recovery codes are encrypted as the keys of upstreams are, and can be
-read with the fallbacks of SECRET_KEY.
+The secrets of authenticator apps and recovery codes are encrypted like upstreams' API keys, and can
+be decrypted with SECRET_KEY and its fallbacks.
 """
 
 from functools import cache
@@ -14,13 +14,13 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from chatapp.models import Installation, Upstream, User, branding
 
-# A sign-in can be done by these; recovery codes stand in for them, and are none by themselves.
+# Recovery codes only stand in for these.
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     error_messages = DefaultMFAAdapter.error_messages | {
-        "incorrect_code": "This code does not fit. Take the one that is shown now, and try again.",
+        "incorrect_code": "Wrong code. Enter the one that is shown now.",
         "cannot_delete_authenticator": (
             "Staff of this server must have a second factor. Add another one first."
         ),
@@ -30,7 +30,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return _keys().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """ "" where none of the keys fits, which no code does."""
+        """Return the secret, or "", which no code matches, if no key can decrypt it."""
         try:
             return _keys().decrypt(encrypted_text.encode()).decode()
         except InvalidToken:
@@ -48,7 +48,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def rotate() -> int:
-    """Encrypts all that can be read anew, by SECRET_KEY; says of how many authenticators."""
+    """Re-encrypt all readable secrets with SECRET_KEY; return the number of authenticators."""
     rotated = 0
     for one in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN):
         names = [name for name in ("secret", "seed") if name in one.data]
@@ -68,7 +68,7 @@ def _keys() -> Fernet | MultiFernet:
 
 
 def lacks_second_factor(user: Any) -> bool:
-    """Whether this is one of the staff who must have one, and has none yet."""
+    """Return whether the user is staff who must have a second factor and has none."""
     must = isinstance(user, User) and _must_have_one(user)
     return bool(must and not is_mfa_enabled(user, FACTORS))
 
@@ -78,6 +78,6 @@ def _must_have_one(user: User) -> bool:
 
 
 def remove_second_factors(person: User) -> bool:
-    """Whether there were any. Who has lost theirs signs in by the password alone, and adds anew."""
+    """Remove a person's second factors and recovery codes; return whether there were any."""
     removed, _ = Authenticator.objects.filter(user=person).delete()
     return bool(removed)

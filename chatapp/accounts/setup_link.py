@@ -1,4 +1,4 @@
-"""The link that the terminal prints, by which the first account is made."""
+"""The one-time setup link, printed in the terminal, that creates the first account."""
 
 from django.conf import settings
 from django.urls import reverse
@@ -8,14 +8,14 @@ from chatapp.models import User
 
 
 def setup_token() -> str | None:
-    """The secret of the setup link; None as soon as there is an account, which ends the link."""
+    """Return the setup link's secret; None once there is an account, which invalidates it."""
     if User.objects.exists():
         return None
     return salted_hmac("chatapp.setup", settings.SECRET_KEY, algorithm="sha256").hexdigest()[:32]
 
 
 def setup_link(origin: str) -> str | None:
-    """The link at this origin; None as soon as there is an account."""
+    """Return the setup link at this origin, or None once there is an account."""
     token = setup_token()
     return origin + reverse("setup", args=[token]) if token else None
 

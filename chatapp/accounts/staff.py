@@ -1,4 +1,4 @@
-"""Whose the staff's pages are: one gate for every room of them."""
+"""Access control for staff pages: roles, second factors, confirmation, and no scripts."""
 
 import logging
 from collections.abc import Callable
@@ -28,15 +28,17 @@ def reviewers_only(view: View) -> View:
     return _gated(view, lambda user: user.reviews, "This page is for reviewers.")
 
 
-def _gated(view: View, is_theirs: Callable[[User], bool], refusal: str) -> View:
-    """Who is not signed in goes to the sign-in; whose it is not gets 403. What is posted comes from
-    a page's own form, and no browser keeps what the view answers."""
+def _gated(view: View, has_role: Callable[[User], bool], refusal: str) -> View:
+    """Redirect to the sign-in, answer 403 without the role, and refuse a POST from a script.
+
+    The response is never cached.
+    """
 
     @never_cache
     @login_required
     @wraps(view)
     def view_for_staff(request: HttpRequest, *args: object, **options: object) -> HttpResponseBase:
-        if not (isinstance(request.user, User) and is_theirs(request.user)):
+        if not (isinstance(request.user, User) and has_role(request.user)):
             raise PermissionDenied(refusal)
         refuse_scripts(request)
         return to_second_factor(request) or view(request, *args, **options)
@@ -45,16 +47,18 @@ def _gated(view: View, is_theirs: Callable[[User], bool], refusal: str) -> View:
 
 
 def to_second_factor(request: HttpRequest) -> HttpResponseRedirect | None:
-    """Leads there whoever of the staff must have one and has none; None for all others."""
+    """Redirect staff who must have a second factor and have none; None for everyone else."""
     if not lacks_second_factor(request.user):
         return None
-    messages.info(request, "Staff of this server must have a second factor. Add one to go on.")
+    messages.info(request, "Staff of this server must have a second factor. Add one to continue.")
     return HttpResponseRedirect(reverse("mfa_index"))
 
 
 def confirmed_only(view: View) -> View:
-    """For what is dangerous: the password was given a short while ago, or is asked for first. What
-    was posted before that is dropped, and done by nobody; the way back is the page it came from."""
+    """Ask the person to confirm their identity before a sensitive view, unless they did recently.
+
+    A POST before that is dropped; confirming leads back to the page.
+    """
 
     @wraps(view)
     def view_once_confirmed(
@@ -68,12 +72,12 @@ def confirmed_only(view: View) -> View:
 
 
 def refuse_scripts(request: HttpRequest) -> None:
-    """Raises `PermissionDenied` for a POST that no page's own form has sent.
+    """Raise `PermissionDenied` for a POST that was not sent by a page's own form.
 
-    Browsers say of each request to an https or local address what made it, and no script can say
-    otherwise (https://www.w3.org/TR/fetch-metadata/); htmx marks its own.
+    To https and local addresses, browsers send Sec-Fetch-Mode, which no script can change
+    (https://www.w3.org/TR/fetch-metadata/); htmx marks its requests.
     """
     mode = request.headers.get("Sec-Fetch-Mode", "navigate")
     if request.method == "POST" and (mode != "navigate" or "HX-Request" in request.headers):
-        logger.warning("A change was refused: %s was sent by a script", request.path)
-        raise PermissionDenied("Changes in the administration are made by its own forms.")
+        logger.warning("Refused a POST to %s that was sent by a script", request.path)
+        raise PermissionDenied("Changes in the administration can only be made with its own forms.")

@@ -1,4 +1,4 @@
-"""Addresses of accounts: those of allauth that the app has a use for, and its own."""
+"""URLs of accounts: the allauth views that the app uses, and its own."""
 
 from allauth.account import views as account
 from allauth.decorators import rate_limit
@@ -17,13 +17,13 @@ from chatapp.accounts.staff import View, confirmed_only
 
 
 def begins_sign_in(view: View) -> View:
-    """Bound how often an address may start what stores a session on which nobody is signed in."""
+    """Limit how often an address may start a sign-in, which stores an anonymous session."""
     limited: View = rate_limit(action="begin_login", limit_get=True)(view)
     return limited
 
 
 def own(view: View) -> View:
-    """A page of one's own security: confirmed, kept by no browser, and done with its event."""
+    """Wrap a page about one's own security: confirmed, never cached, in the event's transaction."""
     recorded = transaction.atomic(with_factors_recorded(view))
     return never_cache(login_required(confirmed_only(recorded)))
 

@@ -1,5 +1,4 @@
-"""Pages beside allauth's: the setup of the first account, the sign-in, and whom to ask for a
-password."""
+"""Account pages besides allauth's: the setup of the first account, the sign-in, and devices."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -30,7 +29,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def after_setup(view: View) -> View:
-    """Tells before the setup where its link is: there is nobody yet who could be asked."""
+    """Say where the setup link is until there is an account."""
 
     @never_cache
     @wraps(view)
@@ -43,37 +42,37 @@ def after_setup(view: View) -> View:
 
 
 class SignInView(LoginView):  # type: ignore[misc]
-    """Tells who was sent here since their account was switched off that this is why."""
+    """The sign-in page, which says so if the person was signed out by a deactivation."""
 
-    def get_context_data(self, **context: Any) -> dict[str, Any]:
+    def get_context_data(self, **extra: Any) -> dict[str, Any]:
         switched_off = is_switched_off(self.request.session.get(SESSION_KEY, ""))
         is_open = Installation.this().signup == Installation.SignUp.DOMAINS and sends_mail()
-        found: dict[str, Any] = super().get_context_data(
-            **context,
+        context: dict[str, Any] = super().get_context_data(
+            **extra,
             switched_off=switched_off,
             is_open=is_open,
             policy=ReviewPolicy.now(),
             organisation=settings.CHATAPP_OIDC_NAME if settings.CHATAPP_OIDC_URL else "",
         )
-        return found
+        return context
 
 
 @require_GET
 def not_by_organisation(request: HttpRequest) -> HttpResponse:
-    """Where the organisation's sign-in came to nothing."""
+    """Say that the organisation's sign-in was cancelled or failed."""
     return render(request, "socialaccount/authentication_error.html", status=403)
 
 
 @require_GET
 def signed_out(request: HttpRequest) -> HttpResponse:
-    """Where a tab goes when another one of its browser signs out."""
+    """The page that a tab shows after another tab of the browser has signed out."""
     return render(request, "account/signed_out.html")
 
 
 @require_http_methods(["GET", "POST"])
 @never_cache
 def setup(request: HttpRequest, token: str) -> HttpResponse:
-    """The one-time link that the terminal prints: makes the first account, an administrator."""
+    """Create the first account, an administrator, from the setup link."""
     if setup_token() is None:
         return redirect("chat")
     if not is_setup_token(token):
@@ -92,7 +91,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
             confirm(request)
         return redirect("chat")
     response = render(request, "account/setup.html", {"form": form})
-    # Or the proxy's log would have the address as what refers to each style sheet.
+    # Keep the token out of the Referer of style sheets, and so out of a proxy's log.
     response["Referrer-Policy"] = "strict-origin"
     return response
 
@@ -101,7 +100,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @login_required
 def devices(request: HttpRequest) -> HttpResponse:
-    """Where one is signed in; one of them, or all others, can be signed out from here."""
+    """List the browsers where one is signed in, and sign out one of them or all others."""
     assert isinstance(request.user, User)
     own = request.user.devices
     others = own.exclude(session_key=request.session.session_key)
@@ -113,7 +112,7 @@ def devices(request: HttpRequest) -> HttpResponse:
             audit.record(
                 "sessions.ended", actor=request.user, about=request.user, detail={"which": which}
             )
-        messages.success(request, "Signed out there.")
+        messages.success(request, "Signed out.")
         return redirect("devices")
     context = {"devices": own.living(), "this_device": request.session.session_key}
     return render(request, "account/devices.html", context)

@@ -1,4 +1,4 @@
-"""An organisation whose sign-in this server trusts."""
+"""An OpenID Connect provider that this server trusts."""
 
 from collections.abc import Iterator
 
@@ -14,5 +14,5 @@ def provider(db: None, settings: Settings) -> Iterator[Provider]:
     with running() as provider:
         trust(settings, provider)
         settings.CHATAPP_OIDC_GROUPS_CLAIM = "groups"
-        User.objects.create_superuser("olive")  # so that the server is set up
+        User.objects.create_superuser("olive")  # so that the server counts as set up
         yield provider

@@ -1,7 +1,8 @@
 """A small OpenID Connect provider on loopback: discovery, authorize, token, userinfo, keys.
 
-It signs its tokens (RS256), wants PKCE and the client's secret, and takes each code once. Who has a
-session there (`session_since`) is signed in silently, unless the request wants them asked.
+It signs its tokens (RS256), requires PKCE and the client's secret, and accepts each code once. A
+person with a session there (`session_since`) is signed in silently, unless the request forces a
+sign-in.
 """
 
 import json
@@ -28,20 +29,20 @@ from pytest_django import Settings
 from chatapp.models import User
 
 CLIENT, SECRET = "chatapp-client", "provider-secret"
-POLL_SECONDS = 0.01  # until it sees that it should stop
+POLL_SECONDS = 0.01  # how often the server checks whether to stop
 
 
 class Provider:
-    """Signs in whoever `claims` say."""
+    """Signs in the person in `claims`."""
 
     def __init__(self) -> None:
         self.claims: dict[str, Any] = {}
-        self.told: Any = None  # where it is asked, in place of the claims
+        self.userinfo: Any = None  # the userinfo, if it differs from the claims
         self.audience = CLIENT
         self.session_since: int | None = None
-        self.always_silent = False  # whatever the request wants
-        self.gives: dict[str, Any] = {}  # in place of its tokens
-        self.token_says: dict[str, Any] = {}  # in place of what would stand there; None for nothing
+        self.always_silent = False  # even if the request forces a sign-in
+        self.token_response: dict[str, Any] = {}  # overrides, e.g. of the tokens
+        self.token_claims: dict[str, Any] = {}  # overrides in the ID token; None removes a claim
         self.codes: dict[str, dict[str, str]] = {}
         self.key = _key()
         provider = self
@@ -61,56 +62,63 @@ class Provider:
         self.issuer: Any = self.url
 
     def get(self, request: BaseHTTPRequestHandler) -> None:
-        path = urlsplit(request.path)
-        if path.path == "/.well-known/openid-configuration":
-            ends = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
-            found = {f"{name}_endpoint": f"{self.url}/{end}" for name, end in ends.items()}
+        url = urlsplit(request.path)
+        if url.path == "/.well-known/openid-configuration":
+            paths = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
+            found = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in paths.items()}
             methods = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
-            tell(request, found | methods | {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"})
-        elif path.path == "/authorize":
-            asked = {name: one for name, [one] in parse_qs(path.query).items()}
-            wants_them_asked = asked.get("prompt") == "login" and asked.get("max_age") == "0"
-            is_silent = self.session_since and (self.always_silent or not wants_them_asked)
-            asked["auth_time"] = str(self.session_since if is_silent else int(time.time()))
+            respond(
+                request, found | methods | {"issuer": self.issuer, "jwks_uri": f"{self.url}/keys"}
+            )
+        elif url.path == "/authorize":
+            query = {name: one for name, [one] in parse_qs(url.query).items()}
+            forces_sign_in = query.get("prompt") == "login" and query.get("max_age") == "0"
+            is_silent = self.session_since and (self.always_silent or not forces_sign_in)
+            query["auth_time"] = str(self.session_since if is_silent else int(time.time()))
             code = f"code{secrets.token_hex(4)}"
-            self.codes[code] = asked
+            self.codes[code] = query
             request.send_response(302)
-            back = urlencode({"code": code, "state": asked["state"]})
-            request.send_header("Location", f"{asked['redirect_uri']}?{back}")
+            back = urlencode({"code": code, "state": query["state"]})
+            request.send_header("Location", f"{query['redirect_uri']}?{back}")
             request.end_headers()
-        elif path.path == "/keys":
+        elif url.path == "/keys":
             public = jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
-            tell(request, {"keys": [public | {"kid": "one", "use": "sig", "alg": "RS256"}]})
+            respond(request, {"keys": [public | {"kid": "one", "use": "sig", "alg": "RS256"}]})
         else:
-            tell(request, self.claims if self.told is None else self.told)
+            respond(request, self.claims if self.userinfo is None else self.userinfo)
 
     def token(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["Content-Length"])).decode()
         sent = {name: one for name, [one] in parse_qs(body).items()}
-        asked = self.codes.pop(sent["code"], {})
+        query = self.codes.pop(sent["code"], {})
         digest = sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = urlsafe_b64encode(digest).decode().rstrip("=")
-        if sent.get("client_secret") != SECRET or asked.get("code_challenge") != challenge:
-            tell(request, {"error": "invalid_grant"}, 400)
+        if sent.get("client_secret") != SECRET or query.get("code_challenge") != challenge:
+            respond(request, {"error": "invalid_grant"}, 400)
             return
         now = int(time.time())
-        said = self.claims | {"iss": self.issuer, "aud": self.audience, "iat": now, "exp": now + 60}
-        said |= {"nonce": asked.get("nonce"), "auth_time": int(asked["auth_time"])}
-        said |= self.token_says
-        said = {name: value for name, value in said.items() if value is not None}
-        signed = jwt.encode(said, self.key, algorithm="RS256", headers={"kid": "one"})
-        given = {"access_token": "access", "token_type": "Bearer", "id_token": signed}
-        tell(request, given | self.gives)
+        claims = self.claims | {
+            "iss": self.issuer,
+            "aud": self.audience,
+            "iat": now,
+            "exp": now + 60,
+        }
+        claims |= {"nonce": query.get("nonce"), "auth_time": int(query["auth_time"])}
+        claims |= self.token_claims
+        claims = {name: value for name, value in claims.items() if value is not None}
+        signed = jwt.encode(claims, self.key, algorithm="RS256", headers={"kid": "one"})
+        tokens = {"access_token": "access", "token_type": "Bearer", "id_token": signed}
+        respond(request, tokens | self.token_response)
 
 
 @cache
 def _key() -> rsa.RSAPrivateKey:
-    """One for all providers, since it takes a while to find the primes."""
+    """Return one key for all providers, since generating it is slow."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
-def tell(request: BaseHTTPRequestHandler, said: Any, status: int = 200) -> None:
-    body = json.dumps(said).encode()
+def respond(request: BaseHTTPRequestHandler, content: Any, status: int = 200) -> None:
+    body = json.dumps(content).encode()
     request.send_response(status)
     request.send_header("Content-Type", "application/json")
     request.send_header("Content-Length", str(len(body)))
@@ -119,15 +127,15 @@ def tell(request: BaseHTTPRequestHandler, said: Any, status: int = 200) -> None:
 
 
 def trust(settings: Settings, provider: Provider) -> None:
-    """Set it up as the organisation's sign-in."""
+    """Configure the provider as the organisation's sign-in."""
     app: dict[str, Any] = deepcopy(configured.OIDC_APP) | {"client_id": CLIENT, "secret": SECRET}
     app["settings"]["server_url"] = provider.url
     settings.CHATAPP_OIDC_URL = provider.url
     settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [app]}}
 
 
-def come(provider: Provider, client: Client | None = None, **claims: Any) -> Client:
-    """Somebody's browser, sent there and back to sign in."""
+def sign_in(provider: Provider, client: Client | None = None, **claims: Any) -> Client:
+    """Sign in at the provider with these claims and return the browser."""
     provider.claims = claims
     client = client or Client(headers={"host": "localhost"})
     there = client.get("/accounts/by/oidc/").headers["location"]
@@ -141,7 +149,7 @@ def name_of(client: Client) -> str:
 
 
 def returned(client: Client, there: str) -> Any:
-    """What the browser gets that the provider sends back from its address."""
+    """Return the response to the redirect back from the provider's `there` address."""
     back = httpx.get(there, trust_env=False).headers["location"]
     return client.get(back.removeprefix("http://localhost"))
 

@@ -1,4 +1,4 @@
-"""Accounts: the first by the setup link, the others by an administrator; signing in and out."""
+"""The setup link, signing in and out, changing passwords, and devices."""
 
 import pytest
 from django.test import Client
@@ -31,9 +31,7 @@ def test_the_setup_link_makes_the_first_administrator(stranger: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/", "/accounts/login/"])
-def test_before_the_setup_whoever_comes_is_told_where_the_link_is(
-    stranger: Client, path: str
-) -> None:
+def test_before_setup_each_page_says_where_the_setup_link_is(stranger: Client, path: str) -> None:
     page = stranger.get(path, follow=True).text
     assert "in its terminal or log" in page
     assert "manage.py setup_link" in page
@@ -67,7 +65,7 @@ def test_the_first_password_must_be_good(stranger: Client, password: str) -> Non
     assert not User.objects.exists()
 
 
-def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) -> None:
+def test_the_setup_form_focuses_the_first_invalid_field(stranger: Client) -> None:
     link = f"/setup/{setup_token()}/"
     assert focused(stranger.get(link).text) == ["username"]
     assert focused(stranger.post(link, fields(password="short")).text) == ["password2"]
@@ -75,13 +73,15 @@ def test_the_cursor_stands_where_the_first_account_is_wrong(stranger: Client) ->
 
 
 @pytest.mark.parametrize("page", ["login", "signup", "inactive"])
-def test_before_the_setup_every_way_in_tells_where_its_link_is(stranger: Client, page: str) -> None:
-    told = stranger.get(f"/accounts/{page}/").text
-    assert "Not set up yet" in told
-    assert "Ask an administrator" not in told
+def test_before_setup_every_sign_in_page_says_where_the_setup_link_is(
+    stranger: Client, page: str
+) -> None:
+    content = stranger.get(f"/accounts/{page}/").text
+    assert "Not set up yet" in content
+    assert "Ask an administrator" not in content
 
 
-def test_nobody_signs_up(stranger: Client, alice: User) -> None:
+def test_sign_up_is_closed_by_default(stranger: Client, alice: User) -> None:
     stranger.post("/accounts/signup/", fields("eve"))
     assert [user.username for user in User.objects.all()] == ["alice"]
     page = stranger.get("/accounts/signup/").content.decode()
@@ -89,14 +89,14 @@ def test_nobody_signs_up(stranger: Client, alice: User) -> None:
 
 
 @pytest.mark.parametrize("login", ["alice", "alice@example.org"])
-def test_username_or_email_signs_in(stranger: Client, alice: User, login: str) -> None:
+def test_people_sign_in_with_username_or_email(stranger: Client, alice: User, login: str) -> None:
     User.objects.update(email="alice@example.org")
     answer = stranger.post("/accounts/login/", {"login": login, "password": PASSWORD})
     assert answer.headers["location"] == "/"
     assert stranger.get("/").status_code == 200
 
 
-def test_the_cursor_stands_where_one_signs_in(stranger: Client, alice: User) -> None:
+def test_the_sign_in_form_focuses_the_next_field(stranger: Client, alice: User) -> None:
     path = "/accounts/login/"
     assert focused(stranger.get(path).text) == ["login"]
     wrong = stranger.post(path, {"login": "alice", "password": "no"})
@@ -108,7 +108,7 @@ def focused(page: str) -> list[str]:
     return [one.attributes["name"] for one in fields if "autofocus" in one.attributes]
 
 
-def test_a_wrong_password_does_not(stranger: Client, alice: User) -> None:
+def test_a_wrong_password_does_not_sign_in(stranger: Client, alice: User) -> None:
     assert (
         stranger.post("/accounts/login/", {"login": "alice", "password": "no"}).status_code == 200
     )
@@ -129,7 +129,7 @@ def test_the_password_can_be_changed(alices: Client, alice: User) -> None:
     assert alice.check_password(new)
 
 
-def test_the_old_password_is_wanted_for_a_new_one(alices: Client, alice: User) -> None:
+def test_changing_the_password_requires_the_old_one(alices: Client, alice: User) -> None:
     new = "another horse entirely"
     change = {"oldpassword": "wrong", "password1": new, "password2": new}
     assert alices.post("/accounts/password/change/", change).status_code == 200
@@ -137,14 +137,14 @@ def test_the_old_password_is_wanted_for_a_new_one(alices: Client, alice: User) -
     assert alice.check_password(PASSWORD)
 
 
-def test_signing_out_takes_a_post(alices: Client) -> None:
+def test_signing_out_requires_a_post(alices: Client) -> None:
     assert alices.get("/accounts/logout/").status_code == 200
     assert alices.get("/").status_code == 200
     assert alices.post("/accounts/logout/").headers["location"] == "/accounts/login/"
     assert alices.get("/").status_code == 302
 
 
-def test_who_is_signed_in_elsewhere_signs_out_there(alice: User, bob: User) -> None:
+def test_people_sign_out_their_other_devices(alice: User, bob: User) -> None:
     here, phone, laptop, bobs = (signed_in(one) for one in (alice, alice, alice, bob))
     for client in (here, phone, laptop, bobs):
         client.get("/help/", headers={"User-Agent": "<i>Firefox/9 Linux"})

@@ -1,4 +1,4 @@
-"""A person is erased: no word of theirs stays, whatever they did, and nobody else loses one."""
+"""Erasing a person removes all of their data, and nobody else's."""
 
 import asyncio
 import sqlite3
@@ -49,7 +49,7 @@ def carol(connected: Upstream) -> User:
 
 
 def write(person: User, upstream: Upstream, word: str) -> Conversation:
-    """A conversation with two branches and an image, that has the word everywhere."""
+    """Create a conversation with two branches and an image, with the word everywhere."""
     conversation = person.conversations.create(title=f"Of {word}")
     prompt, first = conversation.ask(uuid4(), f"ask {word}", None, upstream, MODEL, uuid4())
     end(first, reply_of(f"answer {word}", f"thought {word}"))
@@ -62,12 +62,12 @@ def write(person: User, upstream: Upstream, word: str) -> Conversation:
 
 
 def everything() -> str:
-    """What all tables have, and what sessions and images say in a code of their own."""
+    """Return the content of all tables, with sessions and images decoded."""
     models = apps.get_models(include_auto_created=True)
-    told = [serializers.serialize("json", model._default_manager.all()) for model in models]
+    rows = [serializers.serialize("json", model._default_manager.all()) for model in models]
     images = [bytes(one.data).decode("latin-1") for one in ReplyImage.objects.all()]
     sessions = [str(session.get_decoded()) for session in Session.objects.all()]
-    return "\n".join([*told, *images, *sessions])
+    return "\n".join([*rows, *images, *sessions])
 
 
 def sign_in(name: str) -> Client:
@@ -78,7 +78,7 @@ def sign_in(name: str) -> Client:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_word_of_theirs_stays_in_any_table(
+def test_no_table_keeps_a_word_of_an_erased_person(
     carol: User, olive: User, alice: User, connected: Upstream
 ) -> None:
     write(alice, connected, "sparrow")
@@ -94,7 +94,9 @@ def test_no_word_of_theirs_stays_in_any_table(
     assert everything().count("sparrow") == before
 
 
-def test_the_page_counts_what_goes_and_shows_nothing_of_it(carol: User, olives: Client) -> None:
+def test_the_page_counts_what_will_be_deleted_without_showing_it(
+    carol: User, olives: Client
+) -> None:
     page = olives.get(f"{PEOPLE}{carol.pk}/delete/").content.decode()
     for line in ("Conversations: 1", "Messages: 5", "Images: 1", "Users: 1"):
         assert line in page
@@ -104,7 +106,7 @@ def test_the_page_counts_what_goes_and_shows_nothing_of_it(carol: User, olives: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_several_go_at_once(carol: User, alice: User, olives: Client) -> None:
+def test_several_people_are_deleted_at_once(carol: User, alice: User, olives: Client) -> None:
     both = [str(carol.pk), str(alice.pk)]
     chosen = {"action": "delete_selected", "_selected_action": both}
     assert "Conversations: 1" in olives.post(PEOPLE, chosen).content.decode()
@@ -113,14 +115,14 @@ def test_several_go_at_once(carol: User, alice: User, olives: Client) -> None:
     assert CANARY not in everything()
 
 
-def test_nobody_is_touched_where_no_administrator_would_be_left(olive: User, carol: User) -> None:
+def test_nobody_is_erased_if_no_administrator_would_be_left(olive: User, carol: User) -> None:
     before = everything()
     with pytest.raises(LastAdministrator):
         erase([carol, olive])
     assert everything() == before
 
 
-async def test_what_runs_for_them_ends_and_their_tabs_close(
+async def test_erasing_ends_running_replies_and_closes_tabs(
     tab: Tab, alice: User, olive: User, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta(f"Half a {CANARY}"), Stall())
@@ -134,7 +136,7 @@ async def test_what_runs_for_them_ends_and_their_tabs_close(
     assert CANARY not in await sync_to_async(everything)()
 
 
-async def test_what_runs_for_them_is_booked_without_them(
+async def test_the_usage_of_a_running_reply_is_booked_without_the_person(
     tab: Tab, alice: User, olive: User, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half an answer"), Stall())
@@ -147,7 +149,7 @@ async def test_what_runs_for_them_is_booked_without_them(
     assert present(booked.total_tokens) > 0
 
 
-async def test_no_text_of_theirs_is_kept_rendered(
+async def test_no_rendered_text_is_kept_in_memory(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgotten = asyncio.Event()
@@ -157,7 +159,7 @@ async def test_no_text_of_theirs_is_kept_rendered(
         await forgotten.wait()
 
 
-def test_where_it_fails_midway_it_can_be_done_again(
+def test_an_erasure_that_failed_midway_can_be_repeated(
     carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> None:
@@ -199,7 +201,7 @@ def test_ten_thousand_messages_go_in_short_transactions(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("goes_with", ["its conversation", "the account"])
-def test_who_is_just_saving_a_reply_is_waited_for(
+def test_erasing_waits_for_a_reply_that_is_being_saved(
     carol: User,
     olive: User,
     connected: Upstream,
@@ -212,13 +214,15 @@ def test_who_is_just_saving_a_reply_is_waited_for(
         finally:
             connection.close()
 
-    if goes_with == "the account":  # as what began after the conversations were gone
+    if goes_with == "the account":  # as if the reply began after the conversations were deleted
         monkeypatch.setattr(Conversation, "erase", lambda _: Counter())
     conversation = carol.conversations.get()
     _, reply = asked(conversation, connected, f"late {CANARY}")
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            Message.objects.select_for_update().get(pk=reply.pk)  # as its row is taken first
+            Message.objects.select_for_update().get(
+                pk=reply.pk
+            )  # saving a reply locks its row first
             done = pool.submit(erased)
             wait_until_somebody_waits()
             end(reply, reply_of(f"late {CANARY}"))
@@ -227,16 +231,16 @@ def test_who_is_just_saving_a_reply_is_waited_for(
 
 
 def words_in_files() -> int:
-    """How often the word stands in SQLite's files."""
+    """Count the word in SQLite's files."""
     if connection.vendor != "sqlite":
-        pytest.skip("of SQLite's files")
+        pytest.skip("only SQLite has these files")
     path = Path(connection.settings_dict["NAME"])
     files = (path, path.with_name(path.name + "-wal"))
     return sum(file.read_bytes().count(CANARY.encode()) for file in files)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User) -> None:
+def test_no_word_is_left_in_sqlites_files(carol: User, olive: User) -> None:
     assert words_in_files()
     [report] = erase([carol])
     assert "with the next housekeeping" in report.gone
@@ -245,7 +249,7 @@ def test_not_even_the_files_of_sqlite_have_a_word_left(carol: User, olive: User)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_log_waits_for_who_reads_a_page_just_now(carol: User, olive: User) -> None:
+def test_the_vacuum_waits_for_a_reader(carol: User, olive: User) -> None:
     assert words_in_files()
     erase([carol])
     with closing(read_on()) as reader:
@@ -257,7 +261,7 @@ def test_the_log_waits_for_who_reads_a_page_just_now(carol: User, olive: User) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
+def test_a_vacuum_that_a_reader_blocked_is_repeated_later(
     carol: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vacuuming, "READER_SECONDS", 0.1)
@@ -271,7 +275,7 @@ def test_who_is_erased_while_somebody_reads_is_gone_from_the_files_later(
 
 
 def read_on() -> sqlite3.Connection:
-    """Somebody who reads until they roll back."""
+    """Return a connection that reads until it rolls back."""
     reader = sqlite3.connect(connection.settings_dict["NAME"], check_same_thread=False)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM chatapp_message").fetchone()
@@ -279,7 +283,7 @@ def read_on() -> sqlite3.Connection:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_server_writes_a_large_file_anew_by_itself(
+def test_a_running_server_does_not_vacuum_a_large_file(
     carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert words_in_files()

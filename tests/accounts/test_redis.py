@@ -1,4 +1,4 @@
-"""Attempts that are counted in Redis, and in the database while it is away."""
+"""Counting sign-in attempts in Redis, and in the database while Redis is down."""
 
 import logging
 import shutil
@@ -32,25 +32,25 @@ def own() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Redis that failed is asked again with the next attempt."""
+def retried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry a failed Redis with the next attempt."""
     monkeypatch.setattr(redis_cache, "AWAY_SECONDS", 0.0)
 
 
 def shared(server: Redis, prefix: str = "one") -> RedisOrDatabase:
-    """As one more process would have it."""
+    """Return the cache as another process would."""
     options = {"serializer": "chatapp.sessions.redis_cache.Json", "socket_timeout": 0.2}
     return RedisOrDatabase(server.url, {"KEY_PREFIX": prefix, "OPTIONS": options})
 
 
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other cache, which settings without REDIS_URL do not name."""
+    """Set the fallback cache, which settings without REDIS_URL do not have."""
     if redis_cache.DATABASE not in caches.settings:
         monkeypatch.setattr(redis_cache, "DATABASE", "default")
 
 
-# The whole
+# Whole servers
 
 
 def sign_in(server: Server, person: Person, password: str) -> str:
@@ -64,9 +64,7 @@ def sign_in(server: Server, person: Person, password: str) -> str:
 
 
 @pytest.mark.thorough
-def test_processes_share_a_lockout_and_without_redis_there_is_one_too(
-    site: Site, own: Redis
-) -> None:
+def test_processes_share_a_lockout_with_and_without_redis(site: Site, own: Redis) -> None:
     environment = site.copy() | {"REDIS_URL": own.url}
     alice, bob = site.person(), site.person()
     with Server(environment) as first, Server(environment) as second:
@@ -74,20 +72,22 @@ def test_processes_share_a_lockout_and_without_redis_there_is_one_too(
         assert said == [MISMATCH] * 5
         assert sign_in(second, alice, PASSWORD) == PATIENCE
         own.kill()
-        assert sign_in(first, alice, PASSWORD) == "302"  # as it says: counts begin anew
+        assert (
+            sign_in(first, alice, PASSWORD) == "302"
+        )  # as logged: the database starts counting at zero
         said = [sign_in(server, bob, "guess") for server in (first, second, first, second, first)]
         assert said == [MISMATCH] * 5
         assert sign_in(second, bob, PASSWORD) == PATIENCE
         for server in (first, second):
             assert server.log.count("are counted in the database") == 1
             assert "allauth" not in server.log
-        own.start()  # or its end would not be a polite one
+        own.start()  # so that it can be stopped cleanly
 
 
 # The cache
 
 
-def test_what_one_process_sets_another_one_gets(own: Redis) -> None:
+def test_one_process_reads_what_another_wrote(own: Redis) -> None:
     shared(own).set(KEY, [3.5, 2.0], 60)
     assert shared(own).get(KEY) == [3.5, 2.0]
     assert not shared(own).add(KEY, True, 60)
@@ -107,7 +107,7 @@ def test_installations_do_not_see_each_other_in_one_redis(own: Redis) -> None:
 @pytest.mark.parametrize(
     "poison",
     [
-        b"\x80\x04\x95\x1f\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix",  # as pickle begins
+        b"\x80\x04\x95\x1f\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix",  # the start of a pickle
         b"\xff\xfe",
         b"",
         b"{}",
@@ -117,7 +117,7 @@ def test_installations_do_not_see_each_other_in_one_redis(own: Redis) -> None:
     ],
     ids=lambda poison: str(poison[:8]),
 )
-def test_what_the_app_did_not_write_counts_as_nothing(own: Redis, poison: bytes) -> None:
+def test_values_that_the_app_did_not_write_are_ignored(own: Redis, poison: bytes) -> None:
     with redis.Redis.from_url(own.url) as client:
         client.set(f"one:1:{KEY}", poison)
     assert shared(own).get(KEY, []) == []
@@ -126,8 +126,8 @@ def test_what_the_app_did_not_write_counts_as_nothing(own: Redis, poison: bytes)
 
 
 @pytest.mark.thorough
-def test_the_database_counts_while_redis_is_away(
-    db: None, own: Redis, asked_at_once: None, caplog: pytest.LogCaptureFixture
+def test_the_database_counts_while_redis_is_down(
+    db: None, own: Redis, retried_at_once: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     counts, key = shared(own), str(uuid4())
     counts.set(key, [1.0], 60)
@@ -146,7 +146,7 @@ def test_the_database_counts_while_redis_is_away(
     ]
 
 
-def test_a_redis_that_hangs_is_waited_for_once(
+def test_only_the_first_attempt_waits_for_a_redis_that_hangs(
     db: None, own: Redis, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(redis_cache, "AWAY_SECONDS", float("inf"))
@@ -159,11 +159,11 @@ def test_a_redis_that_hangs_is_waited_for_once(
             counts.set(key, [2.0], 60)
     finally:
         own.resume()
-    assert counts.get(key) == [2.0]  # it is left alone
+    assert counts.get(key) == [2.0]  # Redis is not asked again
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-def test_a_redis_that_takes_nothing_more_is_as_one_that_is_away(db: None, own: Redis) -> None:
+def test_a_full_redis_counts_as_down(db: None, own: Redis) -> None:
     with redis.Redis.from_url(own.url) as client:
         client.config_set("maxmemory", 1)
     counts, key = shared(own), str(uuid4())

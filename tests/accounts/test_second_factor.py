@@ -1,4 +1,4 @@
-"""A second factor: set up, asked for at the sign-in, lost, and where staff must have one."""
+"""Setting up, using, losing and requiring a second factor."""
 
 import json
 import time
@@ -30,7 +30,7 @@ def no_attempts(db: None) -> None:
 
 @pytest.fixture
 def conversation_with_image(alice: User, connected: Upstream) -> str:
-    """The path of the image, which is Alice's."""
+    """Return the path of an image in a chat of Alice's."""
     conversation = alice.conversations.create(title="Roses")
     _, reply = conversation.ask(uuid4(), "Which?", None, connected, "one", uuid4())
     ReplyImage.objects.create(message=reply, position=0, media_type="image/gif", data=b"GIF89a")
@@ -38,12 +38,12 @@ def conversation_with_image(alice: User, connected: Upstream) -> str:
 
 
 def code(secret: str) -> str:
-    """What an app shows now."""
+    """Return the code that an app shows now."""
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 
 def set_up(client: Client) -> str:
-    """An app, whose secret is returned."""
+    """Set up an authenticator app and return its secret."""
     page = parse(client.get(f"{OWN}app/").text)
     [secret] = page.find_all("main p code")
     answer = client.post(f"{OWN}app/", {"code": code(secret.text)})
@@ -51,8 +51,8 @@ def set_up(client: Client) -> str:
     return secret.text
 
 
-def sign_in(name: str) -> Client:
-    """As far as the password gets."""
+def enter_password(name: str) -> Client:
+    """Sign in up to the second factor."""
     client = Client(headers={"host": "localhost"})
     answer = client.post("/accounts/login/", {"login": name, "password": PASSWORD})
     assert answer.headers["location"] == "/accounts/login/code/"
@@ -66,11 +66,11 @@ def codes_of(client: Client) -> list[str]:
 
 def test_the_sign_in_asks_for_the_code(alice: User, alices: Client) -> None:
     secret = set_up(confirmed(alices))
-    client = sign_in("alice")
+    client = enter_password("alice")
     assert client.get("/").status_code == 302
-    assert "does not fit" in client.post("/accounts/login/code/", {"code": "000000"}).text
+    assert "Wrong code" in client.post("/accounts/login/code/", {"code": "000000"}).text
     assert client.get("/").status_code == 302
-    cache.clear()  # each code counts once: as if it were half a minute later
+    cache.clear()  # each code works once, so pretend that half a minute has passed
     answer = client.post("/accounts/login/code/", {"code": code(secret)})
     assert answer.headers["location"] == "/"
     assert client.get("/help/").status_code == 200
@@ -81,42 +81,40 @@ def test_a_recovery_code_signs_in_once(alice: User, alices: Client) -> None:
     first, *others = codes_of(alices)
     assert len(others) == 9
     assert first in alices.get(f"{OWN}codes/file/").text
-    client = sign_in("alice")
+    client = enter_password("alice")
     assert client.post("/accounts/login/code/", {"code": first}).status_code == 302
     assert client.get("/help/").status_code == 200
-    again = sign_in("alice").post("/accounts/login/code/", {"code": first})
-    assert "does not fit" in again.text
+    again = enter_password("alice").post("/accounts/login/code/", {"code": first})
+    assert "Wrong code" in again.text
     alices.post(f"{OWN}codes/new/")
     assert not {first, *others} & set(codes_of(alices))
 
 
-def test_codes_are_not_guessed_at_without_end(alice: User, alices: Client) -> None:
+def test_guesses_of_the_code_are_limited(alice: User, alices: Client) -> None:
     set_up(confirmed(alices))
-    client = sign_in("alice")
-    told = [client.post("/accounts/login/code/", {"code": "1"}).text for _ in range(8)]
-    assert "too many attempts" in told[-1]
+    client = enter_password("alice")
+    pages = [client.post("/accounts/login/code/", {"code": "1"}).text for _ in range(8)]
+    assert "Too many attempts" in pages[-1]
 
 
-def test_what_is_kept_is_encrypted_and_gets_under_the_newest_key(
-    alice: User, alices: Client
-) -> None:
+def test_secrets_are_encrypted_and_rotated_to_the_newest_key(alice: User, alices: Client) -> None:
     secret = set_up(confirmed(alices))
-    kept = Authenticator.objects.get(type="totp").data["secret"]
+    before = Authenticator.objects.get(type="totp").data["secret"]
     assert secret not in json.dumps(list(Authenticator.objects.values("data")))
     assert stored_secrets.rotate().rotated == 2
-    anew = Authenticator.objects.get(type="totp").data["secret"]
-    assert anew != kept
-    assert second_factor.MFAAdapter().decrypt(anew) == secret
+    after = Authenticator.objects.get(type="totp").data["secret"]
+    assert after != before
+    assert second_factor.MFAAdapter().decrypt(after) == secret
     assert second_factor.MFAAdapter().decrypt("nonsense") == ""
 
 
 @pytest.mark.parametrize("path", ["", "app/", "codes/", "codes/new/", "keys/", "keys/add/"])
-def test_one_s_own_security_is_looked_at_after_the_password(alices: Client, path: str) -> None:
+def test_security_pages_ask_for_the_password_first(alices: Client, path: str) -> None:
     for answer in (alices.get(OWN + path), alices.post(OWN + path, {"code": "1"})):
         assert answer.headers["location"].startswith("/accounts/reauthenticate/")
 
 
-def test_another_one_s_passkey_is_out_of_reach(alices: Client, bob: User) -> None:
+def test_nobody_can_change_another_persons_passkey(alices: Client, bob: User) -> None:
     key = Authenticator.objects.create(user=bob, type="webauthn", data={"name": "Bob's"})
     client = confirmed(alices)
     for what in ("name", "end"):
@@ -129,7 +127,7 @@ def test_another_one_s_passkey_is_out_of_reach(alices: Client, bob: User) -> Non
     "credential",
     ["", "{}", "[]", "1", '"x"', '{"id": 1}', '{"id": "x", "rawId": "x", "response": {}}', "{"],
 )
-def test_what_is_no_passkey_is_none(alices: Client, credential: str) -> None:
+def test_an_invalid_passkey_is_refused(alices: Client, credential: str) -> None:
     confirmed(alices)
     alices.get(f"{OWN}keys/add/")
     added = alices.post(f"{OWN}keys/add/", {"credential": credential, "name": "x"})
@@ -141,7 +139,9 @@ def test_what_is_no_passkey_is_none(alices: Client, credential: str) -> None:
     assert not Authenticator.objects.exists()
 
 
-def test_staff_who_must_have_one_are_led_to_it(olive: User, alices: Client, settings: Any) -> None:
+def test_staff_who_must_have_a_second_factor_are_redirected_to_add_one(
+    olive: User, alices: Client, settings: Any
+) -> None:
     olives = confirmed(signed_in(olive))
     olives.post(
         "/people/access/",
@@ -159,7 +159,7 @@ def test_staff_who_must_have_one_are_led_to_it(olive: User, alices: Client, sett
     assert Authenticator.objects.filter(type="totp").exists()
 
 
-def test_who_has_lost_it_asks_an_administrator(
+def test_an_administrator_removes_a_lost_second_factor(
     olives: Client, olive: User, alice: User, alices: Client, settings: Settings
 ) -> None:
     set_up(confirmed(alices))
@@ -169,22 +169,22 @@ def test_who_has_lost_it_asks_an_administrator(
     client = Client(headers={"host": "localhost"})
     answer = client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
     assert answer.headers["location"] == "/"
-    told = olives.post(f"/people/{olive.pk}/second-factor/", follow=True).text
-    assert "Remove your own" in told
+    page = olives.post(f"/people/{olive.pk}/second-factor/", follow=True).text
+    assert "Remove your own" in page
 
 
-def test_what_is_added_and_ended_is_recorded(alice: User, alices: Client) -> None:
+def test_adding_and_removing_a_factor_is_recorded(alice: User, alices: Client) -> None:
     confirmed(alices)
     set_up(alices)
     alices.post(f"{OWN}app/end/")
     found = AuditEvent.objects.filter(action__startswith="factor.").order_by("sequence")
-    told = [(one.action, one.actor, one.detail.said["kind"]) for one in found]
-    assert told[0] == ("factor.added", alice.pk, "TOTP Authenticator")
-    assert ("factor.removed", alice.pk, "TOTP Authenticator") in told
+    events = [(one.action, one.actor, one.detail.said["kind"]) for one in found]
+    assert events[0] == ("factor.added", alice.pk, "TOTP Authenticator")
+    assert ("factor.removed", alice.pk, "TOTP Authenticator") in events
 
 
 @pytest.mark.parametrize("is_staff", [True, False])
-def test_a_reviewer_without_one_sees_no_image_and_no_conversation(
+def test_a_reviewer_without_a_second_factor_sees_no_image_and_no_conversation(
     alice: User, conversation_with_image: str, *, is_staff: bool
 ) -> None:
     Installation.objects.create(pk=1, staff_second_factor=True)

@@ -1,4 +1,4 @@
-"""All sessions of a person are found by an index, whoever else is signed in."""
+"""All sessions of a person are found, by an index, however many others are signed in."""
 
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,7 @@ from chatapp.accounts.erasing import erase
 from chatapp.models import Device, User
 from chatapp.sessions import devices, idle_sessions
 from chatapp.sessions.session_store import SessionStore
-from tests.accounts.test_second_factor import set_up, sign_in
+from tests.accounts.test_second_factor import enter_password, set_up
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.support.present import present
 
@@ -25,7 +25,7 @@ MIGRATION = import_module("chatapp.migrations.0041_sessions_and_addresses")
 
 
 def sessions_of(person: User, count: int) -> list[str]:
-    """So many that are stored, of browsers that have asked for no page."""
+    """Store sessions of browsers that have not requested a page yet; return their keys."""
     keys = []
     for _ in range(count):
         session = SessionStore()
@@ -37,7 +37,7 @@ def sessions_of(person: User, count: int) -> list[str]:
     return keys
 
 
-def test_a_sign_in_is_known_by_its_person_before_any_page(
+def test_a_new_session_is_linked_to_its_person_before_the_first_page(
     alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "remember", lambda *_: None)
@@ -49,7 +49,7 @@ def test_a_sign_in_is_known_by_its_person_before_any_page(
     assert not Session.objects.filter(pk=key).exists()
 
 
-def test_where_whose_it_is_can_not_be_stored_nobody_is_signed_in(
+def test_nobody_is_signed_in_if_the_session_cannot_be_linked_to_its_person(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -62,7 +62,9 @@ def test_where_whose_it_is_can_not_be_stored_nobody_is_signed_in(
     assert not Session.objects.exists()
 
 
-def test_a_new_password_is_known_by_its_person_too(alice: User, alices: Client) -> None:
+def test_the_session_after_a_password_change_is_linked_to_its_person(
+    alice: User, alices: Client
+) -> None:
     before = Device.objects.get(user=alice).session_key
     alices.post(
         "/accounts/password/change/",
@@ -71,17 +73,17 @@ def test_a_new_password_is_known_by_its_person_too(alice: User, alices: Client) 
     assert Device.objects.get(user=alice).session_key == alices.session.session_key != before
 
 
-def test_who_is_asked_for_the_second_factor_has_no_device_and_is_erased(
+def test_a_session_waiting_for_the_second_factor_is_no_device_but_is_erased(
     alice: User, alices: Client, olive: User
 ) -> None:
     set_up(confirmed(alices))
-    key = sign_in("alice").session.session_key
+    key = enter_password("alice").session.session_key
     assert [one.session_key for one in alice.devices.living()] == [alices.session.session_key]
     erase([alice])
     assert not Session.objects.filter(pk=key).exists()
 
 
-def test_a_session_whose_account_was_deleted_is_nobody_s(alice: User, alices: Client) -> None:
+def test_a_session_of_a_deleted_account_belongs_to_nobody(alice: User, alices: Client) -> None:
     key = present(alices.session.session_key)
     User.objects.filter(pk=alice.pk).delete()
     session = SessionStore(key)
@@ -91,7 +93,7 @@ def test_a_session_whose_account_was_deleted_is_nobody_s(alice: User, alices: Cl
     assert alices.get("/").status_code == 302
 
 
-def test_whoever_else_is_signed_in_costs_nothing(
+def test_the_cost_of_signing_out_does_not_depend_on_others(
     alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def statements() -> list[str]:
@@ -115,18 +117,18 @@ def test_whoever_else_is_signed_in_costs_nothing(
     assert Session.objects.filter(pk__in=bobs).count() == 200
 
 
-def test_the_sessions_of_a_person_are_found_by_indexes(alice: User) -> None:
+def test_a_persons_sessions_are_found_by_indexes(alice: User) -> None:
     if connection.vendor != "sqlite":
-        pytest.skip("of SQLite's planner, which looks at no statistics here")
+        pytest.skip("only for SQLite's planner, which uses no statistics here")
     theirs = Session.objects.filter(pk__in=alice.devices.values("session_key"))
     plans = [theirs.explain(), alice.devices.living().explain()]
     assert all("SCAN" not in plan for plan in plans), plans
     assert all("SEARCH" in plan for plan in plans)
 
 
-def test_sessions_that_are_too_long_are_found_by_an_index(alice: User) -> None:
+def test_overlong_sessions_are_found_by_an_index(alice: User) -> None:
     if connection.vendor != "sqlite":
-        pytest.skip("of SQLite's planner, which looks at no statistics here")
+        pytest.skip("only for SQLite's planner, which uses no statistics here")
     sessions_of(alice, 1)
     with CaptureQueriesContext(connection) as queries:
         idle_sessions.shorten()
@@ -136,10 +138,10 @@ def test_sessions_that_are_too_long_are_found_by_an_index(alice: User) -> None:
     assert "SEARCH django_session USING INDEX" in plan
 
 
-def test_sessions_of_before_the_upgrade_are_found(alice: User, bob: User, olive: User) -> None:
+def test_sessions_from_before_the_upgrade_are_found(alice: User, bob: User, olive: User) -> None:
     [mine], [bobs] = sessions_of(alice, 1), sessions_of(bob, 1)
     set_up(confirmed(alices := signed_in(alice)))
-    begun = sign_in("alice").session.session_key
+    begun = enter_password("alice").session.session_key
     keys = {mine, begun, alices.session.session_key}
     Device.objects.exclude(user=bob).delete()
     MIGRATION.find_sessions(apps, None)
@@ -150,7 +152,7 @@ def test_sessions_of_before_the_upgrade_are_found(alice: User, bob: User, olive:
     assert not Session.objects.filter(pk__in=keys).exists()
 
 
-def test_a_page_is_shown_though_the_database_is_locked_when_its_session_is_renewed(
+def test_a_page_loads_even_if_a_locked_database_prevents_renewing_the_session(
     alices: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def locked(*_: object, **_named: object) -> None:

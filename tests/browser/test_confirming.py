@@ -80,7 +80,7 @@ def test_what_was_typed_is_kept_where_the_password_is_wanted_anew(
     expect(page.get_by_label("Name:")).to_have_value("kept-wiki")
     page.get_by_label("Your password:").fill("guess")
     save.click()
-    expect(page.get_by_text("This is not your password. Try again.")).to_be_visible()
+    expect(page.get_by_text("Wrong password. Try again.")).to_be_visible()
     page.get_by_label("Your password:").fill(PASSWORD)
     save.click()
     expect(page.get_by_role("link", name="kept-wiki").last).to_be_visible()

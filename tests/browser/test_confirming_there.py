@@ -21,10 +21,10 @@ def test_the_browser_goes_there_and_back(site: Site, sit_down: SitDown) -> None:
         ) as server:
             page = sit_down(url=server.url).context.new_page()
             page.goto(f"{server.url}/accounts/login/")
-            page.get_by_role("link", name="Sign in by Example Ltd").click()
+            page.get_by_role("link", name="Sign in with Example Ltd").click()
             expect(page.get_by_role("textbox", name="Message")).to_be_visible()
             page.goto(f"{server.url}/accounts/second-factor/")
-            page.get_by_role("button", name="Confirm by Example Ltd").click()
+            page.get_by_role("button", name="Confirm with Example Ltd").click()
             page.wait_for_url(f"{server.url}/accounts/second-factor/")
             page.go_back()  # to no page that would send the form again
             expect(page.get_by_role("heading", name="Confirm it is you")).to_be_visible()

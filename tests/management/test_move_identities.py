@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from chatapp.models import AuditEvent, User
-from tests.accounts.provider import Provider, come, name_of, running, trust
+from tests.accounts.provider import Provider, name_of, running, sign_in, trust
 
 pytestmark = pytest.mark.django_db
 
@@ -34,24 +34,24 @@ def move(issuer: str) -> str:
 def test_a_provider_that_moved_keeps_its_people_if_an_administrator_says_so(
     provider: Provider, alice: User
 ) -> None:
-    come(provider, **CAROL)
+    sign_in(provider, **CAROL)
     SocialAccount.objects.create(user=alice, provider="oidc", uid="2")
     old, provider.issuer = provider.issuer, NEW
     assert ": 0." in move("https://another.example.org")
     assert f"moved to {NEW}: 1." in move(old)
-    assert name_of(come(provider, **CAROL)) == "carol"
+    assert name_of(sign_in(provider, **CAROL)) == "carol"
     assert ": 1." in move("unknown")
-    assert name_of(come(provider, sub="2")) == "alice"
+    assert name_of(sign_in(provider, sub="2")) == "alice"
     assert AuditEvent.objects.filter(action="identities.moved").count() == 2
 
 
 def test_none_is_moved_to_where_somebody_has_signed_in(provider: Provider) -> None:
-    come(provider, **CAROL)
+    sign_in(provider, **CAROL)
     old, provider.issuer = provider.issuer, NEW
-    come(provider, sub="1", preferred_username="mallory")
+    sign_in(provider, sub="1", preferred_username="mallory")
     with pytest.raises(CommandError, match="1 were left"):
         move(old)
-    assert name_of(come(provider, sub="1")) == "mallory"
+    assert name_of(sign_in(provider, sub="1")) == "mallory"
 
 
 def test_none_is_moved_while_the_provider_is_away(provider: Provider) -> None:

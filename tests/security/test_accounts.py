@@ -190,7 +190,7 @@ def test_a_restart_unlocks_nothing(site: Site) -> None:
 
     with server:
         for _ in range(5):
-            assert "open an account" in sign_in("guess")
+            assert "Wrong username or password" in sign_in("guess")
         server.stop()
         server.start()
         assert PATIENCE in sign_in(PASSWORD)
@@ -201,7 +201,7 @@ def test_guesses_with_a_session_count_too(alice: User, alices: Client, page: str
     guess = {"oldpassword": "guess", "password1": NEW, "password2": NEW, "password": "guess"}
     path = CONFIRM if page == "reauthenticate" else "/accounts/password/change/"
     said = [sentence(alices.post(path, guess)) for _ in range(5)]
-    assert said == ["This is not your password. Try again."] * 5
+    assert said == ["Wrong password. Try again."] * 5
     right = guess | {"oldpassword": PASSWORD, "password": PASSWORD}
     assert sentence(alices.post(path, right)) in ("429", PATIENCE)
     alice.refresh_from_db()

@@ -86,7 +86,7 @@ def test_a_form_that_comes_too_late_is_kept_and_saved_with_the_password(late: Cl
     assert 'value="wiki"' in page
     assert not ToolServer.objects.exists()
     wrong = late.post(f"{SERVER}add/", FORM | {"your_password": "guess"}).content.decode()
-    assert "This is not your password." in wrong
+    assert "Wrong password." in wrong
     assert not ToolServer.objects.exists()
     assert late.post(f"{SERVER}add/", FORM | {"your_password": PASSWORD}).status_code == 302
     server = ToolServer.objects.get()

@@ -27,7 +27,7 @@ from chatapp.models import Conversation, Message, ReplyImage, User, audit, reind
 from chatapp.realtime.worker import worker
 from chatapp.realtime.worker.housekeeping import clean_up
 from tests.accounts.conftest import provider  # noqa: F401 - a fixture
-from tests.accounts.provider import Provider, come
+from tests.accounts.provider import Provider, sign_in
 from tests.conftest import PASSWORD, confirmed, signed_in
 from tests.security.canaries import SHAPES, texts
 from tests.support.fake_upstream import FakeUpstream, delta, done, finish, role
@@ -335,7 +335,7 @@ async def test_no_word_of_hers_is_left_anywhere(
         company.fill_what_comes_from_elsewhere()
         settings.EMAIL_URL = "smtp://mail.example.org"
         claims: dict[str, Any] = {"email": company.carol.email, "email_verified": True}
-        come(provider, sub=words("her number there"), name=words("her name there"), **claims)
+        sign_in(provider, sub=words("her number there"), name=words("her name there"), **claims)
         assert SocialAccount.objects.filter(user=company.carol).exists()
         return found(words)
 
@@ -361,6 +361,6 @@ def erase(company: Company) -> None:
     answer = carols.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert answer.status_code == 302, answer.text
     answer = carols.post("/privacy/erase/", {"name": company.carol.username})
-    assert "Your account is erased" in answer.text
+    assert "Your account was erased" in answer.text
     clean_up()
     assert audit.verify().erased

@@ -226,7 +226,7 @@ def test_an_address_signs_in_to_one_account(olive: User, alice: User, bob: User)
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     olives = confirmed(signed_in(olive))
     page = olives.post(change(bob), fields(bob, email="Alice@example.org")).content.decode()
-    assert "Another account has this e-mail address" in page
+    assert "Another account has this email address" in page
     assert as_stored(bob)["email"] == ""
 
 

@@ -150,7 +150,7 @@ def lay_the_review_down(page: Page) -> None:
     page.get_by_role("link", name="People", exact=True).click()
     page.get_by_role("link", name="olga", exact=True).click()
     page.get_by_label("Reviewer").uncheck()
-    page.get_by_role("button", name="Save the roles").click()
+    page.get_by_role("button", name="Save roles").click()
     expect(page.get_by_role("status")).to_have_text("olga: Administrator.")
     expect(page.get_by_role("link", name="Review", exact=True)).to_have_count(0)
 

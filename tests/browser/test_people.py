@@ -32,7 +32,7 @@ def test_from_an_invitation_to_the_end_of_an_account(
         page = signed_in(olives, server.url)
         page.goto(f"{server.url}/people/groups/")
         page.get_by_label("Name").fill("Writers")
-        page.get_by_role("button", name="Add the group").click()
+        page.get_by_role("button", name="Add group").click()
         expect(page.get_by_role("heading", name="Writers")).to_be_visible()
         expect_accessible(page)
         page.get_by_role("link", name="Invitations").click()

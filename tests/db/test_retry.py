@@ -44,10 +44,10 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 def test_a_group_name_that_was_just_taken_is_refused(olives: Client, meanwhile: Meanwhile) -> None:
     existing = Group.objects.create(name="Writers")
     meanwhile(GroupForm, lambda: Group.objects.create(name="Readers"))
-    assert "There is a group of this name already." in post(olives, "/people/groups/", "Readers")
+    assert "There is already a group with this name." in post(olives, "/people/groups/", "Readers")
     meanwhile(GroupForm, lambda: Group.objects.create(name="Editors"))
     page = post(olives, f"/people/groups/{existing.pk}/", "Editors")
-    assert "There is a group of this name already." in page
+    assert "There is already a group with this name." in page
     assert Group.objects.filter(name="Writers").exists()
     assert not AuditEvent.objects.filter(action__startswith="group.").exists()
 

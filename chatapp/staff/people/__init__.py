@@ -1,4 +1,4 @@
-"""The pages of people: accounts, roles, groups, invitations, and access to models.
+"""The administrators' People pages: accounts, roles, groups, invitations and who may join.
 
 Imports `accounts`, `realtime`, `models` and what is below them.
 """

@@ -1,4 +1,4 @@
-"""What is done to one person, from buttons on their page: each only once the password was given."""
+"""Changes to one person, from the buttons on their page; each asks for confirmation first."""
 
 from collections.abc import Callable
 
@@ -28,17 +28,17 @@ from chatapp.staff.people.views import person_page
 @administrators_only
 @once_more
 def change(request: HttpRequest, pk: int, what: str) -> HttpResponse:
-    changed = CHANGES.get(what)
-    if changed is None:
+    apply = CHANGES.get(what)
+    if apply is None:
         raise Http404("There is no such change.")
     person = get_object_or_404(User, pk=pk)
     back = reverse("person", args=[pk])
     if not is_confirmed(request):
-        messages.info(request, "Nothing was done yet. Confirm it is you, and then do it again.")
+        messages.info(request, "Nothing was changed yet. Confirm it is you, then try again.")
         return ask_to_confirm(back)
     try:
         with transaction.atomic():
-            return changed(request, person) or redirect(back)
+            return apply(request, person) or redirect(back)
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect(back)
@@ -59,7 +59,7 @@ def _name(request: HttpRequest, person: User) -> HttpResponse | None:
 def _roles(request: HttpRequest, person: User) -> None:
     assert isinstance(request.user, User)
     form = RolesForm(request.POST)
-    form.is_valid()  # boxes that are ticked or not
+    form.is_valid()  # always: it has only checkboxes
     before = person.roles
     person.take_roles(**form.cleaned_data, given_by=request.user)
     record(request, "role.changed", person, before=before, after=person.roles)
@@ -75,46 +75,47 @@ def _groups(request: HttpRequest, person: User) -> None:
     person.groups.set(chosen)
     after = sorted(one.name for one in chosen)
     record(request, "person.changed", person, before=before, after=after)
-    messages.success(request, f"Groups of {person.username} were saved.")
+    messages.success(request, f"Saved the groups of {person.username}.")
 
 
 def _sign_out(request: HttpRequest, person: User) -> None:
-    """One device, or all of them where none is named."""
+    """Sign out the posted device, or all devices without one."""
     if device := key_of(request.POST.get("device", "")):
         person.devices.filter(pk=device).sign_out()
         record(request, "sessions.ended", person, which="one device")
-        messages.success(request, "That device is signed out.")
+        messages.success(request, "Signed out that device.")
         return
     person.devices.all().sign_out()
     record(request, "sessions.ended", person, which="all")
-    messages.success(request, f"{person.username} is signed out everywhere.")
+    messages.success(request, f"Signed out {person.username} everywhere.")
 
 
 def _reset_link(request: HttpRequest, person: User) -> HttpResponse | None:
-    """A link to a new password: mailed where that can be, and else shown this once."""
+    """Email a link to set a new password, or show it once if that is not possible."""
     if not person.is_active:
-        raise Refused("This account is deactivated: activate it first.")
+        raise Refused("This account is deactivated. Activate it first.")
     record(request, "password.link_made", person)
     link = links.password_link(request, person)
     is_mailed = bool(links.sends_mail() and person.email)
     if is_mailed and links.send(
         "password", person.email, "A new password", person=person, link=link
     ):
-        messages.success(request, f"A link to set a new password is on its way to {person.email}.")
+        messages.success(request, f"A link to set a new password was sent to {person.email}.")
         return None
     context = {"link": link, "person": person, "mail_failed": is_mailed}
     return render(request, "people/link.html", context)
 
 
 def _second_factor(request: HttpRequest, person: User) -> None:
-    """For who has lost theirs; their own, people remove on their own page."""
+    """Remove a lost second factor; people remove their own on their Second factor page."""
     if person == request.user:
-        raise Refused("Remove your own on the page of your second factor.")
+        raise Refused("Remove your own on your Second factor page.")
     if not remove_second_factors(person):
         raise Refused(f"{person.username} has no second factor.")
     record(request, "factor.removed", person)
     messages.success(
-        request, f"{person.username} signs in by the password alone, until they add one."
+        request,
+        f"{person.username} signs in with only a password until they add a second factor.",
     )
 
 
@@ -125,7 +126,7 @@ def _active(request: HttpRequest, person: User) -> None:
     person.is_active = is_active
     person.save(update_fields=["is_active"])
     record(request, "person.activated" if is_active else "person.deactivated", person)
-    done = "can sign in again" if is_active else "is deactivated; what they wrote is kept"
+    done = "can sign in again" if is_active else "is deactivated; their chats are kept"
     messages.success(request, f"{person.username} {done}.")
 
 
@@ -137,7 +138,7 @@ def _hold(request: HttpRequest, person: User) -> HttpResponse | None:
     wanted = form.cleaned_data
     hold = LegalHold.begin(person, wanted["conversation"], wanted["reason"], request.user)
     record(request, "hold.set", hold.target, hold=hold.pk, reason=hold.reason)
-    messages.success(request, "The legal hold is set: nothing that it is of can be erased.")
+    messages.success(request, "The legal hold is set: nothing under it can be erased.")
     return None
 
 

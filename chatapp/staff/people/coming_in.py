@@ -1,4 +1,4 @@
-"""Who comes in: invitations, and who may make an account at all."""
+"""Invitations, and the settings for who may create an account."""
 
 from django.contrib import messages
 from django.db import transaction
@@ -14,7 +14,7 @@ from chatapp.models import Installation, Invitation, User, branding
 from chatapp.staff.people.forms import AccessForm, InvitationForm
 from chatapp.staff.people.log import record
 
-SHOWN = 100  # of the invitations, the newest first
+SHOWN = 100  # the newest invitations
 
 
 @require_http_methods(["GET", "POST"])
@@ -35,7 +35,7 @@ def invitations(request: HttpRequest) -> HttpResponse:
         if is_mailed and links.send(
             "invitation", invitation.address, subject, link=link, invitation=invitation
         ):
-            messages.success(request, f"The invitation is on its way to {invitation.address}.")
+            messages.success(request, f"The invitation was sent to {invitation.address}.")
             return redirect("invitations")
         shown = {"link": link, "person": None, "mail_failed": is_mailed}
         return render(request, "people/link.html", shown)
@@ -47,12 +47,12 @@ def invitations(request: HttpRequest) -> HttpResponse:
 @require_POST
 @administrators_only
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    """Takes a link back, for which nobody need show that it is they: it can only take away."""
+    """Revoke an invitation; this needs no confirmation, since it gives no rights."""
     invitation = get_object_or_404(Invitation, pk=pk)
     with transaction.atomic():
         invitation.revoke()
         record(request, "invitation.revoked", invitation)
-    messages.success(request, "The invitation was taken back.")
+    messages.success(request, "The invitation was revoked.")
     return redirect("invitations")
 
 
@@ -60,7 +60,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @confirmed_only
 def access(request: HttpRequest) -> HttpResponse:
-    """Who may make an account."""
+    """Set who may create an account, and whether staff must have a second factor."""
     form = AccessForm(request.POST or None, instance=Installation.this())
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():

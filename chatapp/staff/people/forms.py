@@ -1,4 +1,4 @@
-"""What administrators send of people: each error says what to do."""
+"""Forms of the People pages."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,13 +16,11 @@ from chatapp.staff.people.queries import Asked
 from chatapp.text.multiline import LinesField
 from chatapp.text.visible import SeenField
 
-NO_MAIL = (
-    "This needs mail, by which addresses are confirmed: set EMAIL_URL, and restart the server."
-)
+NO_MAIL = "This needs email, to confirm addresses: set EMAIL_URL and restart the server."
 
 
 class FilterForm(forms.Form):
-    """Of the list. What it does not know is no wish."""
+    """Filters of the list; invalid values are ignored."""
 
     q = forms.CharField(label="Name or address", required=False, max_length=100)
     role = forms.ChoiceField(
@@ -51,14 +49,14 @@ class FilterForm(forms.Form):
     @property
     def asked(self) -> Asked:
         self.is_valid()
-        wanted = self.cleaned_data
-        group: Group | None = wanted.get("group")
+        data = self.cleaned_data
+        group: Group | None = data.get("group")
         return Asked(
-            wanted.get("q", ""),
-            wanted.get("role", ""),
+            data.get("q", ""),
+            data.get("role", ""),
             group.pk if group else None,
-            wanted.get("state", ""),
-            wanted.get("after", ""),
+            data.get("state", ""),
+            data.get("after", ""),
         )
 
 
@@ -70,11 +68,11 @@ class NameForm(UniqueEmail, forms.ModelForm):  # type: ignore[type-arg]
 
 class RolesForm(forms.Form):
     administers = forms.BooleanField(
-        label="Administrator: sets up people, models and limits, and reads no conversations",
+        label="Administrator: manages people, models and limits, but can't read chats",
         required=False,
     )
     reviews = forms.BooleanField(
-        label="Reviewer: reads conversations as the policy allows, and sets up nothing",
+        label="Reviewer: reads chats as the policy allows, but manages nothing",
         required=False,
     )
 
@@ -86,31 +84,31 @@ class GroupsForm(forms.Form):
 
 
 class HoldForm(forms.Form):
-    """What must be kept, and why."""
+    """What to put under a legal hold, and why."""
 
     reason = LinesField(
         max_length=LONGEST_REASON,
         widget=forms.Textarea({"rows": 2}),
-        help_text="Who asks for it, and in which matter. Administrators read it.",
+        help_text="Who asked for it, and in which matter. Administrators can read this.",
     )
     conversation = forms.UUIDField(
-        label="One conversation alone, by its id",
+        label="ID of a single chat",
         required=False,
-        help_text="Left empty, all that this person has is held.",
+        help_text="Leave this empty to hold everything this person has.",
     )
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
-    days = forms.IntegerField(label="Good for (days)", min_value=1, max_value=365, initial=7)
-    uses = forms.IntegerField(label="For how many people", min_value=1, max_value=1000, initial=1)
+    days = forms.IntegerField(label="Expires after (days)", min_value=1, max_value=365, initial=7)
+    uses = forms.IntegerField(label="Number of people", min_value=1, max_value=1000, initial=1)
 
     class Meta:
         model = Invitation
         fields = ["address", "administers", "reviews", "group", "days", "uses"]
         labels = {
-            "address": "E-mail address",
+            "address": "Email address",
             "administers": "As an administrator",
-            "reviews": "As a reviewer, who reads conversations as the policy allows",
+            "reviews": "As a reviewer, who reads chats as the policy allows",
         }
 
     field_order = ["address", "uses", "days", "group", "administers", "reviews"]
@@ -120,29 +118,29 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["group"].queryset = Group.objects.order_by("name")  # type: ignore[attr-defined]
         self.fields["group"].empty_label = "None"  # type: ignore[attr-defined]
         self.fields["address"].help_text = (
-            "The link is sent there, for whoever reads it. Left empty, the link is shown for "
-            "you to pass on."
+            "The link is sent there, and works for anyone who reads it. Leave this empty to get a "
+            "link to share yourself."
             if sends_mail()
-            else "Kept with the account. This server sends no mail: pass the link on yourself."
+            else "Saved with the account. This server sends no email: share the link yourself."
         )
 
     def clean_address(self) -> str:
         address: str = self.cleaned_data["address"]
         if address and User.objects.filter(email__iexact=address).exists():
-            raise ValidationError("There is an account with this address already.")
+            raise ValidationError("There is already an account with this address.")
         return address
 
     def clean(self) -> dict[str, Any]:
-        wanted = super().clean() or {}
-        has_role = wanted.get("administers") or wanted.get("reviews")
-        if wanted.get("address") and wanted.get("uses", 1) > 1:
-            self.add_error("uses", "An invitation for one address is for one person.")
-        elif has_role and wanted.get("uses", 1) > 1:
+        data = super().clean() or {}
+        has_role = data.get("administers") or data.get("reviews")
+        if data.get("address") and data.get("uses", 1) > 1:
+            self.add_error("uses", "An invitation to an address is for one person.")
+        elif has_role and data.get("uses", 1) > 1:
             self.add_error("uses", "A link that gives a role is for one person.")
-        return wanted
+        return data
 
     def make(self, by: User) -> tuple[Invitation, str]:
-        """The stored invitation, and the secret of its link."""
+        """Save and return the invitation, and the secret of its link."""
         invitation: Invitation = self.save(commit=False)
         invitation.made_by = by
         invitation.expires_at = timezone.now() + timedelta(days=self.cleaned_data["days"])
@@ -156,27 +154,27 @@ class GroupForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Group
         fields = ["name"]
         field_classes = {"name": SeenField}
-        error_messages = {"name": {"unique": "There is a group of this name already."}}
+        error_messages = {"name": {"unique": "There is already a group with this name."}}
 
 
 class MemberForm(forms.Form):
-    """Who is put into a group."""
+    """The person to add to a group."""
 
-    login = forms.CharField(label="Username or e-mail address", max_length=254)
+    login = forms.CharField(label="Username or email address", max_length=254)
 
     def clean_login(self) -> User:
         person = User.by_login(self.cleaned_data["login"])
         if person is None:
-            raise ValidationError("Nobody here has this name or address.")
+            raise ValidationError("Nobody has this username or address.")
         return person
 
 
 class GivenForm(forms.Form):
-    """To whom something is given."""
+    """Who may use an upstream, a model or a tool server."""
 
     to = forms.ChoiceField(
         label="Who may use it",
-        choices=[("everybody", "Everybody"), ("groups", "The people of these groups alone")],
+        choices=[("everybody", "Everybody"), ("groups", "Only members of these groups")],
         widget=forms.RadioSelect,
     )
     groups = forms.ModelMultipleChoiceField(
@@ -185,13 +183,13 @@ class GivenForm(forms.Form):
 
     @property
     def chosen(self) -> list[Group] | None:
-        """Groups, of which there may be none; None is everybody."""
-        is_everybodys = self.cleaned_data["to"] == "everybody"
-        return None if is_everybodys else list(self.cleaned_data["groups"])
+        """The groups that may use it, possibly none; None means everybody."""
+        is_for_everybody = self.cleaned_data["to"] == "everybody"
+        return None if is_for_everybody else list(self.cleaned_data["groups"])
 
 
 class AccessForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Who may make an account."""
+    """Who may create an account, and whether staff must have a second factor."""
 
     class Meta:
         model = Installation
@@ -200,10 +198,10 @@ class AccessForm(forms.ModelForm):  # type: ignore[type-arg]
         field_classes = {"signup_domains": LinesField}
 
     def clean(self) -> dict[str, Any]:
-        wanted = super().clean() or {}
-        if wanted.get("signup") == Installation.SignUp.DOMAINS:
+        data = super().clean() or {}
+        if data.get("signup") == Installation.SignUp.DOMAINS:
             if not sends_mail():
                 self.add_error("signup", NO_MAIL)
-            if not wanted.get("signup_domains", "").split():
-                self.add_error("signup_domains", "Name a domain, for example example.org.")
-        return wanted
+            if not data.get("signup_domains", "").split():
+                self.add_error("signup_domains", "Enter a domain, for example example.org.")
+        return data

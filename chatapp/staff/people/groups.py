@@ -1,4 +1,4 @@
-"""Groups: who is in them, and what was given to them."""
+"""Groups: their members, and which models and tools each may use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from chatapp.realtime.worker import worker
 from chatapp.staff.people.forms import GivenForm, GroupForm, MemberForm
 from chatapp.staff.people.log import record
 
-SHOWN = 200  # of a group's people
-ABOUT_UPSTREAM = "All models of this upstream, but for those that have a rule of their own."
-ABOUT_MODEL = "One model of the upstream {}. Its own rule counts, whatever the upstream's is."
-ABOUT_TOOLS = "The tools of this server, which models may call for those who may use it."
+SHOWN = 200  # members on a group's page
+ABOUT_UPSTREAM = "All models of this upstream, except those with a rule of their own."
+ABOUT_MODEL = "One model of the upstream {}. Its rule replaces the upstream's."
+ABOUT_TOOLS = "The tools of this server. Models can call them for the people who may use it."
 
 
 @dataclass(frozen=True)
 class Thing:
-    """What may be given to groups, and whose it is."""
+    """An upstream, a model or a tool server, and who may use it."""
 
     name: str
     path: str
@@ -91,7 +91,7 @@ def _group_page(request: HttpRequest, pk: int, **forms: Any) -> HttpResponse:
 @require_POST
 @administrators_only
 def member(request: HttpRequest, pk: int) -> HttpResponse:
-    """Puts somebody in, or takes them out."""
+    """Add somebody to a group, or remove them."""
     if not is_confirmed(request):
         return ask_to_confirm(reverse("group", args=[pk]))
     found = get_object_or_404(Group, pk=pk)
@@ -135,26 +135,26 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @confirmed_only
 @once_more
 def given(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
-    """To whom an upstream, one of its models (`?model=`), or a tool server is given."""
-    what, context = _what(kind, pk, request.GET.get("model", "").strip())
-    rule = AccessRule.objects.filter(**what).first()
+    """Set who may use an upstream, one of its models (`?model=`), or a tool server."""
+    target, context = _target(kind, pk, request.GET.get("model", "").strip())
+    rule = AccessRule.objects.filter(**target).first()
     initial = {"to": "groups" if rule else "everybody", "groups": rule.groups.all() if rule else ()}
-    before = AccessRule.objects.given_to(**what)
+    before = AccessRule.objects.given_to(**target)
     form = GivenForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
-            AccessRule.objects.give(form.chosen, **what)
-            thing = what.get("tool_server") or what["upstream"]
-            after = AccessRule.objects.given_to(**what)
-            changed = {"model": what.get("model", ""), "before": before, "after": after}
+            AccessRule.objects.give(form.chosen, **target)
+            thing = target.get("tool_server") or target["upstream"]
+            after = AccessRule.objects.given_to(**target)
+            changed = {"model": target.get("model", ""), "before": before, "after": after}
             record(request, "access.changed", thing, **changed)
-        messages.success(request, f"Who may use {context['name']} was saved.")
+        messages.success(request, f"Saved who may use {context['name']}.")
         return redirect("groups")
     return render(request, "people/given.html", context | {"form": form})
 
 
-def _what(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a rule is of, and what its page says of that."""
+def _target(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the target fields of an access rule, and the context of its page."""
     if kind == "tools":
         server = get_object_or_404(ToolServer, pk=pk)
         context = {"name": server.name, "about": ABOUT_TOOLS, "is_upstream": False, "models": ()}
@@ -172,14 +172,14 @@ def _what(kind: str, pk: int, model: str) -> tuple[dict[str, Any], dict[str, Any
 
 
 def _known_models(upstream: Upstream) -> list[str]:
-    """Those that it lists, as far as this process has heard."""
+    """Return the models it lists, if this process has fetched the list, or its named models."""
     offers = worker().catalogue.known_offers([upstream]) or ()
     listed = [model.id for offer in offers for model in offer.models]
     return listed or list(upstream.named_models)
 
 
 def _things() -> Iterator[Thing]:
-    """All that may be given: upstreams, below each its models that have a rule, tool servers."""
+    """Yield all upstreams, each followed by its models that have a rule, then all tool servers."""
     known: dict[tuple[int | None, str, int | None], Thing] = {
         (rule.upstream_id, rule.model, rule.tool_server_id): _thing(rule) for rule in _rules()
     }
@@ -188,8 +188,8 @@ def _things() -> Iterator[Thing]:
         yield known.get((upstream.pk, "", None), whole)
         yield from (one for (pk, model, _), one in known.items() if pk == upstream.pk and model)
     for server in ToolServer.objects.all():
-        everybodys = Thing(str(server), _path("tools", server.pk), "Tool server")
-        yield known.get((None, "", server.pk), everybodys)
+        default = Thing(str(server), _path("tools", server.pk), "Tool server")
+        yield known.get((None, "", server.pk), default)
 
 
 def _rules() -> Any:

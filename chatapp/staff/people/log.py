@@ -1,4 +1,4 @@
-"""What is done in this room, in the words of the audit log."""
+"""Audit events of the People pages."""
 
 from django.db.models import Model
 from django.http import HttpRequest
@@ -7,6 +7,6 @@ from chatapp.models import User, audit
 
 
 def record(request: HttpRequest, action: str, about: Model, **detail: object) -> None:
-    """In the transaction of what is done; what this can't write is not done."""
+    """Record an event; call it in the change's transaction, so that neither happens alone."""
     assert isinstance(request.user, User)
     audit.record(action, actor=request.user, about=about, detail=detail)

@@ -1,4 +1,4 @@
-"""The list of people, a page at a time, in the order of their names."""
+"""Queries for the list of people, paginated by username, and for legal holds."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from django.db.models import F, Q, QuerySet
 from chatapp.models import LegalHold, User
 
 PAGE = 50
-MOST_HOLDS = 100  # of a person that are shown
+MOST_HOLDS = 100  # shown on a person's page
 STATES = {"active": Q(is_active=True), "off": Q(is_active=False), "never": Q(last_login=None)}
 ROLES = {
     "administrator": Q(is_staff=True, is_superuser=True),
@@ -18,13 +18,13 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What of it is wanted; "" and None are no wish."""
+    """Filters of the list; "" and None filter nothing."""
 
     words: str = ""
     role: str = ""
     group: int | None = None
     state: str = ""
-    after: str = ""  # the name that the page before ended with
+    after: str = ""  # the last username of the previous page
 
     def people(self) -> QuerySet[User]:
         found = User.objects.order_by("username").prefetch_related("groups")
@@ -42,12 +42,12 @@ class Asked:
 
 
 def page_of(asked: Asked) -> tuple[list[User], bool]:
-    """The people of one page, and whether there are more."""
+    """Return the people of one page, and whether there are more."""
     found = list(asked.people()[: PAGE + 1])
     return found[:PAGE], len(found) > PAGE
 
 
 def holds_of(person: User) -> list[LegalHold]:
-    """Those that hold first, then those that have ended, the newest first."""
+    """Return active holds first, then ended ones, each the newest first."""
     found = person.legal_holds.select_related("set_by", "ended_by")
     return list(found.order_by(F("ended_at").desc(nulls_first=True), "-pk")[:MOST_HOLDS])

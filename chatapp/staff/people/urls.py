@@ -1,4 +1,4 @@
-"""Addresses of the room for people."""
+"""URLs of the People pages."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Who has an account: the list, one person, and what becomes of them."""
+"""The list of people, one person's page, and deleting a person."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ def people(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     asked = form.asked
     shown, has_more = page_of(asked)
-    following = request.GET.copy()
+    next_page = request.GET.copy()
     if has_more:
-        following["after"] = shown[-1].username
+        next_page["after"] = shown[-1].username
     context = {
         "form": form,
         "people": shown,
-        "following": following.urlencode() if has_more else "",
+        "following": next_page.urlencode() if has_more else "",
         "is_first": not asked.after,
     }
     return render(request, "people/people.html", context)
@@ -46,7 +46,7 @@ def person(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpResponse:
-    """All of one person's page, with the form that was not valid where there is one."""
+    """Render a person's page; `forms` replaces forms that were invalid."""
     context: dict[str, Any] = {
         "person": person,
         "is_self": person == request.user,
@@ -70,7 +70,7 @@ def person_page(request: HttpRequest, person: User, **forms: Any) -> HttpRespons
 @administrators_only
 @confirmed_only
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Says what goes, and lets it go."""
+    """Say what will be deleted, then delete the person and show a report."""
     person = get_object_or_404(User, pk=pk)
     if request.method == "POST":
         name = person.username

@@ -1,4 +1,4 @@
-"""Who comes in: by a link that somebody was given, by an address that may, and by nothing else."""
+"""Joining by invitation or by the domain of an email address, and by nothing else."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ def stranger() -> Client:
 
 
 def invite(client: Client, **fields: Any) -> str:
-    """The path of a new link, as the page shows it."""
+    """Create an invitation and return the path of its link."""
     answer = client.post("/people/invitations/", {"days": 7, "uses": 1, **fields})
     [field] = parse(answer.text).find_all("#link")
     return str(field.attributes["value"]).removeprefix("http://localhost")
@@ -54,11 +54,11 @@ def mails(settings: Settings) -> None:
     settings.EMAIL_URL = "smtp://mail.example.org"
 
 
-def test_who_is_invited_makes_an_account(olives: Client) -> None:
+def test_an_invited_person_creates_an_account(olives: Client) -> None:
     writers = Group.objects.create(name="Writers")
     path = invite(olives, group=writers.pk)
     carol = stranger()
-    assert "Choose a name and a password" in carol.get(path).text
+    assert "Choose a username and a password" in carol.get(path).text
     assert carol.post(path, fields("carol")).headers["location"] == "/"
     person = User.objects.get(username="carol")
     assert (person.administers, person.reviews, person.is_staff) == (False, False, False)
@@ -70,7 +70,7 @@ def test_who_is_invited_makes_an_account(olives: Client) -> None:
     assert not User.objects.filter(username="dave").exists()
 
 
-def test_the_link_itself_is_kept_nowhere(olives: Client) -> None:
+def test_the_link_is_stored_nowhere(olives: Client) -> None:
     token = invite(olives).split("/")[2]
     assert token not in str(list(Invitation.objects.values()))
     assert token not in olives.get("/people/invitations/").text
@@ -85,7 +85,9 @@ def test_an_invitation_gives_its_role(olives: Client) -> None:
     assert (carol.administers, carol.reviews) == (True, False)
 
 
-def test_who_may_give_the_role_no_more_invites_nobody_to_it(olives: Client, olive: User) -> None:
+def test_an_invitation_is_void_if_its_maker_can_no_longer_give_the_role(
+    olives: Client, olive: User
+) -> None:
     path = invite(olives, administers="on")
     plain = invite(olives)
     User.objects.filter(pk=olive.pk).update(is_superuser=False)
@@ -97,7 +99,7 @@ def test_who_may_give_the_role_no_more_invites_nobody_to_it(olives: Client, oliv
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reason"),
     [
         ({"expires_at": timezone.now() - timedelta(seconds=1)}, "has expired"),
         ({"revoked_at": timezone.now()}, "was revoked"),
@@ -105,15 +107,15 @@ def test_who_may_give_the_role_no_more_invites_nobody_to_it(olives: Client, oliv
         ({"token_hash": "another"}, "invitation link isn"),
     ],
 )
-def test_a_link_that_is_over_says_why(olives: Client, changed: dict[str, Any], told: str) -> None:
+def test_an_invalid_link_says_why(olives: Client, changed: dict[str, Any], reason: str) -> None:
     path = invite(olives)
     Invitation.objects.update(**changed)
     for answer in (stranger().get(path), stranger().post(path, fields("carol"))):
-        assert (answer.status_code, told in answer.text) == (410, True)
+        assert (answer.status_code, reason in answer.text) == (410, True)
     assert User.objects.count() == 1
 
 
-def test_an_invitation_is_taken_back(olives: Client) -> None:
+def test_an_invitation_is_revoked(olives: Client) -> None:
     path = invite(olives)
     invitation = Invitation.objects.get()
     olives.post(f"/people/invitations/{invitation.pk}/revoke/")
@@ -121,7 +123,7 @@ def test_an_invitation_is_taken_back(olives: Client) -> None:
     assert "revoked" in olives.get("/people/invitations/").text
 
 
-def test_where_nobody_may_join_no_link_lets_in(olives: Client) -> None:
+def test_no_link_works_while_nobody_may_join(olives: Client) -> None:
     path = invite(olives)
     olives.post("/people/access/", {"signup": "closed", "signup_domains": ""})
     assert stranger().post(path, fields("carol")).status_code == 410
@@ -129,7 +131,7 @@ def test_where_nobody_may_join_no_link_lets_in(olives: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_gets_the_last_use(olives: Client) -> None:
+def test_concurrent_sign_ups_do_not_exceed_the_number_of_uses(olives: Client) -> None:
     path = invite(olives, uses=2)
     together = Barrier(5)
 
@@ -148,7 +150,7 @@ def test_of_many_at_once_one_gets_the_last_use(olives: Client) -> None:
     assert Invitation.objects.get().used == 2
 
 
-def test_a_name_or_a_password_that_is_no_good_costs_no_use(olives: Client, alice: User) -> None:
+def test_an_invalid_name_or_password_uses_up_nothing(olives: Client, alice: User) -> None:
     path = invite(olives)
     form = fields("carol")
     for wrong in (
@@ -167,7 +169,7 @@ def test_a_name_or_a_password_that_is_no_good_costs_no_use(olives: Client, alice
     assert stranger().post(path, form).status_code == 302
 
 
-def test_who_is_signed_in_uses_up_nothing(olives: Client, alices: Client) -> None:
+def test_a_signed_in_person_uses_up_nothing(olives: Client, alices: Client) -> None:
     path = invite(olives)
     for answer in (alices.get(path), alices.post(path, fields("carol"))):
         assert "You are signed in as alice" in answer.text
@@ -187,13 +189,13 @@ def test_who_is_signed_in_uses_up_nothing(olives: Client, alices: Client) -> Non
         {"group": 99},
     ],
 )
-def test_what_is_no_invitation_makes_none(olives: Client, wrong: dict[str, Any]) -> None:
+def test_an_invalid_invitation_form_creates_nothing(olives: Client, wrong: dict[str, Any]) -> None:
     answer = olives.post("/people/invitations/", {"days": 7, "uses": 1, **wrong})
     assert 'role="alert"' in answer.text
     assert not Invitation.objects.exists()
 
 
-def test_members_and_reviewers_invite_nobody(alice: User, olive: User) -> None:
+def test_members_and_reviewers_cannot_invite(alice: User, olive: User) -> None:
     rita = User.objects.create_user("rita", password=PASSWORD, is_staff=True, reviews=True)
     for person in (alice, rita):
         client = confirmed(signed_in(person))
@@ -205,18 +207,16 @@ def test_members_and_reviewers_invite_nobody(alice: User, olive: User) -> None:
 # Mail
 
 
-def test_an_invitation_is_mailed_and_its_address_is_the_account_s(
-    olives: Client, mails: None
-) -> None:
+def test_an_emailed_invitation_sets_the_accounts_address(olives: Client, mails: None) -> None:
     form = {"days": 7, "uses": 1, "address": "carol@example.org"}
     answer = olives.post("/people/invitations/", form, follow=True)
-    assert "on its way to carol@example.org" in answer.text
+    assert "was sent to carol@example.org" in answer.text
     assert mail.outbox[0].to == ["carol@example.org"]
     stranger().post(sent_path(), fields("carol", "mallory@example.org"))
     assert User.objects.get(username="carol").email == "carol@example.org"
 
 
-def test_a_mail_that_can_not_be_sent_leaves_the_link_to_copy(
+def test_a_failed_email_shows_the_link_to_copy(
     olives: Client, mails: None, settings: Settings
 ) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -224,7 +224,7 @@ def test_a_mail_that_can_not_be_sent_leaves_the_link_to_copy(
     assert stranger().get(invite(olives, address="carol@example.org")).status_code == 200
 
 
-def test_an_address_that_somebody_typed_is_confirmed_first(olives: Client, mails: None) -> None:
+def test_a_typed_address_is_confirmed_first(olives: Client, mails: None) -> None:
     path = invite(olives)
     carols = stranger()
     carols.post(path, fields("carol", "carol@example.org"))
@@ -232,7 +232,7 @@ def test_an_address_that_somebody_typed_is_confirmed_first(olives: Client, mails
     assert carol.email == ""
     link = sent_path()
     assert mail.outbox[0].to == ["carol@example.org"]
-    stranger().get(link)  # what looks at links in mails changes nothing
+    stranger().get(link)  # a mail scanner that fetches links changes nothing
     carol.refresh_from_db()
     assert carol.email == ""
     stranger().post(link)
@@ -242,36 +242,36 @@ def test_an_address_that_somebody_typed_is_confirmed_first(olives: Client, mails
     assert stranger().post("/accounts/address/guessed/").status_code == 410
 
 
-def test_who_has_an_address_of_a_domain_is_sent_a_link(olives: Client, mails: None) -> None:
+def test_an_address_of_an_allowed_domain_is_sent_a_link(olives: Client, mails: None) -> None:
     olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
     visitor = stranger()
-    assert "Create one by your e-mail address" in visitor.get("/accounts/login/").text
+    assert "Create one with your email address" in visitor.get("/accounts/login/").text
     wrong = visitor.post("/accounts/signup/", {"email": "eve@example.com"})
-    assert "other domains alone" in wrong.text
+    assert "Addresses of this domain" in wrong.text
     assert not mail.outbox
     answer = visitor.post("/accounts/signup/", {"email": "carol@Example.org"})
-    assert "Look into your mail" in answer.text
+    assert "Check your email" in answer.text
     event = AuditEvent.objects.get(action="person.invited")
     assert (event.actor, event.detail.said["by"]) == (None, "themselves")
     visitor.post(sent_path(), fields("carol"))
     carol = User.objects.get(username="carol")
     assert (carol.email, carol.is_staff) == ("carol@example.org", False)
     again = stranger().post("/accounts/signup/", {"email": "carol@example.org"})
-    assert again.text.count("Look into your mail") == answer.text.count("Look into your mail")
+    assert again.text.count("Check your email") == answer.text.count("Check your email")
     assert mail.outbox[-1].subject == "A new password"
 
 
-def test_who_is_deactivated_is_sent_nothing(olives: Client, mails: None, alice: User) -> None:
+def test_a_deactivated_person_is_sent_nothing(olives: Client, mails: None, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org", is_active=False)
     olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
     answer = stranger().post("/accounts/signup/", {"email": "Alice@example.org"})
-    assert "Look into your mail" in answer.text
+    assert "Check your email" in answer.text
     assert not mail.outbox
     assert not Invitation.objects.exists()
 
 
-def test_an_address_that_has_an_account_makes_no_second(olives: Client, alice: User) -> None:
-    """Neither of the two could sign in by it, and who was deactivated would be back."""
+def test_an_address_with_an_account_gets_no_second_one(olives: Client, alice: User) -> None:
+    """Neither account could sign in with it, and a deactivated person would be back."""
     path = invite(olives, address="alice@example.org")
     User.objects.filter(pk=alice.pk).update(email="Alice@example.org", is_active=False)
     for answer in (stranger().get(path), stranger().post(path, fields("alice2"))):
@@ -282,12 +282,12 @@ def test_an_address_that_has_an_account_makes_no_second(olives: Client, alice: U
     assert stranger().post(path, fields("alice2")).status_code == 302
 
 
-def test_nobody_takes_somebodys_address_as_a_name(olives: Client) -> None:
+def test_an_email_address_is_no_valid_username(olives: Client) -> None:
     answer = stranger().post(invite(olives), fields("alice@example.org"))
-    assert "A name has no @ in it" in answer.text
+    assert "contain @" in answer.text
 
 
-def test_the_links_of_who_was_deactivated_or_erased_are_over(olives: Client, olive: User) -> None:
+def test_invitations_by_deactivated_or_erased_people_are_void(olives: Client, olive: User) -> None:
     ada = User.objects.create_superuser("ada", password=PASSWORD)
     paths = [invite(confirmed(signed_in(ada)), uses=9) for _ in range(2)]
     User.objects.filter(pk=ada.pk).update(is_active=False)
@@ -298,7 +298,7 @@ def test_the_links_of_who_was_deactivated_or_erased_are_over(olives: Client, oli
     assert stranger().post(paths[1], fields("once-more")).status_code == 410
 
 
-def test_nobody_is_sent_mail_without_end(olives: Client, mails: None, alice: User) -> None:
+def test_emails_to_an_address_are_limited(olives: Client, mails: None, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     for path in ("/accounts/password/reset/", "/accounts/signup/"):
         olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
@@ -308,7 +308,7 @@ def test_nobody_is_sent_mail_without_end(olives: Client, mails: None, alice: Use
         assert len(mail.outbox) == 3
 
 
-def test_a_forgotten_password_is_set_anew_by_mail(mails: None, alice: User) -> None:
+def test_a_forgotten_password_is_reset_by_email(mails: None, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     known, unknown = (
         stranger().post("/accounts/password/reset/", {"email": email}).text
@@ -329,14 +329,14 @@ def test_a_forgotten_password_is_set_anew_by_mail(mails: None, alice: User) -> N
         {"signup": "everybody", "signup_domains": ""},
     ],
 )
-def test_domains_are_named_as_domains(olives: Client, mails: None, form: dict[str, str]) -> None:
+def test_invalid_domains_are_refused(olives: Client, mails: None, form: dict[str, str]) -> None:
     assert 'role="alert"' in olives.post("/people/access/", form).text
     assert Installation.this().signup == Installation.SignUp.INVITED
 
 
-def test_without_mail_nobody_joins_by_an_address(olives: Client) -> None:
+def test_without_email_nobody_joins_by_domain(olives: Client) -> None:
     form = {"signup": "domains", "signup_domains": "example.org"}
-    assert "This needs mail" in olives.post("/people/access/", form).text
+    assert "This needs email" in olives.post("/people/access/", form).text
     Installation.objects.update_or_create(pk=1, defaults=form)
     assert "Sign-up is closed" in stranger().post("/accounts/signup/", {"email": "a@b.c"}).text
 
@@ -344,7 +344,7 @@ def test_without_mail_nobody_joins_by_an_address(olives: Client) -> None:
 @pytest.mark.parametrize(
     "local", ["eve%example.com", "example.com!eve", '"eve@example.com"', '"eve"', "eve/x", "a b"]
 )
-def test_an_address_that_is_sent_on_elsewhere_is_of_no_domain(
+def test_an_address_that_may_be_relayed_elsewhere_is_refused(
     olives: Client, mails: None, local: str
 ) -> None:
     olives.post("/people/access/", {"signup": "domains", "signup_domains": "example.org"})
@@ -356,7 +356,7 @@ def test_an_address_that_is_sent_on_elsewhere_is_of_no_domain(
     assert len(mail.outbox) == 1
 
 
-def test_mailed_links_lead_to_the_configured_origin_whatever_the_request_claims(
+def test_emailed_links_use_the_configured_origin_not_the_request_host(
     olives: Client, mails: None, settings: Settings
 ) -> None:
     settings.PUBLIC_ORIGIN = "https://chat.example.org"
@@ -374,7 +374,9 @@ def test_mailed_links_lead_to_the_configured_origin_whatever_the_request_claims(
 
 
 @pytest.mark.parametrize("page", ["/people/{}/name/", "/admin/chatapp/user/{}/change/"])
-def test_an_invitation_to_an_earlier_address_goes_with_that(olives: Client, page: str) -> None:
+def test_changing_an_address_deletes_the_invitation_to_the_old_one(
+    olives: Client, page: str
+) -> None:
     path = invite(olives, address="carol@example.org")
     invite(olives, address="dave@example.org")
     stranger().post(path, fields("carol"))
@@ -387,7 +389,7 @@ def test_an_invitation_to_an_earlier_address_goes_with_that(olives: Client, page
     assert [one.address for one in Invitation.objects.all()] == ["dave@example.org"]
 
 
-def test_an_address_that_was_confirmed_takes_the_place_of_the_earlier_one(
+def test_confirming_an_address_deletes_the_invitation_to_the_old_one(
     olives: Client, alice: User
 ) -> None:
     Invitation.objects.create(address="a@x.test", token_hash="a", expires_at=timezone.now())
@@ -401,7 +403,7 @@ def test_an_address_that_was_confirmed_takes_the_place_of_the_earlier_one(
     assert not Invitation.objects.exists()
 
 
-def test_what_earlier_versions_left_goes_with_the_upgrade(olive: User) -> None:
+def test_the_upgrade_deletes_invitations_to_former_addresses(olive: User) -> None:
     User.objects.filter(pk=olive.pk).update(email="Olive@x.test")
     for used, address in ((1, "olive@x.test"), (1, "former@x.test"), (0, "new@x.test"), (3, "")):
         Invitation.objects.create(

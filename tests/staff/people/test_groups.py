@@ -1,4 +1,4 @@
-"""Groups: who is in them, what was given to them, and what that changes in the chat."""
+"""Groups: members, access to models and tools, and what that changes in the chat."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MARKUP = '<img src=x onerror="alert(1)">'
 
 @pytest.fixture
 def writers(alice: User) -> Group:
-    """Alice's, and not Bob's."""
+    """Return a group with Alice, but not Bob."""
     group = Group.objects.create(name="Writers")
     group.user_set.add(alice)
     return group
@@ -46,11 +46,11 @@ def give(client: Client, path: str, *groups: Group, to: str = "groups") -> None:
     assert client.post(path, form).status_code == 302
 
 
-def test_a_group_is_made_filled_renamed_and_deleted(olives: Client, alice: User) -> None:
+def test_a_group_is_created_filled_renamed_and_deleted(olives: Client, alice: User) -> None:
     olives.post("/people/groups/", {"name": "Writers"})
     group = Group.objects.get()
     path = f"/people/groups/{group.pk}/"
-    assert "Nobody here has this name" in olives.post(f"{path}member/", {"login": "x"}).text
+    assert "Nobody has this username" in olives.post(f"{path}member/", {"login": "x"}).text
     olives.post(f"{path}member/", {"login": "ALICE"})
     assert list(group.user_set.all()) == [alice]
     assert "alice" in olives.get(path).text
@@ -68,7 +68,7 @@ def test_a_group_is_made_filled_renamed_and_deleted(olives: Client, alice: User)
     assert AuditEvent.objects.filter(action="limit.deleted").count() == 1
 
 
-def test_what_is_given_is_shown_and_taken_back(
+def test_access_is_given_shown_and_removed(
     olives: Client, writers: Group, gateway: Upstream
 ) -> None:
     server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:9/", enabled=False)
@@ -95,7 +95,7 @@ def test_what_is_given_is_shown_and_taken_back(
     assert 'role="alert"' in olives.post(whole, {"to": "x"}).text
 
 
-def test_people_are_offered_what_is_theirs(
+def test_people_are_offered_only_models_they_may_use(
     olives: Client, alices: Client, bobs: Client, writers: Group, gateway: Upstream
 ) -> None:
     give(olives, f"/people/given/upstream/{gateway.pk}/?model=large", writers)
@@ -107,7 +107,7 @@ def test_people_are_offered_what_is_theirs(
     assert "Gateway" not in bobs.get("/models/").text
 
 
-def test_the_model_used_last_falls_back_to_one_that_is_theirs(
+def test_a_model_without_access_falls_back_to_one_with_access(
     olives: Client, alices: Client, alice: User, writers: Group, gateway: Upstream
 ) -> None:
     project = alice.projects.create(name="Novel", upstream=gateway, model="large")
@@ -122,7 +122,7 @@ def offered_first(client: Client, path: str) -> str:
     return str(chosen.attributes["value"]).partition("/")[2]
 
 
-async def test_a_socket_asks_no_model_that_is_not_its_person_s(
+async def test_a_socket_refuses_a_model_its_person_may_not_use(
     bob: User,
     connected: Upstream,
     upstream: FakeUpstream,

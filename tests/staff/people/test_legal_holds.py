@@ -1,4 +1,4 @@
-"""Legal holds by the pages: who sets one, who is told, and what an erasure reports."""
+"""Legal holds on the pages, and what an erasure reports."""
 
 import json
 from typing import Any
@@ -42,15 +42,15 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
     assert MARKUP not in page
     assert "Matter 7 &lt;img" in page
     assert "Alice's own words" not in page
-    assert f"Conversation {conversation.pk}" in page
+    assert f"Chat {conversation.pk}" in page
     one, everything = LegalHold.objects.order_by("pk")
     for hold in (one, everything):
         do(olives, alice, "end-hold", hold=hold.pk)
         hold.refresh_from_db()
         assert hold.ended_by == hold.set_by
     assert "has already ended" in do(olives, alice, "end-hold", hold=one.pk)
-    told = AuditEvent.objects.filter(action__startswith="hold.").order_by("sequence")
-    assert [(event.action, event.target, event.person) for event in told] == [
+    events = AuditEvent.objects.filter(action__startswith="hold.").order_by("sequence")
+    assert [(event.action, event.target, event.person) for event in events] == [
         ("hold.set", str(conversation.pk), alice.pk),
         ("hold.set", str(alice.pk), alice.pk),
         ("hold.ended", str(conversation.pk), alice.pk),
@@ -68,7 +68,7 @@ def test_a_hold_is_set_and_ended_and_both_are_recorded(olives: Client, alice: Us
         ({"reason": "x", "conversation": str(uuid4())}, "no conversation with this ID"),
     ],
 )
-def test_what_is_no_hold_is_refused(
+def test_an_invalid_hold_is_refused(
     olives: Client, alice: User, fields: dict[str, str], problem: str
 ) -> None:
     assert problem in do(olives, alice, "hold", **fields)
@@ -76,11 +76,11 @@ def test_what_is_no_hold_is_refused(
 
 
 @pytest.mark.parametrize("hold", ["", "x", "9" * 40, "0"])
-def test_only_what_holds_is_ended(olives: Client, alice: User, hold: str) -> None:
+def test_only_an_active_hold_can_be_ended(olives: Client, alice: User, hold: str) -> None:
     assert "has already ended" in do(olives, alice, "end-hold", hold=hold)
 
 
-def test_somebody_elses_hold_is_not_ended_by_ones_page(
+def test_a_hold_cannot_be_ended_from_another_persons_page(
     olives: Client, alice: User, bob: User, olive: User
 ) -> None:
     hold = LegalHold.begin(alice, None, "a matter", olive)
@@ -100,10 +100,10 @@ def test_a_hold_that_cannot_be_recorded_is_not_set(
     assert not LegalHold.objects.exists()
 
 
-def test_nobody_erases_who_is_held(olives: Client, alice: User, olive: User) -> None:
+def test_a_held_person_cannot_be_erased(olives: Client, alice: User, olive: User) -> None:
     conversation = alice.conversations.create(title="Kept")
     LegalHold.begin(alice, conversation.pk, "a matter", olive)
-    assert "Delete for good" not in olives.get(f"/people/{alice.pk}/delete/").text
+    assert "Delete permanently" not in olives.get(f"/people/{alice.pk}/delete/").text
     assert "This is under a legal hold" in do(olives, alice, "delete")
     page = olives.get(f"/admin/chatapp/user/{alice.pk}/delete/").text
     assert "This is under a legal hold" in page
@@ -115,7 +115,9 @@ def test_nobody_erases_who_is_held(olives: Client, alice: User, olive: User) -> 
     assert alice.conversations.exists()
 
 
-def test_the_owner_is_told_and_the_trash_works_on(alices: Client, alice: User, olive: User) -> None:
+def test_the_owner_sees_the_hold_and_can_use_the_trash(
+    alices: Client, alice: User, olive: User
+) -> None:
     kept, other = (alice.conversations.create(title=title) for title in ("Kept", "Other"))
     assert "legal hold" not in alices.get("/privacy/").text
     LegalHold.begin(alice, kept.pk, "secret matter", olive)
@@ -131,7 +133,7 @@ def test_the_owner_is_told_and_the_trash_works_on(alices: Client, alice: User, o
     assert change(alices, "restore", kept).status_code == 200
 
 
-def test_an_erasure_says_what_it_did_and_the_log_keeps_it(
+def test_an_erasure_report_is_shown_and_logged(
     olives: Client, alice: User, connected: Upstream
 ) -> None:
     write(alice, connected, "sparrow")
@@ -147,7 +149,7 @@ def test_an_erasure_says_what_it_did_and_the_log_keeps_it(
     assert facts["Conversations"] == "1"
     assert facts["Reply images"] == "1"
     assert facts["Sessions"] == "1"
-    assert "Nothing of theirs is left" in page
+    assert "Nothing is left in any of the columns" in page
     assert "chatapp.Message.conversation" in page
     event = AuditEvent.objects.select_related("detail").get(action="person.erased")
     said = event.detail.said
@@ -159,13 +161,13 @@ def test_an_erasure_says_what_it_did_and_the_log_keeps_it(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_administration_is_told_as_well(olives: Client, alice: User) -> None:
+def test_the_admin_site_shows_the_report_too(olives: Client, alice: User) -> None:
     answer = olives.post(f"/admin/chatapp/user/{alice.pk}/delete/", {"post": "yes"})
-    told = " ".join(map(str, get_messages(answer.wsgi_request)))
-    assert f"Person {alice.pk} was erased" in told
+    messages = " ".join(map(str, get_messages(answer.wsgi_request)))
+    assert f"Person {alice.pk} was erased" in messages
 
 
-def test_who_is_erased_stands_in_the_file_by_number_alone(alice: User, olive: User) -> None:
+def test_the_erasures_file_has_the_persons_number_but_no_name(alice: User, olive: User) -> None:
     known = len(erasures.read(erasures.file()))
     joined = alice.date_joined
     pk = alice.pk
@@ -175,7 +177,7 @@ def test_who_is_erased_stands_in_the_file_by_number_alone(alice: User, olive: Us
     assert "alice" not in erasures.file().read_text()
 
 
-def test_a_torn_line_takes_no_other_along(alice: User, bob: User) -> None:
+def test_a_torn_line_does_not_affect_others(alice: User, bob: User) -> None:
     known = len(erasures.read(erasures.file()))
     erasures.write(alice)
     with erasures.file().open("ab") as file:
@@ -187,7 +189,7 @@ def test_a_torn_line_takes_no_other_along(alice: User, bob: User) -> None:
     assert {one.username for one in found} == {"alice", "bob"}
 
 
-def test_where_the_file_cannot_be_written_nobody_is_erased(
+def test_nobody_is_erased_if_the_erasures_file_cannot_be_written(
     alice: User, olive: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> None:
@@ -199,7 +201,7 @@ def test_where_the_file_cannot_be_written_nobody_is_erased(
     assert User.objects.filter(pk=alice.pk).exists()
 
 
-def test_nothing_is_held_before_the_password_is_given(alice: User, olive: User) -> None:
+def test_setting_a_hold_requires_the_password(alice: User, olive: User) -> None:
     client = signed_in(olive)
     answer = client.post(f"/people/{alice.pk}/hold/", {"reason": "x"})
     assert answer.status_code == 302

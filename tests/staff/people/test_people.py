@@ -1,4 +1,4 @@
-"""What administrators see of people, and what they do to them, by the pages themselves."""
+"""The People pages: the list, roles, and changes to a person."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MARKUP = '<img src=x onerror="alert(1)">'
 
 @pytest.fixture
 def otto(db: None) -> User:
-    """Another administrator, who reads nothing."""
+    """Another administrator, who is not a reviewer."""
     return User.objects.create_superuser("otto", password=PASSWORD, reviews=False)
 
 
@@ -60,7 +60,7 @@ def test_the_list_is_searched_and_filtered(olives: Client, alice: User, bob: Use
         assert names(olives.get(f"/people/?{query}").text) == found, query
 
 
-def test_the_list_goes_on_where_it_ended(
+def test_the_list_is_paginated(
     olives: Client, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
@@ -72,7 +72,7 @@ def test_the_list_goes_on_where_it_ended(
     ) == ["olive"]
 
 
-def test_what_people_call_themselves_is_text(olives: Client, alice: User) -> None:
+def test_names_are_escaped(olives: Client, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(first_name=MARKUP, username=MARKUP, email="a@x.test")
     Group.objects.create(name=MARKUP)
     alices = signed_in(User.objects.get(pk=alice.pk))
@@ -84,7 +84,7 @@ def test_what_people_call_themselves_is_text(olives: Client, alice: User) -> Non
 # Roles
 
 
-def test_roles_are_given_and_taken(olives: Client, alice: User, olive: User) -> None:
+def test_roles_are_given_and_removed(olives: Client, alice: User, olive: User) -> None:
     do(olives, alice, "roles", administers="on", reviews="on")
     alice.refresh_from_db()
     assert (alice.administers, alice.reviews, alice.is_staff) == (True, True, True)
@@ -93,12 +93,12 @@ def test_roles_are_given_and_taken(olives: Client, alice: User, olive: User) -> 
     assert (alice.administers, alice.reviews, alice.is_staff) == (False, False, False)
 
 
-def test_nobody_gives_themselves_a_role(otto: User, olive: User) -> None:
+def test_nobody_can_give_themselves_a_role(otto: User, olive: User) -> None:
     ottos = confirmed(signed_in(otto))
-    told = do(ottos, otto, "roles", administers="on", reviews="on")
+    page = do(ottos, otto, "roles", administers="on", reviews="on")
     otto.refresh_from_db()
     assert not otto.reviews
-    assert "give yourself a role" in told
+    assert "give yourself a role" in page
     form = {"username": "otto", "is_active": "on", "is_staff": "on", "is_superuser": "on"}
     form |= {"reviews": "on", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     assert ottos.post(f"/admin/chatapp/user/{otto.pk}/change/", form).status_code == 302
@@ -106,7 +106,7 @@ def test_nobody_gives_themselves_a_role(otto: User, olive: User) -> None:
     assert not otto.reviews
 
 
-def test_a_role_may_be_laid_down_and_the_last_administrator_stays(
+def test_people_can_remove_their_own_role_unless_they_are_the_last_administrator(
     olives: Client, olive: User
 ) -> None:
     do(olives, olive, "roles", administers="on")
@@ -119,7 +119,7 @@ def test_a_role_may_be_laid_down_and_the_last_administrator_stays(
     assert (olive.administers, olive.is_active) == (True, True)
 
 
-def test_an_administrator_who_does_not_review_reads_nothing(otto: User, alice: User) -> None:
+def test_an_administrator_who_is_not_a_reviewer_reads_nothing(otto: User, alice: User) -> None:
     conversation = alice.conversations.create(title="Alice's own words")
     ottos = confirmed(signed_in(otto))
     for path in ("", f"{conversation.pk}/", "export/?format=csv"):
@@ -127,13 +127,13 @@ def test_an_administrator_who_does_not_review_reads_nothing(otto: User, alice: U
     assert "Alice's own words" not in ottos.get(f"/people/{alice.pk}/").text
 
 
-# What is done to somebody
+# Changes to a person
 
 
 @pytest.mark.parametrize(
     "what", ["name", "roles", "groups", "sign-out", "reset-link", "active", "delete"]
 )
-def test_nothing_is_done_before_the_password_is_given(alice: User, olive: User, what: str) -> None:
+def test_every_change_requires_the_password(alice: User, olive: User, what: str) -> None:
     olives = signed_in(olive)
     fields = {"administers": "on", "email": "a@x.test"}
     answer = olives.post(f"/people/{alice.pk}/{what}/", fields)
@@ -143,7 +143,9 @@ def test_nothing_is_done_before_the_password_is_given(alice: User, olive: User, 
 
 
 @pytest.mark.parametrize("headers", [{"HX-Request": "true"}, {"Sec-Fetch-Mode": "cors"}])
-def test_a_script_does_nothing(olives: Client, alice: User, headers: dict[str, str]) -> None:
+def test_requests_from_scripts_are_refused(
+    olives: Client, alice: User, headers: dict[str, str]
+) -> None:
     for path in (
         f"/people/{alice.pk}/roles/",
         f"/people/{alice.pk}/delete/",
@@ -152,7 +154,9 @@ def test_a_script_does_nothing(olives: Client, alice: User, headers: dict[str, s
         assert olives.post(path, {"administers": "on"}, headers=headers).status_code == 403
 
 
-def test_who_is_deactivated_is_signed_out_and_can_come_back(olives: Client, alice: User) -> None:
+def test_a_deactivated_person_is_signed_out_and_can_be_reactivated(
+    olives: Client, alice: User
+) -> None:
     alices = signed_in(alice)
     assert "is deactivated" in do(olives, alice, "active")
     assert alices.get("/").status_code == 302
@@ -160,7 +164,9 @@ def test_who_is_deactivated_is_signed_out_and_can_come_back(olives: Client, alic
     assert signed_in(alice).get("/help/").status_code == 200
 
 
-def test_each_device_is_signed_out_by_itself(olives: Client, alice: User, bob: User) -> None:
+def test_devices_are_signed_out_one_by_one_or_all_at_once(
+    olives: Client, alice: User, bob: User
+) -> None:
     phone, laptop, bobs = signed_in(alice), signed_in(alice), signed_in(bob)
     agents = {phone: "Mozilla/5.0 (iPhone) CriOS/1 Safari/1", laptop: "X11; Linux Firefox/9"}
     for client, agent in agents.items():
@@ -170,7 +176,7 @@ def test_each_device_is_signed_out_by_itself(olives: Client, alice: User, bob: U
     assert "Chrome on iPhone" in page
     assert "Firefox on Linux" in page
     theirs = Device.objects.get(user=bob)
-    do(olives, alice, "sign-out", device=theirs.pk)  # which is nobody's of hers
+    do(olives, alice, "sign-out", device=theirs.pk)  # which is not one of Alice's
     mine = Device.objects.get(agent__contains="iPhone")
     do(olives, alice, "sign-out", device=mine.pk)
     assert [one.get("/help/").status_code for one in (phone, laptop, bobs)] == [302, 200, 200]
@@ -180,7 +186,7 @@ def test_each_device_is_signed_out_by_itself(olives: Client, alice: User, bob: U
     assert not Device.objects.filter(user=alice).exists()
 
 
-def test_a_session_s_end_forgets_its_device(alice: User) -> None:
+def test_ending_a_session_deletes_its_device(alice: User) -> None:
     signed_in(alice).get("/help/")
     assert Device.objects.count() == 1
     Session.objects.all().delete()
@@ -212,12 +218,12 @@ def test_a_guessed_link_sets_nothing(alice: User, path: str) -> None:
     assert stranger.get(f"/accounts/password/new/{path}/").status_code in (400, 404, 410)
 
 
-def test_a_link_is_mailed_where_that_can_be(
+def test_a_password_link_is_emailed_if_possible(
     olives: Client, alice: User, settings: Settings
 ) -> None:
     settings.EMAIL_URL = "smtp://mail.example.org"
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
-    assert "on its way to alice@example.org" in do(olives, alice, "reset-link")
+    assert "was sent to alice@example.org" in do(olives, alice, "reset-link")
     [sent] = mail.outbox
     assert sent.to == ["alice@example.org"]
     assert "http://localhost/accounts/password/new/" in sent.body
@@ -233,7 +239,7 @@ def test_a_name_and_an_address_are_changed(olives: Client, alice: User, bob: Use
     assert "Another account has this" in do(olives, bob, "name", email="Alice@example.org")
 
 
-def test_groups_are_given(olives: Client, alice: User) -> None:
+def test_a_persons_groups_are_set(olives: Client, alice: User) -> None:
     writers = Group.objects.create(name="Writers")
     do(olives, alice, "groups", groups=[writers.pk])
     assert list(alice.groups.all()) == [writers]
@@ -242,21 +248,21 @@ def test_groups_are_given(olives: Client, alice: User) -> None:
     assert not alice.groups.exists()
 
 
-def test_somebody_is_deleted(olives: Client, alice: User) -> None:
+def test_a_person_is_deleted(olives: Client, alice: User) -> None:
     alice.conversations.create(title="Hers")
-    assert "1 conversation with 0 messages" in olives.get(f"/people/{alice.pk}/delete/").text
+    assert "1 chat with 0 messages" in olives.get(f"/people/{alice.pk}/delete/").text
     assert "alice was deleted" in do(olives, alice, "delete")
     assert not User.objects.filter(username="alice").exists()
 
 
-def test_what_is_done_to_people_stands_in_the_log(olives: Client, alice: User, olive: User) -> None:
+def test_changes_to_people_are_in_the_audit_log(olives: Client, alice: User, olive: User) -> None:
     do(olives, alice, "roles", reviews="on")
     do(olives, alice, "groups")
     do(olives, alice, "name", first_name="A", last_name="", email="")
     do(olives, alice, "sign-out")
     do(olives, alice, "reset-link")
     do(olives, alice, "active")
-    do(olives, olive, "active")  # refused, so that no event tells of it
+    do(olives, olive, "active")  # refused, so there is no event
     olives.post("/people/invitations/", {"days": 1, "uses": 1})
     olives.post("/people/access/", {"signup": "closed", "signup_domains": ""})
     olives.post("/people/groups/", {"name": "Writers"})

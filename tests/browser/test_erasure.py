@@ -107,7 +107,7 @@ def read_who_read(desk: Desk, server: Server, reader: Person) -> Page:
     page.get_by_role("button", name="Account:").click()
     page.get_by_role("link", name="Privacy").click()
     rows = page.get_by_role("row", name=f"{reader.username}, as a reviewer")
-    expect(rows.filter(has_text="looked at an image")).to_be_visible()
+    expect(rows.filter(has_text="viewed an image")).to_be_visible()
     row = rows.filter(has_text="opened")
     expect(row).to_contain_text(REASON)
     expect(row).to_contain_text(re.compile(r"\d\d:\d\d:\d\d UTC"))
@@ -140,21 +140,21 @@ def hold(page: Page, server: Server, person: Person) -> None:
     page.get_by_role("button", name="Set a legal hold").click()
     expect(page.get_by_text("The legal hold is set")).to_be_visible()
     page.get_by_role("link", name="Delete…").click()
-    expect(page.get_by_text("A legal hold keeps what is theirs")).to_be_visible()
-    expect(page.get_by_role("button", name="Delete for good")).to_have_count(0)
+    expect(page.get_by_text("This account is under a legal hold")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete permanently")).to_have_count(0)
 
 
 def erase_oneself(page: Page, person: Person) -> str:
     """Returns the report."""
     page.get_by_role("link", name="Erase my account").click()
-    expect(page.get_by_text("1 conversation with 2 messages and 1 image go")).to_be_visible()
+    expect(page.get_by_text("1 chat with 2 messages and 1 image will be")).to_be_visible()
     expect_accessible(page)
-    page.get_by_label("Your name here").fill("somebody")
+    page.get_by_label("Your username").fill("somebody")
     page.get_by_role("button", name="Erase everything").click()
-    expect(page.get_by_text("This is not your name.")).to_be_visible()
-    page.get_by_label("Your name here").fill(person.username)
+    expect(page.get_by_text("This is not your username.")).to_be_visible()
+    page.get_by_label("Your username").fill(person.username)
     page.get_by_role("button", name="Erase everything").click()
-    expect(page.get_by_role("heading", name="Your account is erased", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Your account was erased", level=1)).to_be_visible()
     expect_accessible(page)
     return page.locator("main").inner_text()
 

@@ -30,8 +30,8 @@ def test_what_would_go_is_shown_before_it_is_set_and_people_read_it(
 
     member = sit_down(alice).context.new_page()
     member.goto(f"{desk.url}/privacy/")
-    kept = member.get_by_role("region", name="How long it is kept")
-    expect(kept).to_contain_text("deleted for good 3,000 days after you last asked something")
+    kept = member.get_by_role("region", name="How long your data is kept")
+    expect(kept).to_contain_text("permanently deleted 3,000 days after your last prompt")
     expect(kept).to_contain_text("for 2,000 days, but no longer than their chat")
 
     for name in ("Conversations", "Images that came with replies"):

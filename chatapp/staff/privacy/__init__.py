@@ -1,4 +1,4 @@
-"""A person's Privacy page: who read their chats, all their data as an archive, erasing the account.
+"""The Privacy page: who may read a person's chats, who did, and exporting or erasing their data.
 
 Imports `staff.usage`, `chat`, `accounts`, `models` and what is below them.
 """

@@ -1,8 +1,8 @@
-"""What the server keeps of a person, as one ZIP archive: their words, and what is said of them;
-what lies in the trash, was deleted and is kept still, or is temporary is marked so.
+"""A person's data as one ZIP archive, including chats that are in the trash, deleted but still
+kept, or temporary, marked as such.
 
-It is made while it is sent, a few messages at a time, so that neither the server's memory nor its
-disk ever holds the whole of it.
+The archive is created while it is sent, a few messages at a time, so that it is never in memory or
+on disk as a whole.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ USAGE = (
     "total_tokens",
     "cost",
 )
-AT_ONCE = 500  # rows of usage
+AT_ONCE = 500  # usage rows per query
 
 
 @require_POST
@@ -74,7 +74,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
 
 
 class _Sink(io.RawIOBase):
-    """What an archive is written to, whose bytes are taken away as they come."""
+    """The file that an archive is written to; `taken` returns and removes its bytes so far."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -95,8 +95,10 @@ class _Sink(io.RawIOBase):
 async def _zipped(
     session_key: str, person: User, about: dict[str, Any], conversations: list[Conversation]
 ) -> AsyncIterator[bytes]:
-    """Raises `NotSignedIn` once the session has ended. What is compressed is so in a thread, since
-    everybody's replies go through the loop."""
+    """Yield the archive's bytes. Raises `NotSignedIn` once the session has ended.
+
+    Compression runs in threads, so that it does not delay everybody's replies on the event loop.
+    """
     sink = _Sink()
     with ZipFile(sink, "w", ZIP_DEFLATED) as archive:
         for name, content in about.items():
@@ -151,7 +153,7 @@ def _cell(value: Any) -> str:
 
 
 def _about(person: User) -> dict[str, Any]:
-    """The small files: the account, its projects, and who looked at what."""
+    """Return the small files by name: the account, its projects, and what staff opened."""
     return {
         "account.json": {
             "username": person.username,

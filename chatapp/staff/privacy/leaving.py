@@ -1,4 +1,4 @@
-"""A person erases their account, and all that they wrote, by themselves."""
+"""The page where people erase their own account and all of their data."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ from chatapp.accounts.erasure_report import Report
 from chatapp.models import User, audit
 from chatapp.models.legal_holds import Held
 
-LAST = "You are the last administrator: make somebody else one first, or nobody could administer."
+LAST = "You are the last administrator. Make somebody else an administrator first."
 
 
 class ErasureForm(forms.Form):
     name = forms.CharField(
-        label="Your name here, as you sign in",
+        label="Your username",
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
-        help_text="So that nothing is erased by a slip.",
-        error_messages={"required": "Type your name, as you sign in."},
+        help_text="Type it to confirm that you want to erase everything.",
+        error_messages={"required": "Type your username."},
     )
 
     def __init__(self, *arguments: Any, person: User, **named: Any) -> None:
@@ -37,7 +37,7 @@ class ErasureForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name.casefold() != self._person.get_username().casefold():
-            raise ValidationError("This is not your name. Type it as you sign in.")
+            raise ValidationError("This is not your username. Type the name that you sign in with.")
         return name
 
 
@@ -45,7 +45,7 @@ class ErasureForm(forms.Form):
 @never_cache
 @login_required
 def erase_all(request: HttpRequest) -> HttpResponse:
-    """Says what goes, and lets it go: the answer tells what was deleted where."""
+    """Say what will be erased, then erase it and show a report on what was deleted."""
     assert isinstance(request.user, User)
     if not is_confirmed(request):
         return ask_to_confirm(reverse("erase-own"))

@@ -1,5 +1,5 @@
-"""Who looked at what a person has written, and what others did with their account, as the audit
-log has it, the newest first."""
+"""What staff opened of a person's chats and did with their account, from the audit log, the newest
+first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,55 +13,57 @@ from chatapp.models.review_policies import held_at
 
 READINGS: Mapping[str, str] = {
     "conversation.opened": "opened",
-    "name.revealed": "learned your name, as of who wrote",
-    "image.opened": "looked at an image of",
-    "reviewrule.matched": "tried a rule, which would flag",
+    "name.revealed": "learned your name as the author of",
+    "image.opened": "viewed an image in",
+    "reviewrule.matched": "tried a rule that would flag",
 }
 DOINGS: Mapping[str, str] = {
-    "password.link_made": "made a link to a new password for your account",
-    "password.changed": "set a new password of your account",
-    "factor.removed": "removed the second factor of your account",
+    "password.link_made": "created a link to set a new password for your account",
+    "password.changed": "set a new password for your account",
+    "factor.removed": "removed your second factor",
     "person.changed": "changed your account",
     "role.changed": "changed your role",
     "sessions.ended": "signed you out",
 }
 PAGE = 50
-MOST_LISTS = 1000  # that are counted
-NOBODY_NOW = "Somebody who has no account any more"
+MOST_LISTS = 1000  # counted at most
+NOBODY_NOW = "A deleted account"
 UNNAMED = "A reviewer"
 
 
 @dataclass(frozen=True)
 class Look:
-    number: int  # of the event
+    """One row of the page: an event that staff caused."""
+
+    number: int  # the event's sequence number
     at: datetime
     who: str
     words: str
-    target: str  # of a reading, the conversation's key
+    target: str  # the conversation's key, if it is a reading
     is_reading: bool
-    conversation: Conversation | None  # None where it was deleted since
-    reason: str  # of an opening; "" where none was asked for yet
+    conversation: Conversation | None  # None if it was deleted since
+    reason: str  # of an opening; "" if it is older than the need to give one
 
 
 def looks_at(person: User, before: int | None = None) -> tuple[list[Look], bool]:
-    """Those of one page, and whether there are older ones; one's own are none."""
+    """Return one page of others' events, and whether there are older ones."""
     events = _events(person)
     if before is not None:
         events = events.filter(sequence__lt=before)
     found = list(events[: PAGE + 1])
-    return _told(person, found[:PAGE]), len(found) > PAGE
+    return _looks(person, found[:PAGE]), len(found) > PAGE
 
 
 def all_looks_at(person: User) -> list[Look]:
-    return _told(person, list(_events(person)))
+    return _looks(person, list(_events(person)))
 
 
 def _events(person: User) -> QuerySet[AuditEvent]:
-    of_them = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *DOINGS])
-    return of_them.exclude(actor=person.pk).select_related("detail").order_by("-sequence")
+    events = AuditEvent.objects.filter(person=person.pk, action__in=[*READINGS, *DOINGS])
+    return events.exclude(actor=person.pk).select_related("detail").order_by("-sequence")
 
 
-def _told(person: User, events: Sequence[AuditEvent]) -> list[Look]:
+def _looks(person: User, events: Sequence[AuditEvent]) -> list[Look]:
     readers = User.objects.in_bulk({one.actor for one in events if one.actor is not None})
     read = {UUID(one.target) for one in events if one.action in READINGS}
     kept = {str(pk): one for pk, one in person.conversations.kept().in_bulk(read).items()}
@@ -87,8 +89,10 @@ def _reason(event: AuditEvent) -> str:
 
 
 def _without_reader(person: User, events: Sequence[AuditEvent]) -> set[int]:
-    """The readings of chats whose policy names no reader; of one that is gone, the policy of the
-    time of the reading says it."""
+    """Return the readings of chats whose policy does not name the reader.
+
+    For a deleted chat, use the policy at the time of the reading.
+    """
     read = [UUID(one.target) for one in events if one.action in READINGS]
     begun = dict(person.conversations.filter(pk__in=read).values_list("pk", "created_at"))
     timeline = ReviewPolicy.timeline()
@@ -108,10 +112,9 @@ def _name(actor: int | None, known: Mapping[int, User]) -> str:
 
 @dataclass(frozen=True)
 class Lists:
-    """How often the list of everybody's conversations was looked through, which says whose they are
-    and what they cost."""
+    """How often staff viewed the list of all chats, with their owners and costs."""
 
-    count: int  # up to `MOST_LISTS`
+    count: int  # at most `MOST_LISTS`
     last: datetime | None
 
     @property
@@ -128,7 +131,7 @@ def lists_since(person: User) -> Lists:
 
 
 def policies_of(person: User) -> list[ReviewPolicy]:
-    """The policy that holds now, and those of the chats that the person has from before."""
+    """Return the current policy, and the earlier ones that apply to chats the person still has."""
     present, *former = ReviewPolicy.timeline()
     first = person.conversations.kept().aggregate(first=Min("created_at"))["first"]
     policies, until = [present], present.begins_at

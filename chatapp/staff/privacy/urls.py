@@ -1,4 +1,4 @@
-"""Addresses of the room."""
+"""URLs of the Privacy pages."""
 
 from django.urls import path
 

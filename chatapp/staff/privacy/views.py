@@ -1,4 +1,4 @@
-"""The page that tells a person who may read what they write, and who did."""
+"""The Privacy page: who may read a person's chats, and what staff opened and did."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +17,7 @@ from chatapp.staff.privacy import queries
 @login_required
 def privacy(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
-    before = key_of(request.GET.get("before", ""))  # an event's
+    before = key_of(request.GET.get("before", ""))  # an event's sequence number
     looks, has_older = queries.looks_at(request.user, before or None)
     context = {
         "looks": looks,

@@ -127,7 +127,7 @@ def test_privacy_tells_of_former_policies_as_far_as_ones_own_chats_go_back(
     moment = timezone.now() - timedelta(days=1.5)
     Conversation.objects.filter(pk=conversation.pk).update(created_at=moment)
     page = " ".join(parse(alices.get("/privacy/").text).text.split())
-    assert "Chats that you begin now: reviewers may read each that is kept" in page
+    assert "Chats that you start now: reviewers may read all that are kept" in page
     assert "those that are flagged" in page
     assert "nobody reviews them" not in page
 

@@ -1,6 +1,6 @@
-"""What the archive of one's own has of each table in which something of a person stands.
+"""Which fields of each table with personal data the archive contains.
 
-A field or table that is new is in neither list, and fails here until it is.
+A new field or table fails these tests until it is in one of the lists.
 """
 
 import json
@@ -22,14 +22,14 @@ from tests.support.stored import answered, end, reply_of
 
 pytestmark = pytest.mark.django_db
 
-# Each field of the archive's, with what of the table stands in it; then what is left out.
-SAID: dict[str, dict[str, set[str]]] = {
+# Each table's fields by the archive's file that contains them; under "" those left out.
+INCLUDED: dict[str, dict[str, set[str]]] = {
     "chatapp.Conversation": {
         "conversations.jsonl": {
             "id", "title", "created_at", "updated_at", "project", "archived_at", "trashed_at",
             "is_pinned", "is_temporary",
         },
-        "": {  # whose all of it is, what the page remembers, who made the title, the copies
+        "": {  # the owner, the state of the page, the origin of the title, the copies
             "user", "indexed_title", "titled_by", "active_leaf", "is_unread", "stored_bytes",
         },
     },
@@ -40,10 +40,10 @@ SAID: dict[str, dict[str, set[str]]] = {
             "model", "choice", "ending", "finish_reason", "moderation", "time_to_first_token",
             "reasoning_duration", "duration",
         },
-        "": {  # where it stands, how it is written, and what its upstream says of itself
+        "": {  # its place, how it is written, and details of its upstream
             "conversation", "sequence", "slot", "indexed_at", "streamed_by", "usage_so_far",
             "response_id", "error", "service_tier", "system_fingerprint", "is_flagged",
-            "logprobs",  # of the model: many times as large as the text
+            "logprobs",  # many times as large as the text
         },
     },
     "chatapp.Feedback": {
@@ -59,7 +59,7 @@ SAID: dict[str, dict[str, set[str]]] = {
             "duration_ms", "provenance", "prompt_tokens", "completion_tokens", "total_tokens",
             "cached_tokens", "reasoning_tokens", "cost",
         },
-        "": {  # counts of few gateways, bounds of estimates, and by what it is found and priced
+        "": {  # counts of few gateways, bounds of estimates, keys, and the price
             "message", "user", "upstream", "day", "cache_write_tokens", "prompt_audio_tokens",
             "completion_audio_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
             "upper_prompt_tokens", "upper_completion_tokens", "price",
@@ -70,11 +70,11 @@ SAID: dict[str, dict[str, set[str]]] = {
             "username", "first_name", "last_name", "email", "date_joined", "last_login",
             "seen_at", "is_staff", "is_superuser", "reviews",
         },
-        "": {"id", "password", "is_active"},  # a secret, and who asks is active
+        "": {"id", "password", "is_active"},  # a secret; the person is active
     },
     "chatapp.Device": {
         "account.json": {"agent", "address", "began_at", "seen_at"},
-        "": {"id", "user", "session_key", "is_signed_in"},  # a secret, and those here are
+        "": {"id", "user", "session_key", "is_signed_in"},  # a secret; all here are signed in
     },
     "chatapp.Project": {
         "projects.json": {"name", "instructions", "model", "created_at"},
@@ -91,15 +91,15 @@ SAID: dict[str, dict[str, set[str]]] = {
     },
 }  # fmt: skip
 LEFT_OUT = {
-    # Made of what stands in the archive.
+    # Derived from what the archive contains.
     "chatapp.ConversationSums", "chatapp.ConversationFact", "chatapp.SearchEntry",
     "chatapp.UnjudgedMessage", "chatapp.ClaimedGroup", "chatapp.Allowance", "chatapp.Hold",
     # Secrets and rights.
     "mfa.Authenticator", "chatapp.User_user_permissions",
-    # What others decide; who looked and why is in opened.json.
+    # What others decide; openings and reasons are in opened.json.
     "chatapp.Limit", "chatapp.LegalHold", "chatapp.Review", "chatapp.ReviewNote",
     "chatapp.RuleFinding", "chatapp.SampleMember",
-    # What whoever administers or reviews does for the installation.
+    # What administrators and reviewers do for the installation.
     "chatapp.ReviewPolicy", "chatapp.Opening", "chatapp.ReviewView", "chatapp.ReviewSample",
     "chatapp.ReviewSearch", "chatapp.Invitation", "admin.LogEntry",
 }  # fmt: skip
@@ -115,19 +115,19 @@ def owned() -> dict[str, type[models.Model]]:
     }
 
 
-def test_each_table_of_a_persons_is_in_it_or_left_out_for_a_reason() -> None:
-    assert set(owned()) == set(SAID) | LEFT_OUT
+def test_each_table_with_personal_data_is_included_or_left_out_for_a_reason() -> None:
+    assert set(owned()) == set(INCLUDED) | LEFT_OUT
 
 
-@pytest.mark.parametrize("label", SAID)
-def test_each_field_is_in_it_or_left_out_for_a_reason(label: str) -> None:
+@pytest.mark.parametrize("label", INCLUDED)
+def test_each_field_is_included_or_left_out_for_a_reason(label: str) -> None:
     fields = [field.name for field in apps.get_model(label)._meta.concrete_fields]
-    told = [name for names in SAID[label].values() for name in names]
-    assert sorted(fields) == sorted(told)
+    listed = [name for names in INCLUDED[label].values() for name in names]
+    assert sorted(fields) == sorted(listed)
 
 
 def write(person: User, upstream: Upstream) -> None:
-    """One chat kept, and one each that is archived, in the trash, or temporary."""
+    """Create one chat with content, and one each that is archived, in the trash, or temporary."""
     now = timezone.now()
     kept = person.conversations.create(title="kept", is_pinned=True)
     gone, _ = answered(kept, upstream, "deleted words")
@@ -156,7 +156,7 @@ def write(person: User, upstream: Upstream) -> None:
         person.conversations.create(title=title, **marked)
 
 
-async def test_what_is_kept_of_a_chat_is_in_it_and_marked(
+async def test_archived_trashed_and_temporary_chats_are_included_and_marked(
     alices: Client, alice: User, connected: Upstream, connections_close: None
 ) -> None:
     await sync_to_async(write)(alice, connected)
@@ -169,7 +169,7 @@ async def test_what_is_kept_of_a_chat_is_in_it_and_marked(
     assert chats["trash"]["trashed_at"]
     assert chats["temporary"]["is_temporary"]
     kept = chats["kept"]
-    assert SAID["chatapp.Conversation"]["conversations.jsonl"] <= set(kept)
+    assert INCLUDED["chatapp.Conversation"]["conversations.jsonl"] <= set(kept)
     assert (kept["is_pinned"], kept["is_temporary"], kept["trashed_at"]) == (True, False, None)
     said = {one["content"]: one for one in kept["messages"]}
     assert said["deleted words"]["deleted_at"]
@@ -184,22 +184,22 @@ async def test_what_is_kept_of_a_chat_is_in_it_and_marked(
         assert reply[name], name
 
 
-# What the archive has in words of the page's, and what is left out.
-TOLD = {
+# How the page describes what the archive contains, and what it does not.
+DESCRIBED = {
     "roles": "account with its roles", "groups": "groups", "devices": "devices",
-    "organisation": "sign-in said of you", "reasoning": "reasoning",
-    "tool_calls": "calls of tools", "result": "what these answered",
-    "feedback": "what you said of replies", "trashed_at": "the trash",
-    "deleted_at": "what you deleted and is kept still", "projects.json": "projects",
+    "organisation": "profile from your organisation", "reasoning": "reasoning",
+    "tool_calls": "tool calls", "result": "their results",
+    "feedback": "your feedback", "trashed_at": "the trash",
+    "deleted_at": "deleted messages that are still kept", "projects.json": "projects",
     "usage.csv": "usage", "opened.json": "what staff opened and did",
 }  # fmt: skip
-NOT_TOLD = {
-    "limit": "limits", "hold": "limits and holds", "notes": "what reviewers and rules noted",
-    "logprobs": "how probable a reply", "events": "other events",
+NOT_DESCRIBED = {
+    "limit": "limits", "hold": "limits and holds", "notes": "the notes of reviewers and rules",
+    "logprobs": "token probabilities", "events": "other events",
 }  # fmt: skip
 
 
-async def test_the_page_says_what_is_in_it_and_what_is_not(
+async def test_the_page_describes_what_the_archive_contains(
     alices: Client, alice: User, connected: Upstream, connections_close: None
 ) -> None:
     await sync_to_async(write)(alice, connected)
@@ -207,14 +207,14 @@ async def test_the_page_says_what_is_in_it_and_what_is_not(
     keys = {*files, *re.findall('"([a-z_]+)": ', "".join(files.values()))}
     page = parse((await sync_to_async(alices.get)("/privacy/")).text)
     section = page.find("section", **{"aria-labelledby": "take-along"})
-    has, _, lacks = " ".join(section.find_all("p")[0].text.split()).partition("Not in it are")
-    assert [key for key, words in TOLD.items() if words not in has or words in lacks] == []
-    assert [words for words in NOT_TOLD.values() if words not in lacks] == []
-    assert set(TOLD) <= keys
-    assert keys.isdisjoint(NOT_TOLD)
+    has, _, lacks = " ".join(section.find_all("p")[0].text.split()).partition("It does not include")
+    assert [key for key, words in DESCRIBED.items() if words not in has or words in lacks] == []
+    assert [words for words in NOT_DESCRIBED.values() if words not in lacks] == []
+    assert set(DESCRIBED) <= keys
+    assert keys.isdisjoint(NOT_DESCRIBED)
 
 
-async def test_what_deleted_chats_cost_is_in_it_in_plain_dollars(
+async def test_the_costs_of_deleted_chats_are_included_in_dollars(
     alices: Client, alice: User, connections_close: None
 ) -> None:
     fields = {"provenance": "reported", "booked_at": timezone.now(), "cost": 1_500_000_000}

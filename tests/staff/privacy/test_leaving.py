@@ -1,4 +1,4 @@
-"""Who wants it is erased by themselves: the same erasure that an administrator does."""
+"""People erase their own accounts, as an administrator could."""
 
 import pytest
 from django.contrib.auth.signals import user_logged_out
@@ -15,19 +15,19 @@ ERASE = "/privacy/erase/"
 
 @pytest.fixture
 def alices(alices: Client) -> Client:
-    """Who gave her password just now."""
+    """Alice, who has just confirmed her password."""
     return confirmed(alices)
 
 
-def test_all_of_it_goes_and_the_answer_tells_what(
+def test_erasing_deletes_everything_and_reports_it(
     alice: User, alices: Client, connected: Upstream
 ) -> None:
     answered(started_by(alice), connected, "Of the canary")
     page = alices.get(ERASE).text
-    assert "1 conversation with 2 messages" in " ".join(page.split())
+    assert "1 chat with 2 messages" in " ".join(page.split())
     answer = alices.post(ERASE, {"name": "Alice"})
     text = " ".join(answer.text.split())
-    assert "Your account is erased" in text
+    assert "Your account was erased" in text
     assert "<dt>Messages</dt><dd>2</dd>" in text.replace("> <", "><")
     assert not User.objects.filter(pk=alice.pk).exists()
     assert not Conversation.objects.exists()
@@ -37,7 +37,7 @@ def test_all_of_it_goes_and_the_answer_tells_what(
     assert AuditEvent.objects.latest("sequence").action == "person.erased"
 
 
-def test_who_signs_out_in_another_tab_meanwhile_leaves_no_word(
+def test_signing_out_in_another_tab_meanwhile_leaves_no_trace(
     alice: User, alices: Client, rf: RequestFactory
 ) -> None:
     request = rf.post("/accounts/logout/", REMOTE_ADDR="203.0.113.7")
@@ -51,7 +51,7 @@ def test_who_signs_out_in_another_tab_meanwhile_leaves_no_word(
     assert "203.0.113.7" not in said
 
 
-def test_the_log_names_nobody_who_erased_their_account(alices: Client, olive: User) -> None:
+def test_the_audit_log_does_not_name_an_erased_person(alices: Client, olive: User) -> None:
     alices.post(ERASE, {"name": "alice"})
     last = AuditEvent.objects.latest("sequence")
     assert last.action == "person.erased"
@@ -66,15 +66,17 @@ def test_another_name_erases_nothing(alice: User, alices: Client, name: str) -> 
     assert User.objects.filter(pk=alice.pk, is_active=True).exists()
 
 
-def test_a_hold_keeps_it_and_says_so(alice: User, alices: Client, olive: User) -> None:
+def test_a_legal_hold_prevents_erasure_and_is_shown(
+    alice: User, alices: Client, olive: User
+) -> None:
     LegalHold.objects.create(user=alice, reason="A case", set_by=olive)
-    assert "A legal hold keeps what is yours" in alices.get(ERASE).text
+    assert "Your data is under a legal hold" in alices.get(ERASE).text
     answer = alices.post(ERASE, {"name": "alice"})
     assert "hold" in answer.text
     assert User.objects.filter(pk=alice.pk, is_active=True).exists()
 
 
-def test_the_last_administrator_stays(olive: User) -> None:
+def test_the_last_administrator_cannot_erase_themselves(olive: User) -> None:
     olives = confirmed(signed_in(olive))
     User.objects.exclude(pk=olive.pk).filter(is_superuser=True).delete()
     answer = olives.post(ERASE, {"name": olive.username})
@@ -82,7 +84,7 @@ def test_the_last_administrator_stays(olive: User) -> None:
     assert User.objects.filter(pk=olive.pk).exists()
 
 
-def test_who_was_signed_in_long_ago_is_asked_who_they_are(alice: User) -> None:
+def test_erasing_requires_a_recent_confirmation(alice: User) -> None:
     answer = signed_in(alice).get(ERASE)
     assert (answer.status_code, "/accounts/reauthenticate/" in answer.headers["Location"]) == (
         302,

@@ -1,4 +1,4 @@
-"""The page that tells a person who read what they wrote, and the archive of all of it."""
+"""The Privacy page: who opened a person's chats, and the archive of their data."""
 
 import io
 import json
@@ -55,7 +55,7 @@ def rows(client: Client, query: str = "") -> list[str]:
     return [" ".join(" ".join(one.text for one in row).split()) for row in cells]
 
 
-def test_who_was_read_is_told_by_whom_and_what(
+def test_people_see_who_opened_what_and_why(
     alices: Client, bob: User, olives: Client, conversation: Conversation
 ) -> None:
     assert "Nobody has opened" in alices.get("/privacy/").text
@@ -63,16 +63,16 @@ def test_who_was_read_is_told_by_whom_and_what(
     olives.get(f"/replies/{conversation.messages.last().pk}/images/0/")  # type: ignore[union-attr]
     image, opening = rows(alices)
     assert opening.endswith(f"olive, as a reviewer opened Roses {MARKUP}: “{REASON}”")
-    assert f"olive, as a reviewer looked at an image of Roses {MARKUP}" in image
+    assert f"olive, as a reviewer viewed an image in Roses {MARKUP}" in image
     assert "<img" not in alices.get("/privacy/").text
     assert rows(signed_in(bob)) == []
     conversation.delete()
-    assert rows(alices)[1].endswith(f"opened a conversation that is not there any more: “{REASON}”")
+    assert rows(alices)[1].endswith(f"opened a deleted chat: “{REASON}”")
     User.objects.get(username="olive").delete()
-    assert "Somebody who has no account any more" in rows(alices)[0]
+    assert "A deleted account" in rows(alices)[0]
 
 
-def test_why_is_told_when_who_read_is_erased(
+def test_the_reason_remains_after_the_reviewer_is_erased(
     alices: Client, olive: User, conversation: Conversation, connections_close: None
 ) -> None:
     rita = User.objects.create_user("rita", is_staff=True, reviews=True)
@@ -83,7 +83,7 @@ def test_why_is_told_when_who_read_is_erased(
     [before] = rows(alices)
     erase([rita], rita)
     [opening] = rows(alices)
-    nobody = "Somebody who has no account any more"
+    nobody = "A deleted account"
     assert opening == before.replace("rita", nobody)
     assert opening.endswith(f"{nobody}, as a reviewer opened Roses {MARKUP}: “{REASON}”")
     left = "".join(AuditDetail.objects.values_list("content", flat=True))
@@ -95,13 +95,15 @@ def test_why_is_told_when_who_read_is_erased(
     assert "rita" not in page
 
 
-def test_ones_own_looks_are_none(olive: User, olives: Client, connected: Upstream) -> None:
+def test_opening_ones_own_chat_is_not_listed(
+    olive: User, olives: Client, connected: Upstream
+) -> None:
     own = olive.conversations.create(title="Mine")
     read(olives, own)
     assert rows(olives) == []
 
 
-def test_older_ones_stand_on_the_next_page(
+def test_older_events_are_on_the_next_page(
     alices: Client, olives: Client, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.staff.privacy.queries.PAGE", 2)
@@ -114,27 +116,25 @@ def test_older_ones_stand_on_the_next_page(
         assert alices.get("/privacy/", {"before": odd}).status_code == 200
 
 
-def test_it_says_who_may_and_how_often_the_list_was_looked_through(
+def test_the_page_counts_reviewers_and_views_of_the_list(
     alices: Client, olive: User, olives: Client
 ) -> None:
-    assert "One person has" in alices.get("/privacy/").text
-    assert "looked through" not in alices.get("/privacy/").text
+    assert "One person is a reviewer" in alices.get("/privacy/").text
+    assert "was viewed" not in alices.get("/privacy/").text
     olives.get("/review/")
-    assert "was looked through once since you joined" in " ".join(
-        alices.get("/privacy/").text.split()
-    )
+    assert "was viewed once since you joined" in " ".join(alices.get("/privacy/").text.split())
     User.objects.filter(pk=olive.pk).update(reviews=False)
-    assert "Nobody on this server has the role" in alices.get("/privacy/").text
+    assert "This server has no reviewers" in alices.get("/privacy/").text
 
 
-def test_looks_through_the_list_are_counted_up_to_a_number(
+def test_views_of_the_list_are_counted_up_to_a_maximum(
     alices: Client, olives: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatapp.staff.privacy.queries.MOST_LISTS", 2)
     for _ in range(3):
         olives.get("/review/")
     page = " ".join(alices.get("/privacy/").text.split())
-    assert "was looked through 2 times and more since you joined" in page
+    assert "was viewed 2 times or more since you joined" in page
 
 
 async def unpacked(client: Client) -> dict[str, str]:
@@ -148,7 +148,7 @@ async def unpacked(client: Client) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-async def test_the_archive_has_all_of_ones_own_and_nothing_else(
+async def test_the_archive_contains_only_and_all_of_ones_own_data(
     alices: Client,
     bob: User,
     olives: Client,
@@ -175,7 +175,7 @@ async def test_the_archive_has_all_of_ones_own_and_nothing_else(
     assert "Roses" not in str(await unpacked(bobs))
 
 
-async def test_a_gateways_words_are_no_formula(
+async def test_text_from_a_gateway_is_no_spreadsheet_formula(
     alices: Client, alice: User, connected: Upstream, connections_close: None
 ) -> None:
     def book() -> None:
@@ -190,7 +190,7 @@ async def test_a_gateways_words_are_no_formula(
     assert usage.startswith("booked_at,kind,upstream_name,model")
 
 
-def test_the_archive_is_asked_for_by_the_page_alone(alices: Client) -> None:
+def test_the_archive_requires_a_post_from_the_page(alices: Client) -> None:
     assert alices.get("/privacy/archive/").status_code == 405
     strict = Client(enforce_csrf_checks=True, headers={"host": "localhost"})
     strict.cookies = alices.cookies
@@ -198,18 +198,18 @@ def test_the_archive_is_asked_for_by_the_page_alone(alices: Client) -> None:
     assert not AuditEvent.objects.filter(action="archive.made").exists()
 
 
-def test_it_is_told_who_could_have_come_in_as_them(
+def test_the_page_lists_changes_that_let_others_sign_in_as_the_person(
     alices: Client, alice: User, olives: Client
 ) -> None:
     olives.post(f"/people/{alice.pk}/reset-link/")
     olives.post(f"/people/{alice.pk}/roles/", {"reviews": "on"})
     assert [row.partition("UTC ")[2] for row in rows(alices)] == [
         "olive changed your role",
-        "olive made a link to a new password for your account",
+        "olive created a link to set a new password for your account",
     ]
 
 
-def test_the_archive_asks_for_the_password_first(alices: Client) -> None:
+def test_the_archive_requires_the_password(alices: Client) -> None:
     answer = alices.post("/privacy/archive/")
     assert answer.headers["location"].startswith("/accounts/reauthenticate/")
     assert not AuditEvent.objects.filter(action="archive.made").exists()

@@ -110,13 +110,13 @@ def test_the_settings_of_the_installation_do_not_have_it(olives: Client) -> None
 def test_people_read_how_long_things_are_kept(alices: Client) -> None:
     page = words(alices.get("/privacy/").text)
     assert "Your chats are kept until you delete them." in page
-    assert "for as long as their chat." in page
+    assert "as long as their chat." in page
     Retention(30, 1, 90).store()
     page = words(alices.get("/privacy/").text)
-    assert "deleted for good 30 days after you last asked something in it" in page
-    assert "also a pinned or archived one" in page
+    assert "permanently deleted 30 days after your last prompt in it" in page
+    assert "even if it is pinned, archived" in page
     assert "are kept for one day, but no longer than their chat" in page
-    assert "taken out of it after 90 days" in page
+    assert "removed from the audit log after 90 days" in page
 
 
 @pytest.mark.django_db(transaction=True)

@@ -69,8 +69,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             super().logout(request)
 
     def set_password(self, user: User, password: str) -> None:
-        """Set a password that the person changes or resets; hash it before the transaction begins,
-        since hashing is slow."""
+        """Set a changed or reset password; hash it outside the transaction, since that is slow."""
         user.set_password(password)
         with transaction.atomic():
             user.save()

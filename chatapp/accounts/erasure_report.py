@@ -118,5 +118,5 @@ def _words(label: str) -> str:
 def _counted(model: type[models.Model], name: str, wanted: Collection[object]) -> Iterator[int]:
     keys = list(wanted)
     for start in range(0, len(keys), AT_ONCE):
-        some = {f"{name}__in": keys[start : start + AT_ONCE]}
-        yield model._default_manager.filter(**some).count()
+        chunk = {f"{name}__in": keys[start : start + AT_ONCE]}
+        yield model._default_manager.filter(**chunk).count()

@@ -42,9 +42,8 @@ def append(erasures: list[Erasure]) -> None:
         size = os.fstat(descriptor).st_size
         is_torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
         lines = b"\n" + lines if is_torn else lines
-        if os.write(descriptor, lines) < len(
-            lines
-        ):  # one call, so that processes' lines don't interleave
+        # One call, so that lines of several processes do not interleave.
+        if os.write(descriptor, lines) < len(lines):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file()))
         os.fsync(descriptor)
     finally:

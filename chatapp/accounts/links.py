@@ -53,15 +53,15 @@ def send(name: str, address: str, subject: str, **context: object) -> bool:
 
 def password_link(request: HttpRequest, person: User) -> str:
     """Return a link that sets a new password for the person; anyone who has it can use it."""
-    named = urlsafe_base64_encode(str(person.pk).encode())
+    uid = urlsafe_base64_encode(str(person.pk).encode())
     token = default_token_generator.make_token(person)
-    return absolute(request, reverse("new-password", args=[named, token]))
+    return absolute(request, reverse("new-password", args=[uid, token]))
 
 
-def person_of_link(named: str, token: str) -> User | None:
+def person_of_link(uid: str, token: str) -> User | None:
     """Return the person whose password the link sets, or None if it is invalid."""
     try:
-        pk = force_str(urlsafe_base64_decode(named))
+        pk = force_str(urlsafe_base64_decode(uid))
     except ValueError:
         return None
     person = User.objects.filter(pk=key_of(pk), is_active=True).first()

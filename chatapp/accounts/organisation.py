@@ -1,9 +1,9 @@
 """Accounts of people who sign in at the organisation's OpenID Connect provider (`CHATAPP_OIDC_…`).
 
-Everyone it signs in gets an account. If an account already has the verified address that the
-provider names, they get that one, but only if this server sends email: otherwise addresses are
-unconfirmed, and an attacker could create an account with somebody else's address and wait for them.
-The groups claim adds people to the groups of the same names, and removes them again.
+Everyone it signs in gets an account, unless nobody may join. If an account already has the verified
+address that the provider names, they get that one, but only if this server sends email: otherwise
+addresses are unconfirmed, and an attacker could create an account with somebody else's address and
+wait for them. The groups claim adds people to the groups of the same names, and removes them again.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from chatapp.models import Installation, Upstream, User, branding
 
-# Recovery codes only stand in for these.
+# Recovery codes only replace one of these; they are no factor on their own.
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
 

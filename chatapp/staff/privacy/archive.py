@@ -74,7 +74,7 @@ def archive(request: HttpRequest) -> HttpResponseBase:
 
 
 class _Sink(io.RawIOBase):
-    """The file that an archive is written to; `taken` returns and removes its bytes so far."""
+    """The file that an archive is written to; `drain` returns and removes its bytes so far."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -86,10 +86,10 @@ class _Sink(io.RawIOBase):
         self._parts.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
-        taken = b"".join(self._parts)
+    def drain(self) -> bytes:
+        content = b"".join(self._parts)
         self._parts.clear()
-        return taken
+        return content
 
 
 async def _zipped(
@@ -106,7 +106,7 @@ async def _zipped(
         with archive.open("conversations.jsonl", "w", force_zip64=True) as file:
             async for line in lines_of(conversations, session_key, with_deleted=True):
                 await asyncio.to_thread(file.write, line.encode())
-                yield sink.taken()
+                yield sink.drain()
         for pk in await database_sync_to_async(_keys_of_images)(person):
             await database_sync_to_async(person_of)(session_key)
             image = await database_sync_to_async(ReplyImage.objects.filter(pk=pk).first)()
@@ -114,16 +114,16 @@ async def _zipped(
                 kind = image.media_type.removeprefix("image/")
                 name = f"images/{image.message_id}-{image.position}.{kind}"
                 await asyncio.to_thread(archive.writestr, name, bytes(image.data), ZIP_STORED)
-                yield sink.taken()
+                yield sink.drain()
         with archive.open("usage.csv", "w", force_zip64=True) as file:
             file.write(_line((*USAGE[:-1], "cost_usd")))
             keys = await database_sync_to_async(_keys_of_usage)(person)
             for start in range(0, len(keys), AT_ONCE):
-                some = keys[start : start + AT_ONCE]
-                rows = await database_sync_to_async(_usage)(some)
+                chunk = keys[start : start + AT_ONCE]
+                rows = await database_sync_to_async(_usage)(chunk)
                 await asyncio.to_thread(file.write, b"".join(map(_line, rows)))
-                yield sink.taken()
-    yield sink.taken()
+                yield sink.drain()
+    yield sink.drain()
 
 
 def _keys_of_images(person: User) -> list[int]:

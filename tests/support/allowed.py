@@ -1,4 +1,4 @@
-"""Limits, as administrators set them, what stands in their accounts, and prompts that meet them."""
+"""Limits as administrators set them, what their accounts hold, and prompts that meet them."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,22 +14,22 @@ from tests.support.stored import MODEL, end, reply_of
 HERE = UUID(int=1)
 TEXT = "왜 하늘은 파란가요?"
 PROMPT = Asked.of(History.of([{"role": "user", "content": TEXT}])).upper_tokens
-WHOLE = PROMPT + OUTPUT  # what a first prompt holds
+WHOLE = PROMPT + OUTPUT  # the reservation of a first prompt
 
 
 def limit(cap: int, measure: Measure = Measure.TOKENS, **given: Any) -> Limit:
-    """For good, of everybody together, where nothing else is said."""
+    """Create a limit, in total and for everybody together unless stated otherwise."""
     return Limit.objects.create(cap=cap, measure=measure, **{"period": Period.EVER} | given)
 
 
 def account() -> tuple[int, int]:
-    """What is spent and held of the one allowance there is."""
+    """Return what is spent and held of the only allowance."""
     allowance = Allowance.objects.get()
     return allowance.spent, allowance.held
 
 
 def priced(upstream: Upstream, a_token_in: int, a_token_out: int, model: str = MODEL) -> Price:
-    """In nano-dollars."""
+    """Store a price; both arguments are in nano-dollars."""
     return Price.objects.create(
         upstream=upstream,
         model=model,

@@ -1,4 +1,4 @@
-"""Certificates of an authority of the tests' own."""
+"""A certificate authority made for the tests."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates; who believes it has `file` in SSL_CERT_FILE."""
+    """Signs certificates. Clients trust it if SSL_CERT_FILE names its `file`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -26,7 +26,8 @@ class Authority:
         self.file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
     def context(self, host: str = "localhost", days: float = 90) -> ssl.SSLContext:
-        """A server's TLS with a certificate for this host that ends in so many days."""
+        """Return a server's TLS context with a certificate for this host, valid for `days` more
+        days."""
         return self._context(host, days, is_self_signed=False)
 
     def self_signed(self, host: str = "localhost") -> ssl.SSLContext:

@@ -1,7 +1,7 @@
-"""The rules of the strictest chat templates, for what an upstream is sent.
+"""The rules of the strictest chat templates for what an upstream is sent.
 
-Each raises `Refused` as the server would answer 400. They follow the templates that models publish
-(Gemma 3, Mistral Small 3) and what Anthropic's and vLLM's APIs check.
+Each raises `Refused` where the server would answer 400. They follow the templates that models
+publish (Gemma 3, Mistral Small 3) and what the APIs of Anthropic and vLLM check.
 """
 
 import json
@@ -23,18 +23,18 @@ def refuse(is_wrong: object, why: str) -> None:
 
 
 def gemma(messages: Messages) -> None:
-    """Has no roles besides user and assistant, which must alternate, beginning with the user."""
+    """Allow only the roles user and assistant, which must alternate and begin with user."""
     roles = [one["role"] for one in messages]
     refuse("system" in roles, "System role not supported")
-    said = [role for role in roles if role != "tool"]
-    wanted = ["user", "assistant"] * len(said)
+    spoken_roles = [role for role in roles if role != "tool"]
+    wanted = ["user", "assistant"] * len(spoken_roles)
     if "tool" not in roles:
         message = "Conversation roles must alternate user/assistant/user/assistant/..."
-        refuse(said != wanted[: len(said)], message)
+        refuse(spoken_roles != wanted[: len(spoken_roles)], message)
 
 
 def mistral(messages: Messages) -> None:
-    """Takes a system message first; after the results of tools the assistant must speak."""
+    """Allow a system message only first; the assistant must speak after tool results."""
     roles = [str(one["role"]) for one in messages]
     refuse("system" in roles[1:], "a system message that is not the first")
     spoken = roles[1:] if roles[0] == "system" else roles
@@ -50,27 +50,27 @@ def mistral(messages: Messages) -> None:
 
 
 def anthropic(messages: Messages) -> None:
-    """Refuses blank text, and tool calls that are not all answered in the next message."""
+    """Refuse blank text, and tool calls that are not all answered by the next messages."""
     for one in messages:
         content = one.get("content")
         if content is not None or not one.get("tool_calls"):
             refuse(not str(content or "").strip(), "text content blocks must be non-empty")
-    asked: list[object] = []
+    pending: list[object] = []
     for one in messages:
         if one["role"] == "tool":
-            refuse(one["tool_call_id"] not in asked, "a tool_result without its tool_use")
-            asked.remove(one["tool_call_id"])
+            refuse(one["tool_call_id"] not in pending, "a tool_result without its tool_use")
+            pending.remove(one["tool_call_id"])
             continue
-        refuse(asked, f"tool_use ids were found without tool_result blocks: {asked}")
+        refuse(pending, f"tool_use ids were found without tool_result blocks: {pending}")
         calls = one.get("tool_calls") or []
         assert isinstance(calls, list)
-        asked = [call["id"] for call in calls]
-        refuse(len(set(asked)) != len(asked), "tool_use ids must be unique")
-    refuse(asked, "tool_use ids were found without tool_result blocks")
+        pending = [call["id"] for call in calls]
+        refuse(len(set(pending)) != len(pending), "tool_use ids must be unique")
+    refuse(pending, "tool_use ids were found without tool_result blocks")
 
 
 def vllm(messages: Messages) -> None:
-    """Parses the arguments of tool calls, which the templates of several models go through."""
+    """Parse the arguments of tool calls, as the templates of several models do."""
     for one in messages:
         calls = one.get("tool_calls") or []
         assert isinstance(calls, list)
@@ -84,7 +84,7 @@ WITH_SYSTEM: tuple[Callable[[Messages], None], ...] = (mistral, anthropic, vllm)
 
 
 def check(messages: Messages) -> None:
-    """Raise `Refused` if any of them would refuse the messages, a system message apart."""
+    """Raise `Refused` if any template would refuse the messages; Gemma gets them without system."""
     for template in WITH_SYSTEM:
         template(messages)
     gemma([one for one in messages if one["role"] != "system"])

@@ -1,4 +1,4 @@
-"""The host's clock, which somebody sets while the app runs."""
+"""The host's clock, stepped while the app runs."""
 
 import datetime as real
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Step = Callable[[float], None]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Step:
-    """Steps the host's clock by so many seconds."""
+    """Return a function that steps the host's clock by a number of seconds."""
     stepped = real.timedelta()
 
     class Clock(real.datetime):

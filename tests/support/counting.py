@@ -1,4 +1,4 @@
-"""Bounds of time that mean the same on every machine, and at every hour of a shared one."""
+"""Time bounds that mean the same on every machine, and at every hour on a shared one."""
 
 import gc
 import time
@@ -9,7 +9,7 @@ COUNTED = 2_000_000
 
 
 def seconds_to_count(to: int) -> float:
-    """How long this machine would count now, of CPU time."""
+    """Return how many seconds of CPU time this machine would need now to count this far."""
     began_at = time.thread_time()
     for _ in range(COUNTED):
         pass
@@ -18,7 +18,7 @@ def seconds_to_count(to: int) -> float:
 
 @contextmanager
 def nothing_old() -> Iterator[None]:
-    """No collection of garbage looks through what all the tests before have left."""
+    """Keep garbage collection from walking through what earlier tests left."""
     gc.freeze()
     try:
         yield
@@ -28,7 +28,7 @@ def nothing_old() -> Iterator[None]:
 
 @contextmanager
 def less_than_counting(to: int) -> Iterator[None]:
-    """What this thread does in it takes less CPU than counting does, whatever other threads do."""
+    """Check that the block takes this thread less CPU time than counting to `to` would."""
     began_at = time.thread_time()
     with nothing_old():
         yield

@@ -1,7 +1,7 @@
-"""HTML as a browser's parser reads it, to be looked into, compared and changed.
+"""HTML parsed as a browser does, to be inspected, compared and changed.
 
-A document, or a fragment as it would stand in a `template`, where table cells may stand alone.
-What a template holds is found like everything else.
+Either a document, or a fragment parsed as the content of a `template`, where table cells may appear
+outside a table. Searches also find the content of templates.
 """
 
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ def document(html: str) -> Document:
 
 
 def fragment(html: str) -> Element:
-    """The fragment below an element of its own."""
+    """Parse a fragment; the result is its root element."""
     check_closed(html)
     return turbohtml.parse_fragment(html, "template")
 
 
 def content(html: str) -> list[Node]:
-    """The nodes of a fragment, to be put into a tree."""
+    """Return the nodes of a fragment, to be inserted into a tree."""
     return list(fragment(html).children)
 
 
 def check_closed(html: str) -> None:
-    """A parser repairs what is not closed; a reader of our templates should not have to."""
+    """Fail if a tag is not closed: browsers repair that, but our templates should not need it."""
     is_open: list[str | None] = []
     for token in turbohtml.tokenize(html):
         if token.type is TokenType.START_TAG and not (token.self_closing or token.tag in VOID):
@@ -41,7 +41,7 @@ def check_closed(html: str) -> None:
 
 
 def elements_in(node: Node) -> Iterator[Element]:
-    """The elements right below a node, those of a template being its content's."""
+    """Iterate over a node's child elements; a template's children are those of its content."""
     for child in node.children:
         if isinstance(child, Element):
             yield child

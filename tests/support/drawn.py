@@ -1,4 +1,4 @@
-"""Texts as the renderer's workers would draw them, in place."""
+"""Texts rendered in place, as the renderer's workers would."""
 
 from django.utils.safestring import SafeString
 

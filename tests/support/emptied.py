@@ -1,8 +1,7 @@
-"""What a test wrote goes after it, by DELETE and from where there is something.
+"""Empties the database after a test: DELETE, and only from tables that have rows.
 
-Django's own way takes 70 ms of SQLite and 600 of PostgreSQL: it makes triggers, permissions and
-content types anew, which are still there, and PostgreSQL's TRUNCATE of ninety tables waits for the
-disk.
+Django's flush takes 70 ms on SQLite and 600 on PostgreSQL: it recreates triggers, permissions and
+content types, which are still there, and PostgreSQL's TRUNCATE of ninety tables waits for the disk.
 """
 
 from collections.abc import Sequence
@@ -18,19 +17,20 @@ OF_MIGRATING = (ContentType, Permission)
 
 
 def empty(*_: object, **__: object) -> Sequence[str]:
-    """In place of Django's `sql_flush`: leaves nothing for it to execute."""
+    """Replace Django's `sql_flush`: empty the tables and leave nothing for it to execute."""
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL session_replication_role = replica")  # no trigger, no key
-        else:  # the log refuses unless its head says that all was pruned
+            # no triggers, no foreign keys
+            cursor.execute("SET LOCAL session_replication_role = replica")
+        else:  # the log refuses unless its head says that everything was pruned
             AuditHead.objects.update_or_create(pk=1, defaults={"pruned_to": 2**62})
         while True:
             cursor.execute(_with_rows())
             if not (tables := [table for (table,) in cursor.fetchall()]):
                 return ()
-            # The head goes last; what a trigger writes meanwhile goes with the next round.
+            # The head goes last. The next round deletes what triggers wrote meanwhile.
             for table in sorted(tables, key=AuditHead._meta.db_table.__eq__):
-                cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608 - Django names it
+                cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608 - Django's own table names
 
 
 @cache

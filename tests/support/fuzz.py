@@ -1,10 +1,10 @@
-"""Looks for bytes that the decoder can't take.
+"""Search for bytes that the decoder can't take.
 
 `python -m tests.support.fuzz --seconds 60 [--seed N]`
 
-Recordings are mutated and cut at random. The decoder must raise nothing, its events must not
-depend on the cuts, must be storable, and must fold into a reply that has an ending. What breaks
-one of these is written to a file and the exit status is 1.
+Recordings are mutated and cut at random. The decoder must not raise; its events must not depend on
+the cuts, must be storable, and must fold into a reply that has an ending. An input that breaks one
+of these is written to a file, and the exit status is 1.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns())
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    chance = random.Random(options.seed)  # noqa: S311 - no secret
+    chance = random.Random(options.seed)  # noqa: S311 - not for secrets
     seeds = [path.read_bytes() for path in sorted(RECORDINGS.glob("*.sse"))]
     end, count = time.monotonic() + options.seconds, 0
     while time.monotonic() < end:
@@ -65,7 +65,7 @@ def main() -> int:
         places = list(range(chance.randrange(step), len(data), step))
         try:
             check(data, places)
-        except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
+        except Exception:  # noqa: BLE001 - any exception is a finding
             traceback.print_exc()
             path = Path(f"fuzz-{hashlib.sha256(data).hexdigest()[:12]}.sse")
             path.write_bytes(data)
@@ -77,7 +77,7 @@ def main() -> int:
 
 
 def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
-    """A recording, or the ends of two, with a few places changed."""
+    """Return a recording, or parts of two joined, with a few places changed."""
     data = bytearray(chance.choice(seeds))
     if chance.random() < 0.3:
         other = chance.choice(seeds)
@@ -98,7 +98,7 @@ def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def check(data: bytes, places: list[int]) -> None:
-    """Raise `Wrong`, or what the decoder raises, where it breaks a promise."""
+    """Raise `Wrong`, or whatever the decoder raises, if it breaks a promise."""
     events = _events(data, [])
     if _events(data, places) != events:
         raise Wrong("the events depend on where the bytes are cut")
@@ -128,7 +128,7 @@ def _events(data: bytes, places: list[int]) -> list[Event]:
 
 
 def adversarial(size: int) -> dict[str, bytes]:
-    """Streams of about `size` bytes, each written to be slow to read."""
+    """Return streams of about `size` bytes, each written to be slow to parse."""
 
     def repeated(piece: bytes) -> bytes:
         return piece * (size // len(piece) + 1)

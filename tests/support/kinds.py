@@ -1,8 +1,8 @@
-"""The kinds of tests, from the quickest to the slowest.
+"""The kinds of tests, from fastest to slowest.
 
-A test's kind is the slowest thing that its fixtures bring. It is added as a marker at collection,
-so `pytest -m pure` runs what needs neither a network nor a database. A test that reaches for more
-without a fixture carries the marker of its kind itself.
+A test's kind is the slowest thing that its fixtures use. It is added as a marker at collection, so
+`pytest -m pure` runs tests that need neither network nor database. A test that uses more than its
+fixtures show carries the marker of its kind itself.
 """
 
 import inspect
@@ -28,19 +28,19 @@ FIXTURES = {
 
 
 def is_never_pure(module: Path) -> bool:
-    """Whether a module says of all its tests that they use a database.
+    """Return whether a module marks all its tests as using a database.
 
-    `pytest -m pure` does not import these: collecting them would take a third of its time.
+    `pytest -m pure` does not import these modules: collecting them would take a third of its time.
     """
     is_test = module.name.startswith("test_") and module.suffix == ".py"
     return is_test and "\npytestmark = pytest.mark.django_db" in module.read_text()
 
 
 def mark(item: pytest.Item) -> None:
-    """Adds the marker of its kind to a test that was collected.
+    """Add the marker of its kind to a collected test.
 
-    Queries of an asynchronous test run in other threads, which see only what was committed, so such
-    a test gets a database without a transaction around it.
+    Queries of an asynchronous test run in other threads, which see only committed rows, so such a
+    test gets a database without a surrounding transaction.
     """
     if inspect.iscoroutinefunction(getattr(item, "function", None)) and _uses_a_database(item):
         item.add_marker(pytest.mark.django_db(transaction=True), append=False)
@@ -50,7 +50,7 @@ def mark(item: pytest.Item) -> None:
 
 
 def kind_of(item: pytest.Item) -> str:
-    """The slowest of the kinds that a test's markers and fixtures name."""
+    """Return the slowest of the kinds that a test's markers and fixtures name."""
     return next(kind for kind in reversed(KINDS) if kind == KINDS[0] or _is(item, kind))
 
 
@@ -70,7 +70,7 @@ def _fixtures(item: pytest.Item) -> set[str]:
     return set(getattr(item, "fixturenames", ()))
 
 
-# What a pure test must not do, by Python's audit events.
+# The audit events of Python that a pure test must not raise.
 IMPURE = {"socket.bind", "socket.connect", "subprocess.Popen"}
 _in_pure_test = False
 
@@ -85,7 +85,7 @@ sys.addaudithook(_forbid)
 
 @contextmanager
 def kept_pure(item: pytest.Item) -> Iterator[None]:
-    """Fails what a pure test does with sockets or processes."""
+    """Fail a pure test that uses sockets or processes."""
     global _in_pure_test
     _in_pure_test = item.get_closest_marker("pure") is not None
     try:

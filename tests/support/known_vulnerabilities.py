@@ -1,7 +1,7 @@
 """Refuses locked versions with known vulnerabilities.
 
 `python -m tests.support.known_vulnerabilities FILE…` runs pip-audit and prints how many packages it
-judged. On a machine that reaches no database of vulnerabilities it judges none, and passes.
+judged. If it can reach no vulnerability database, it judges none and passes.
 """
 
 import subprocess
@@ -29,8 +29,10 @@ class Report(msgspec.Struct):
         skipped = sum(bool(one.skip_reason) for one in self.dependencies)
         known = [f"{one.name} {one.version}: {vuln['id']}" for one, vuln in self.known]
         judged = len(self.dependencies) - skipped
-        told = f"Vulnerabilities: {len(known)} in {judged} packages; {skipped} could not be judged"
-        return "\n".join([told, *known])
+        summary = (
+            f"Vulnerabilities: {len(known)} in {judged} packages; {skipped} could not be judged"
+        )
+        return "\n".join([summary, *known])
 
     @property
     def known(self) -> list[tuple[Dependency, dict[str, object]]]:
@@ -38,7 +40,7 @@ class Report(msgspec.Struct):
 
 
 def read(printed: str) -> Report:
-    """What was printed before a database could not be reached, perhaps nothing."""
+    """Parse pip-audit's output, which is empty if it could not reach its database."""
     return msgspec.json.decode(printed, type=Report) if printed.strip() else Report()
 
 

@@ -1,12 +1,13 @@
-"""A line between a browser and a server that can be cut.
+"""A relay between a browser and a server that can be cut.
+
 
 with Line(server) as line:
     ...                                # line.url answers
-    line.cut()                         # connections are reset, and new ones too
+    line.cut()                         # resets open connections and new ones
     line.mend()
-    line.hush()                        # nothing goes through any more, and nobody is told
-    line.mend()                        # what was on its way arrives, as TCP sends it again
-    line.forget()                      # those that are open carry nothing any more; new ones do
+    line.hush()                        # silently stops passing data in either direction
+    line.mend()                        # held data arrives, as TCP would resend it
+    line.forget()                      # open connections carry nothing more; new ones work
 """
 
 import asyncio
@@ -22,19 +23,19 @@ from tests.support.program import WAIT_SECONDS
 
 
 class HasURL(Protocol):
-    """What a line leads to, wherever that is at the moment."""
+    """Where a line leads; the URL may change while it runs."""
 
     url: str
 
 
 class Line:
-    """`url` is what the browser opens. It runs in a thread of its own."""
+    """A relay with a thread of its own; the browser opens its `url`."""
 
     def __init__(self, end: HasURL) -> None:
         self.end = end
         self.is_cut = self.is_silent = False
         self._ends: set[_End] = set()
-        self._known: set[_End] = set()  # with those that ended while nobody could be told
+        self._known: set[_End] = set()  # includes ends that closed while the line was silent
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -67,7 +68,7 @@ class Line:
         self.is_cut = self.is_silent = False
         self._loop.call_soon_threadsafe(self._deliver)
 
-    # What the ends of its connections tell it
+    # Called by the ends of its connections
 
     def joined(self, end: "_End") -> None:
         self._ends.add(end)
@@ -109,7 +110,7 @@ class _End(asyncio.Protocol):
     def __init__(self, line: Line, other: "_End | None" = None) -> None:
         self._line = line
         self._other = other
-        self._waiting: list[bytes] = []  # until there is another end, and a line to it
+        self._waiting: list[bytes] = []  # until the other end exists and the line passes data
         self._has_ended = self._is_reset = self._is_forgotten = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -139,7 +140,7 @@ class _End(asyncio.Protocol):
         self.deliver()
 
     def deliver(self) -> None:
-        """Passes on what has come, and its end, where the line lets it."""
+        """Pass on received data, and the end of the connection, if the line lets it."""
         if self._other is None or self._line.is_silent or self._is_forgotten:
             return
         waiting, self._waiting = self._waiting, []

@@ -1,6 +1,6 @@
-"""Refuses migrations that break processes of the previous version that still run.
+"""Refuses migrations that break processes of the previous version that are still running.
 
-`python -m tests.support.lint_migrations` judges the SQL for PostgreSQL, whatever database is
+`python -m tests.support.lint_migrations` judges the SQL for PostgreSQL, whichever database is
 configured, and needs no server: its connection renders statements and never connects. It does not
 know existing constraints, so it misses a migration that only drops one, which breaks no process.
 """
@@ -15,13 +15,13 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django_migration_linter import MigrationLinter
 from psycopg.sql import quote
 
-# 0002 has a constraint that the one process of 0.1.0 kept by itself, so it can't break that.
-# 0016's takes the place of that one, and asks less. 0042 renames what no released version knows.
+# 0002 has a constraint that the single process of 0.1.0 always met, so it can't break that version.
+# 0016 replaces it with a weaker one. 0042 renames what no released version knows.
 KNOWN_TO_BE_SAFE = ["0002_processes", "0016_one_streams_a_slot", "0042_stored_bytes"]
 
 
 def lint() -> bool:
-    """Whether all of the app's migrations pass; prints what is wrong with those that do not."""
+    """Return whether all of the app's migrations pass, and print what is wrong with the others."""
     connected = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = _writer(connected.settings_dict)
     try:
@@ -41,7 +41,7 @@ def lint() -> bool:
 def _writer(settings: dict[str, object]) -> DatabaseWrapper:
     connection = DatabaseWrapper({**settings, "OPTIONS": {}}, DEFAULT_DB_ALIAS)
     vars(connection).update(cursor=nullcontext, pg_version=150000)
-    connection.features.can_rollback_ddl = False  # nothing is run, so no transaction is begun
+    connection.features.can_rollback_ddl = False  # nothing is executed, so no transaction is begun
     nothing = {"get_table_list": lambda cursor: [], "get_constraints": lambda cursor, table: {}}
     vars(connection.introspection).update(nothing)
     vars(connection.ops).update(compose_sql=_composed)

@@ -1,15 +1,15 @@
-"""How a test's server stops to listen, so that no socket stays open behind it."""
+"""Stopping a test's server without leaving a socket open."""
 
 import asyncio
 
-TURNS = 5  # of the loop, within which what was accepted becomes a connection and gets its task
+TURNS = 5  # of the loop, enough for an accepted socket to become a connection with its task
 
 
 async def stop_listening(server: asyncio.Server) -> None:
-    """Closes the server once whatever it has accepted is a connection of its own.
+    """Close the server once every accepted socket is a connection of its own.
 
-    Closed in the turn in which it accepts, asyncio's server drops the socket unclosed
-    (python/cpython#109564), and its warning fails whichever test comes next.
+    If it is closed in the turn in which it accepts, asyncio's server drops the socket unclosed
+    (python/cpython#109564), and the warning fails whichever test runs next.
     """
     loop = asyncio.get_running_loop()
     for listener in server.sockets:

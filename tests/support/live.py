@@ -1,13 +1,14 @@
 """The whole app for tests: a real `manage.py serve` in a process of its own.
 
+
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         ...                                # server.url answers
         server.wait_for(r"a line of its log")
     # stopped by SIGTERM; it exited with 0 and its log holds no traceback
 
-A `Site` is prepared once: migrated, with people who are signed in, static files collected. Every
-server works on a copy of its own, in SQLite, or on the PostgreSQL server of DATABASE_URL if that is
-set. REDIS_URL is passed through.
+A `Site` is prepared once: migrated, with signed-in people, static files collected. Each server
+works on its own copy, in SQLite, or on the PostgreSQL server of DATABASE_URL if that is set.
+REDIS_URL is passed through.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ from tests.support.shell import Shell
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery"
 PEOPLE = 400
-# What plain http needs; to read whom the machine trusts takes 25 ms a client.
+# Enough for plain HTTP; loading the machine's trust store takes 25 ms per client.
 TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 MAKE_PEOPLE = """
@@ -76,14 +77,14 @@ print(json.dumps(people))
 
 @dataclass(frozen=True)
 class Person:
-    """Someone with an account, and the cookie of a session that is signed in already."""
+    """Someone with an account, and the cookie of a session that is already signed in."""
 
     username: str
     session: str
 
     @property
     def cookies(self) -> dict[str, str]:
-        """By both names, that of plain http and that of https: a server knows one of them."""
+        """Both cookie names, for http and for https: a server reads only one of them."""
         return {"sessionid": self.session, "__Host-sessionid": self.session}
 
     @property
@@ -92,9 +93,9 @@ class Person:
 
 
 class Site:
-    """What servers are copied from, and the people, a new one for each caller.
+    """The templates that servers are copied from, and people, a new one for each caller.
 
-    Two installations are the templates: one is empty, the other has people who are signed in.
+    There are two template installations: one is empty, the other has signed-in people.
     """
 
     def __init__(self, directory: Path, database_url: str) -> None:
@@ -105,7 +106,7 @@ class Site:
         self.people: dict[str, Person] = {}
 
     def prepare(self, cache: Path | None = None) -> None:
-        """Makes the templates; on SQLite, once for all runs of the same code that share a cache."""
+        """Make the templates; on SQLite, once for all runs of the same code that share a cache."""
         if cache is None or self._database_url:
             sessions = self._make_templates(self._directory)
         else:
@@ -114,7 +115,7 @@ class Site:
         self._strangers = (one for name, one in self.people.items() if name != "olive")
 
     def _shared_templates(self, cache: Path) -> dict[str, str]:
-        # The sessions of the people expire, so they are made again each day.
+        # The people's sessions expire, so the templates are made again each day.
         day = date.today().isoformat()
         folder = cache / f"{day}-{digest_of_the_code()}"
         with locked(cache / "lock"):
@@ -122,7 +123,7 @@ class Site:
                 for old in cache.iterdir():
                     if old.is_dir() and not old.name.startswith(day):
                         shutil.rmtree(old)
-                shutil.rmtree(folder, ignore_errors=True)  # left by a run that was interrupted
+                shutil.rmtree(folder, ignore_errors=True)  # left by an interrupted run
                 folder.mkdir()
                 (folder / "people.json").write_text(json.dumps(self._make_templates(folder)))
         self._empty = {"DATA_DIR": str(folder / "empty")}
@@ -131,7 +132,7 @@ class Site:
         return people
 
     def _make_templates(self, folder: Path) -> dict[str, str]:
-        """Returns the session of each person."""
+        """Make both templates in this folder and return the session key of each person."""
         self._empty = self._database(folder / "empty")
         collected = {"DATA_DIR": str(folder / "collected")}
         Path(collected["DATA_DIR"]).mkdir(mode=0o700)
@@ -148,7 +149,7 @@ class Site:
         return people
 
     def copy_schema(self, database: str | Path) -> None:
-        """Makes a migrated database without people: a file, or a name on the PostgreSQL server."""
+        """Make a migrated database without people: a file, or a name on the PostgreSQL server."""
         if self._database_url:
             self._administer(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
             template = urlsplit(self._empty["DATABASE_URL"]).path[1:]
@@ -160,34 +161,34 @@ class Site:
 
     @property
     def olive(self) -> Person:
-        """The operator, who administers."""
+        """The operator, who is an administrator."""
         return self.people["olive"]
 
     def person(self) -> Person:
-        """Someone who has no conversation yet."""
+        """Return a person without conversations who was not returned before."""
         return next(self._strangers)
 
     def server(self, **environment: str) -> "Server":
-        """A server of its own, not started yet."""
+        """Return a server on its own copy, not started yet."""
         return Server(self.copy() | environment)
 
     def empty_server(self, **environment: str) -> "Server":
-        """The same without people: it still wants its first one."""
+        """Return a server that still waits for its first account, not started yet."""
         return Server(self._numbered("server", self._empty) | environment)
 
     def copy(self) -> dict[str, str]:
-        """The environment of a data directory and database that servers may share."""
+        """Return the environment of a new data directory and database that servers may share."""
         return self._numbered("server", self._peopled)
 
     def nothing(self) -> dict[str, str]:
-        """The environment of an installation that is still to be made."""
+        """Return the environment of an installation that does not exist yet."""
         return self._numbered("nothing")
 
     def _numbered(self, name: str, template: dict[str, str] | None = None) -> dict[str, str]:
         return self._database(self._directory / f"{name}{next(self._numbers)}", template)
 
     def _database(self, directory: Path, template: dict[str, str] | None = None) -> dict[str, str]:
-        """The environment of a new data directory and database, or of a copy of them."""
+        """Make a data directory and database, empty or copied; return its environment."""
         directory.mkdir(mode=0o700)
         environment = {"DATA_DIR": str(directory)}
         if template:
@@ -200,7 +201,7 @@ class Site:
         (target / "static").symlink_to((source / "static").readlink())
         for path in source.glob("chatapp.sqlite3*"):
             shutil.copy(path, target)
-        if source.name == "peopled":  # whose sessions are signed with it
+        if source.name == "peopled":  # the secret key signs their sessions
             shutil.copy(source / "secret_key", target)
 
     def _postgres_database(self, template: dict[str, str] | None) -> str:
@@ -220,7 +221,7 @@ class Site:
 
 
 def digest_of_the_code() -> str:
-    """Changes with whatever could change a migrated database or the collected static files."""
+    """Return a digest that changes with anything that affects the database or static files."""
     digest = sha256()
     for folder in (ROOT / "chatapp", ROOT / "static", ROOT / "requirements"):
         for file in sorted(one for one in folder.rglob("*") if one.suffix != ".pyc"):
@@ -231,14 +232,14 @@ def digest_of_the_code() -> str:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Keeps other processes out until its block ends."""
+    """Keep other processes out until the block ends."""
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 
 def child_environment(environment: dict[str, str]) -> dict[str, str]:
-    """What a child gets: nothing of ours but what is given, Redis if there is one, and coverage."""
+    """Return a child's environment: what is given, Redis if there is one, and coverage."""
     kept = (
         "PATH",
         "HOME",
@@ -249,7 +250,8 @@ def child_environment(environment: dict[str, str]) -> dict[str, str]:
         "COVERAGE_PROCESS_CONFIG",
     )
     inherited = {name: os.environ[name] for name in kept if name in os.environ}
-    # A test asks faster than a person, and what one may ask at once follows from their tabs.
+    # A test sends prompts faster than a person, and the limit on them follows from the limit on
+    # tabs.
     ours = {"DJANGO_SETTINGS_MODULE": "chatapp.settings", "CHATAPP_TABS_PER_PERSON": "10000"}
     return {**inherited, **ours, **environment}
 
@@ -257,7 +259,7 @@ def child_environment(environment: dict[str, str]) -> dict[str, str]:
 def run(
     environment: dict[str, str], *arguments: str, check: bool = True
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs Python to its end, in the project's directory."""
+    """Run Python to its end in the project's directory."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -272,7 +274,7 @@ def run(
 
 
 def execute(environment: dict[str, str], *statements: str) -> None:
-    """Does to the database what a process of another version would."""
+    """Change the database as a process of another version would."""
     if url := environment.get("DATABASE_URL"):
         with psycopg.connect(url) as connected:
             for statement in statements:
@@ -286,14 +288,14 @@ def execute(environment: dict[str, str], *statements: str) -> None:
 
 
 class Address:
-    """Where the app is reached: a server's own address, or a proxy's before it."""
+    """Where the app is reached: a server's own address, or that of a proxy in front of it."""
 
     url = ""
-    tls: ssl.SSLContext | None = None  # what is trusted, where the address is an https one
+    tls: ssl.SSLContext | None = None  # what clients trust, for an https address
 
     @contextmanager
     def visit(self, person: Person | None = None) -> Iterator[httpx.Client]:
-        """A client without scripts, signed in as this person."""
+        """Open a client without scripts, signed in as this person."""
         cookies = person.cookies if person else None
         with httpx.Client(
             base_url=self.url, cookies=cookies, trust_env=False, verify=self.tls or TRUSTS_NOBODY
@@ -302,7 +304,7 @@ class Address:
 
 
 class Server(Program, Address):
-    """One `manage.py serve`."""
+    """One `manage.py serve` process."""
 
     ready = r"chatapp is at (\S+)"
 
@@ -324,12 +326,12 @@ class Server(Program, Address):
         return child_environment(port | self.environment)
 
     def start(self) -> Self:
-        """Starts it, on the port it had before where there was one, and waits until it is ready."""
+        """Start it, on its previous port if it had one, and wait until it is ready."""
         self.url = self.begin_start()[1]
         return self
 
     def run(self, script: str) -> str:
-        """Does something to its database from outside; returns what the script printed."""
+        """Run a script against its database in another process; return what the script printed."""
         self._shell = self._shell or Shell(child_environment(self.environment))
         return self._shell.run(script)
 
@@ -355,7 +357,7 @@ def free_port() -> int:
 
 
 def listeners(pid: int) -> set[tuple[str, int]]:
-    """The IPv4 addresses and ports that a process listens on (proc(5): /proc/pid/net/tcp)."""
+    """Return the IPv4 addresses and ports a process listens on (proc(5): /proc/pid/net/tcp)."""
     sockets = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         try:
@@ -375,8 +377,8 @@ def listeners(pid: int) -> set[tuple[str, int]]:
 
 
 def reset(transport: asyncio.WriteTransport) -> None:
-    """Aborts a connection, so that the other end sees no close but a reset (RST)."""
-    with suppress(OSError):  # it is closed already
+    """Abort a connection so that the peer sees a reset (RST) instead of a close."""
+    with suppress(OSError):  # already closed
         transport.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
         )

@@ -1,4 +1,4 @@
-"""A long conversation, stored at once: prompts and replies by turns, each with its number."""
+"""A long conversation stored at once: prompts and replies in turn, each with its number."""
 
 from dataclasses import dataclass
 from uuid import UUID, uuid4, uuid5
@@ -38,7 +38,7 @@ Usage.objects.bulk_create([
 
 @dataclass(frozen=True)
 class LongThread:
-    """Where it is, and its messages' ids; even numbers are prompts."""
+    """A stored conversation and its messages' ids; even numbers are prompts."""
 
     pk: UUID
     length: int

@@ -1,7 +1,7 @@
-"""A page as htmx keeps it: HTML parsed to a tree, and frames swapped into it.
+"""A page as htmx keeps it: HTML parsed to a tree, with frames swapped into it.
 
-Knows as much of htmx's out-of-band swaps as our frames use, so that a test can say what a person
-would read after any sequence of frames. The browser tests do the same with htmx itself.
+It implements those of htmx's out-of-band swaps that our frames use, so that a test can say what a
+person would read after any sequence of frames. The browser tests do the same with htmx itself.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -13,7 +13,7 @@ from tests.support import dom
 
 
 class Attributes(MutableMapping[str, str]):
-    """An element's attributes, each as it is written."""
+    """An element's attributes, each as written."""
 
     def __init__(self, element: turbohtml.Element) -> None:
         self._element = element
@@ -38,7 +38,7 @@ class Attributes(MutableMapping[str, str]):
 
 
 class Element:
-    """What a test asks of an element, or of a whole page."""
+    """What tests ask of an element, or of a whole page."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -62,7 +62,8 @@ class Element:
         return self.node.html
 
     def find(self, tag: str = "", **attributes: str) -> "Element":
-        """The one element below with this tag and these attributes (`data_reply` is data-reply)."""
+        """Return the only descendant with this tag and these attributes (`data_reply` is
+        data-reply)."""
         found = self.find_all(tag, **attributes)
         assert len(found) == 1, f"{len(found)} of <{tag} {attributes}>"
         return found[0]
@@ -73,12 +74,12 @@ class Element:
         return [Element(found) for found in self.node.select(selector)]
 
     def walk(self) -> "Iterator[Element]":
-        """Those below, from the top."""
+        """Iterate over all descendants in document order."""
         return map(Element, self.node.iter_elements())
 
 
 def parse(html: str) -> Element:
-    """A document whose tags are all closed."""
+    """Parse a document whose tags must all be closed."""
     return Element(dom.document(html))
 
 
@@ -98,7 +99,7 @@ class Page:
         return url
 
     def form(self) -> dict[str, str]:
-        """The composer's fields, as its form would send them."""
+        """Return the composer's fields as its form would send them."""
         composer = self.root.find("form", id="composer")
         fields = {
             element.attributes["name"]: element.attributes.get("value", "")
@@ -110,31 +111,32 @@ class Page:
         return fields | {"model": (chosen or model.find_all("option"))[0].attributes["value"]}
 
     def reply(self) -> Element:
-        """The newest reply."""
+        """Return the newest reply."""
         return [e for e in self.root.find_all("article") if "data-reply" in e.attributes][-1]
 
     def region(self, name: str) -> str:
-        """What a region of the newest reply says; empty where there is none."""
+        """Return the text of a region of the newest reply, or an empty string if it has none."""
         return "".join(element.text for element in self.reply().find_all(data_region=name))
 
     def swap(self, frame: str) -> None:
-        """Does to the page what htmx does with a frame."""
+        """Change the page as htmx would for this frame."""
         for piece in dom.content(frame):
             if isinstance(piece, turbohtml.Element):
-                how = piece.attr("hx-swap-oob")
-                assert how, f"<{piece.tag}> says not where it goes"
+                swap_oob = piece.attr("hx-swap-oob")
+                assert swap_oob, f"<{piece.tag}> says not where it goes"
                 del piece.attrs["hx-swap-oob"]
-                self._swap(piece, how)
+                self._swap(piece, swap_oob)
             else:
                 assert not piece.text.strip()
 
-    def _swap(self, piece: turbohtml.Element, how: str) -> None:
-        style, _, selectors = how.partition(" target:")
+    def _swap(self, piece: turbohtml.Element, swap_oob: str) -> None:
+        style, _, selectors = swap_oob.partition(" target:")
         if selectors:
             for target in self._targets(selectors.removesuffix(" strip:true")):
                 _swap_content(style, target, dom.content(piece.inner_html))
             return
-        for target in self.root.node.select(f"#{piece.attr('id')}"):  # none, on another branch
+        # not shown if it is on another branch
+        for target in self.root.node.select(f"#{piece.attr('id')}"):
             if style == "outerMorph":
                 target.attrs.clear()
                 target.attrs.update(piece.attrs)

@@ -4,12 +4,12 @@ import base64
 import struct
 import zlib
 
-WEBP = base64.b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")  # of one pixel
+WEBP = base64.b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")  # one pixel
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
 def png(width: int, height: int, colour: bytes = b"\x80\x20\xa0") -> bytes:
-    """All of one colour."""
+    """Return an image of a single colour."""
     rows = (b"\0" + colour * width) * height
     return claimed_png(width, height, zlib.compress(rows))
 
@@ -21,13 +21,13 @@ def claimed_png(width: int, height: int, data: bytes = b"") -> bytes:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """As far as its frame, behind a table and bytes that fill up."""
+    """Return the bytes up to the frame header, which follows a table and fill bytes."""
     frame = struct.pack(">HBHHB", 8, 8, height, width, 0)
     return b"\xff\xd8\xff\xc4\x00\x04ab\xff\xff\xff\xc2" + frame + b"\xff\xda"
 
 
 def webp(width: int, height: int, inside: tuple[int, int]) -> bytes:
-    """A canvas, and a picture inside of it."""
+    """Return a canvas with a picture of another size inside."""
     canvas = bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
     picture = b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", *inside)
     chunks = b"VP8X\x0a\0\0\0" + canvas + b"VP8 \x0a\0\0\0" + picture

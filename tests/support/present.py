@@ -1,4 +1,4 @@
-"""What a test knows to be there, where the type allows for nothing."""
+"""Asserts that an optional value is present."""
 
 from typing import TypeVar
 

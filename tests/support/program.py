@@ -1,5 +1,6 @@
-"""A real program in a process of its own, for tests: started, stopped, killed, paused, and waited
+"""A real program in a process of its own, for tests: started, stopped, killed or paused, and waited
 for by what it logs.
+
 
     class Redis(Program):
         ready = r"Ready to accept connections"
@@ -20,13 +21,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-WAIT_SECONDS = 60.0  # how long a test waits for what must happen; never reached when it does
+WAIT_SECONDS = 60.0  # a test's limit for what must happen; never reached when it does
 
 
 class Program:
-    """One program; a context manager, or `start` and `stop` or `kill`."""
+    """One program; use it as a context manager, or call `start` and then `stop` or `kill`."""
 
-    ready = ""  # the pattern of what it logs when others may use it
+    ready = ""  # the pattern of the log line that says it is ready
     polite = signal.SIGTERM
     impolite = signal.SIGKILL
 
@@ -41,14 +42,14 @@ class Program:
         raise NotImplementedError
 
     def child_environment(self) -> Mapping[str, str] | None:
-        """All of its environment; None for ours."""
+        """Return the whole environment of the process, or None to inherit ours."""
         return None
 
     def directory(self) -> str | None:
         return None
 
     def check_log(self) -> None:
-        """Fails where the log tells of what should not have happened."""
+        """Fail if the log shows something that should not have happened."""
 
     def __enter__(self) -> Self:
         return self.start()
@@ -67,7 +68,7 @@ class Program:
 
     @property
     def log(self) -> str:
-        """What it printed and logged, over all its starts."""
+        """What it printed and logged over all its starts."""
         return "".join(self.lines)
 
     @property
@@ -84,12 +85,12 @@ class Program:
         return self.process.pid
 
     def start(self) -> Self:
-        """Starts it and waits until it is ready."""
+        """Start it and wait until it is ready."""
         self.begin_start()
         return self
 
     def begin_start(self) -> re.Match[str]:
-        """Starts it and returns what of its log says that it is ready."""
+        """Start it and return the match of the log line that says it is ready."""
         assert not self.is_running
         started_at = len(self.lines)
         self._has_ended = self._is_paused = False
@@ -113,7 +114,7 @@ class Program:
             raise
 
     def wait_for(self, pattern: str, since: int = 0) -> re.Match[str]:
-        """Waits until its log, from the line `since` on, holds the pattern."""
+        """Wait until its log, from line number `since` on, matches the pattern."""
 
         def found() -> re.Match[str] | None:
             return re.search(pattern, "".join(self.lines[since:]))
@@ -125,22 +126,22 @@ class Program:
         return match
 
     def stop(self) -> int:
-        """Ends it as its service manager would; returns its exit status."""
+        """End it as a service manager would; return its exit status."""
         self.begin_stop()
         return self.wait()
 
     def kill(self) -> None:
-        """Ends it and its children without a word."""
+        """End it and its children without warning."""
         self._signal_all(self.impolite)
         self.wait()
 
     def begin_stop(self) -> None:
-        """Asks it to end and does not wait."""
+        """Ask it to end, without waiting."""
         self.process.send_signal(self.polite)
         self.resume()
 
     def pause(self) -> None:
-        """Holds it: its connections stay open and nothing is answered."""
+        """Stop its execution: connections stay open and nothing is answered."""
         self._signal_all(signal.SIGSTOP)
         self._is_paused = True
 
@@ -150,7 +151,7 @@ class Program:
             self._is_paused = False
 
     def wait(self) -> int:
-        """Waits for its end; returns its exit status."""
+        """Wait for its end; return its exit status."""
         try:
             return self.process.wait(WAIT_SECONDS)
         finally:
@@ -158,7 +159,7 @@ class Program:
             self._reader.join(WAIT_SECONDS)
 
     def _signal_all(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):  # they have ended
+        with suppress(ProcessLookupError):  # already ended
             os.killpg(self.pid, number)
 
     def _read(self, process: "subprocess.Popen[str]") -> None:

@@ -1,4 +1,4 @@
-"""What a reviewer does with the review's pages, by the client of a test or in a browser."""
+"""What a reviewer does on the review pages, through a test client or in a browser."""
 
 from typing import Any
 from uuid import UUID
@@ -15,13 +15,13 @@ def address(conversation: UUID | str) -> str:
 
 
 def opened(client: Client, conversation: UUID, reason: str = REASON) -> Any:
-    """The page of a conversation, which is opened for the reason first."""
+    """Open a conversation for the reason, and return its page."""
     client.post(f"{address(conversation)}open/", {"reason": reason})
     return client.get(address(conversation))
 
 
 def open_in(page: Page, url: str, conversation: str, reason: str = REASON) -> None:
-    """The same in a browser."""
+    """Open a conversation for the reason in a browser."""
     page.goto(f"{url}{address(conversation)}")
     page.get_by_label("Why are you opening this chat?").fill(reason)
     page.get_by_role("button", name="Open for 30 minutes").click()

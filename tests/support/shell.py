@@ -2,6 +2,7 @@
 
 Starting a process for each script would take a second each.
 
+
     shell = Shell(environment)
     assert shell.run("print(User.objects.count())") == "1\\n"
     shell.close()
@@ -30,7 +31,7 @@ class Shell:
         )
 
     def run(self, script: str) -> str:
-        """Returns what it printed; fails where it raised."""
+        """Run a script and return what it printed; fail if it raised."""
         assert self._process.stdin
         assert self._process.stdout
         print(json.dumps(script), file=self._process.stdin, flush=True)
@@ -51,8 +52,8 @@ def _serve() -> None:
         printed, error = StringIO(), ""
         try:
             with redirect_stdout(printed):
-                exec(json.loads(line), {})  # noqa: S102 - a test's own
-        except Exception:  # noqa: BLE001 - the test is told
+                exec(json.loads(line), {})  # noqa: S102 - the test's own script
+        except Exception:  # noqa: BLE001 - reported to the test
             error = traceback.format_exc()
         connections.close_all()
         print(json.dumps([printed.getvalue(), error]), flush=True)

@@ -1,4 +1,4 @@
-"""Prompts and replies as they are stored, without an upstream."""
+"""Prompts and replies as stored, without an upstream."""
 
 from uuid import UUID, uuid4
 
@@ -15,7 +15,7 @@ MODEL = "google/gemini-3-flash"
 def asked(
     conversation: Conversation, gateway: Upstream, text: str, parent: Message | None = None
 ) -> tuple[Message, Message]:
-    """A prompt, and its reply that streams in a process that nobody knows."""
+    """Store a prompt and a streaming reply, whose process does not exist."""
     prompt, reply = conversation.ask(
         uuid4(), text, parent.pk if parent else None, gateway, MODEL, uuid4()
     )
@@ -23,21 +23,21 @@ def asked(
 
 
 def started_by(user: User, title: str = "Sky") -> Conversation:
-    """A conversation that its first prompt will store."""
+    """Return a conversation that is not stored until its first prompt."""
     return Conversation(user=user, title=title)
 
 
 def answered(
     conversation: Conversation, gateway: Upstream, text: str, after: Message | None = None
 ) -> tuple[Message, Message]:
-    """A prompt and its whole reply."""
+    """Store a prompt and its complete reply."""
     prompt, reply = asked(conversation, gateway, text, after)
     end(reply, reply_of(f"To {text}"))
     return prompt, reply
 
 
 def forked(user: User, message: UUID, hourly: Allowance | None = None) -> Conversation:
-    """A fork from this message, copied in all its steps."""
+    """Fork a conversation from this message, running all copy steps."""
     copying = Fork(message).begin(user, hourly or Allowance(0, 10**9))
     while not copying.step(user):
         pass
@@ -53,7 +53,7 @@ def reply_of(answer: str, thought: str = "") -> Reply:
 
 
 def growing(message: Message, reply: Reply) -> Message:
-    """The message as a checkpoint takes it."""
+    """Apply the reply to the message as a checkpoint does."""
     message.take(reply)
     return message
 
@@ -70,12 +70,12 @@ def end(
 
 
 async def saved(reply: UUID) -> Message:
-    """As it stands in the database now."""
+    """Return the message as the database has it now."""
     return await Message.objects.select_related("usage", "parent", "conversation").aget(pk=reply)
 
 
 def wait_until_somebody_waits() -> None:
-    """For this transaction; on SQLite whoever comes does."""
+    """Wait until another transaction waits for this one; on SQLite it always does."""
     waiting = (
         "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     )

@@ -1,4 +1,4 @@
-"""A tab as the consumer sees it: Channels' communicator, with a page's words."""
+"""A tab as the consumer sees it: Channels' communicator, speaking as a page does."""
 
 import json
 import re
@@ -48,10 +48,10 @@ class Tab:
         return bool(self._is_open)
 
     async def close(self, code: int = 1001) -> None:
-        """The tab closes (1001), or its connection is lost (1006).
+        """Close the tab (1001), or lose its connection (1006).
 
-        Where `until` waited in vain, the communicator has cancelled the consumer already, and would
-        raise that here: a `CancelledError`, after which pytest leaves fixtures as they are.
+        If `until` timed out, the communicator has already cancelled the consumer and would raise
+        that here: a `CancelledError`, after which pytest does not tear down fixtures.
         """
         was_open, self._is_open = self._is_open, False
         if was_open and not self._socket.future.cancelled():
@@ -61,15 +61,15 @@ class Tab:
         await self.send_text(json.dumps(fields))
 
     async def send_text(self, text: str) -> None:
-        """Sends what may be no message of a page's."""
+        """Send text that need not be a message a page would send."""
         await self._socket.send_to(text_data=text)
 
     async def hears_nothing(self, seconds: float) -> bool:
-        """Whether nothing comes for so long."""
+        """Return whether nothing arrives for so many seconds."""
         return bool(await self._socket.receive_nothing(timeout=seconds))
 
     async def ask(self, message: str = "Why is the sky blue?", **fields: Any) -> UUID:
-        """Sends a prompt and waits for its reply to begin; returns the reply's id."""
+        """Send a prompt and wait for its reply to begin; return the reply's id."""
         await self.send(action="prompt", message=message, **({"prompt": str(uuid4())} | fields))
         return await self.next_reply()
 
@@ -79,7 +79,7 @@ class Tab:
         return UUID(found[1])
 
     async def until(self, text: str) -> str:
-        """The next frame that holds `text`; what came before it stays in `frames`."""
+        """Return the next frame that contains `text`; earlier frames stay in `frames`."""
         while True:
             frame: str = await self._socket.receive_from(timeout=WAIT_SECONDS)
             self.frames.append(frame)
@@ -87,14 +87,14 @@ class Tab:
                 return frame
 
     async def until_ended(self) -> str:
-        """The frame that ends the reply."""
+        """Return the frame that ends the reply."""
         while True:
             frame = await self.until('aria-busy="false"')
             if 'hx-swap-oob="outerMorph"' in frame:
                 return frame
 
     async def until_closed(self) -> int:
-        """Waits until the server closes the socket; returns the code."""
+        """Wait until the server closes the socket; return the close code."""
         while True:
             output = await self._socket.receive_output(timeout=WAIT_SECONDS)
             if output["type"] == "websocket.close":

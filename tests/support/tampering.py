@@ -1,4 +1,4 @@
-"""What somebody can do who owns the database and has not the key of the audit log."""
+"""What an attacker can do who owns the database but lacks the key of the audit log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What pip-audit prints, as a verdict."""
+"""pip-audit's output, as a verdict."""
 
 from tests.support.known_vulnerabilities import read
 
@@ -13,6 +13,6 @@ def test_a_known_vulnerability_is_named() -> None:
     assert str(report) == "Vulnerabilities: 1 in 2 packages; 1 could not be judged\nb 2: CVE-1"
 
 
-def test_where_no_database_is_reached_nothing_is_judged() -> None:
+def test_without_a_database_nothing_is_judged() -> None:
     assert str(read("")) == "Vulnerabilities: 0 in 0 packages; 0 could not be judged"
     assert not read("").known

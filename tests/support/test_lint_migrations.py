@@ -1,4 +1,4 @@
-"""Which migrations `make check` lets pass."""
+"""Which migrations `make check` accepts."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ GOOD = {
 
 @pytest.fixture
 def migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Path:
-    """The app's migrations are now those in this folder: the first one, and what a test adds."""
+    """The app's migrations are those in this folder: the first one, and what a test adds."""
     folder = tmp_path / f"migrations_{tmp_path.name}"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -52,14 +52,14 @@ def migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settin
 
 
 @pytest.mark.parametrize("operation", BAD.values(), ids=BAD)
-def test_what_old_processes_could_not_work_on_is_refused(migrations: Path, operation: str) -> None:
+def test_a_migration_that_breaks_old_processes_is_refused(migrations: Path, operation: str) -> None:
     assert lint()
     (migrations / "0002_next.py").write_text(MIGRATION.format(operation=operation))
     assert not lint()
 
 
 @pytest.mark.parametrize("operation", GOOD.values(), ids=GOOD)
-def test_what_only_adds_passes(migrations: Path, operation: str) -> None:
+def test_a_migration_that_only_adds_passes(migrations: Path, operation: str) -> None:
     (migrations / "0002_next.py").write_text(MIGRATION.format(operation=operation))
     assert lint()
 

@@ -1,4 +1,4 @@
-"""The tests' own servers leave nothing open, whenever they are stopped."""
+"""The tests' own servers leave no socket open, whenever they are stopped."""
 
 import gc
 import socket
@@ -10,9 +10,9 @@ from tests.support.fake_upstream import FakeUpstream
 
 
 @pytest.mark.network
-def test_a_connection_that_is_accepted_while_the_server_stops_is_closed() -> None:
+def test_a_connection_accepted_while_the_server_stops_is_closed() -> None:
     """A socket left open warns when it is collected, and warnings are errors here."""
-    for _ in range(5):  # the turn in which it is accepted follows from where the selector finds it
+    for _ in range(5):  # the turn that accepts it depends on where the selector reports it
         upstream = FakeUpstream().start()
         go = threading.Event()
         upstream.call_soon(go.wait)

@@ -1,4 +1,4 @@
-"""A test that waits in vain fails alone: its tab closes, and what follows finds all in order."""
+"""A test that times out fails alone: its tab still closes, so later tests are not affected."""
 
 import pytest
 from django.test import Client
@@ -7,7 +7,7 @@ from tests.support import tab as tab_module
 from tests.support.tab import Tab
 
 
-async def test_a_tab_that_waited_in_vain_still_closes(
+async def test_a_tab_that_timed_out_still_closes(
     alices: Client, generations_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Tab(alices) as tab:

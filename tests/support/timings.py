@@ -1,4 +1,4 @@
-"""Seconds and tests by folder and by kind, printed after each run."""
+"""Seconds and test counts by folder and by kind, printed after each run."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ class Timing:
 
 
 def by_kind(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
-    """What each kind took, set-up and tear-down included."""
+    """Sum up the time of each kind, including set-up and tear-down."""
     return _grouped((str(dict(report.user_properties)["kind"]), report) for report in reports)
 
 
 def by_folder(reports: Iterable[pytest.TestReport]) -> dict[str, Timing]:
-    """What each folder of `tests/` took; files beside the folders count as "."."""
+    """Sum up the time of each folder of `tests/`; files outside any folder count as "."."""
     return _grouped((_folder(report.nodeid), report) for report in reports)
 
 
 def lines(title: str, timings: dict[str, Timing]) -> list[str]:
-    """A table, the slowest first."""
+    """Return a table, slowest first."""
     rows = sorted(timings.items(), key=lambda row: -row[1].seconds)
     total = Timing(sum(t.tests for _, t in rows), sum(t.seconds for _, t in rows))
     head = f"{title:<12} {'tests':>6} {'seconds':>8}"

@@ -1,4 +1,5 @@
-"""A tab that stays: it reconnects as the page's scripts do, and remembers every text it showed.
+"""A persistent tab: it reconnects as the page's scripts do and remembers every text it showed.
+
 
     async with Viewer.opened(proxy, person) as viewer:
         await viewer.send("Count")
@@ -6,8 +7,8 @@
         await viewer.until_ended()
         viewer.check_that_it_only_grew(whole)
 
-It knows of static/js/connection.js what the socket's URL tells, and of htmx's settings in the page
-how long to wait before it tries again.
+It mirrors two things: how static/js/connection.js builds the socket's URL, and how long it waits
+before it reconnects.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from tests.support.visitor import Visitor
 SIGNED_OUT = 4401
 DEACTIVATED = 4403
 RECONNECT_CODES = frozenset({1001, 1005, 1006, 1011, 1012, 1013, 1014})
-REOPENS_AFTER = 3.0  # seconds, after any other code
+REOPENS_AFTER = 3.0  # seconds, after any other close code
 JITTER = 0.3
 FIRST_DELAY, LONGEST_DELAY = 0.15, 10.0  # seconds, as static/js/connection.js waits
 
@@ -47,10 +48,10 @@ class Viewer(Visitor):
         self.address = address
         self.person = person
         self.frames: list[str] = []
-        self.seen: list[tuple[str, str]] = []  # each reply's id and answer, whenever it changed
-        self.closes: list[int] = []  # the code of each close; 1006 where no socket was opened
+        self.seen: list[tuple[str, str]] = []  # a reply's id and answer, added whenever it changes
+        self.closes: list[int] = []  # the code of each close; 1006 if no socket was opened
         self.connections = 0
-        self.pings = 0  # of the server's
+        self.pings = 0  # sent by the server
         self._socket: websockets.asyncio.client.ClientConnection | None = None
         self._unsent: list[str] = []
         self._news = asyncio.Condition()
@@ -60,7 +61,7 @@ class Viewer(Visitor):
     @classmethod
     @asynccontextmanager
     async def opened(cls, address: Address, person: Person, path: str = "/") -> AsyncIterator[Self]:
-        """Loads the page, and keeps its socket open until the tab is closed."""
+        """Load the page, and keep its socket open until the tab is closed."""
         with address.visit(person) as client:
             page = await asyncio.to_thread(client.get, path)
         assert page.status_code == 200, page.text
@@ -87,25 +88,26 @@ class Viewer(Visitor):
         return self.page.region("answer").strip() if self.replies else ""
 
     async def send(self, message: str, **fields: str) -> None:
-        """Sends the composer's form; without a connection, as soon as there is one."""
+        """Send the composer's form; while disconnected, as soon as there is a connection."""
         await self._send(self.page.form() | {"message": message} | fields)
 
     async def _send(self, form: dict[str, str]) -> None:
         if self._socket is None:
             self._unsent.append(json.dumps(form))
         else:
-            with suppress(websockets.ConnectionClosed):  # just now; the next one is not here yet
+            # closed just now, and the next one is not open yet
+            with suppress(websockets.ConnectionClosed):
                 await self._socket.send(json.dumps(form))
 
     async def press(self, button: Element) -> None:
-        """A button that sends what its `hx-vals` say."""
+        """Send what a button's `hx-vals` say."""
         await self._send(self.page.form() | json.loads(button.attributes["hx-vals"]))
 
     async def ask(self, message: str) -> str:
-        """Sends a prompt until its reply begins; returns the reply's id.
+        """Send a prompt until its reply begins; return the reply's id.
 
-        Again where the socket is lost, as the composer does, and where a process that is about to
-        end asks for it, as a person does.
+        It is sent again if the socket is lost, as the composer does, or if a process that is
+        shutting down refuses it, as a person does.
         """
         form, before = self.page.form() | {"message": message}, set(self.replies)
         while not set(self.replies) - before:
@@ -118,7 +120,7 @@ class Viewer(Visitor):
         return self.replies[-1]
 
     def _is_answered(self, prompt: str, replies: set[str], connections: int) -> bool:
-        """Whether it had its reply, or was refused, or was lost with its connection."""
+        """Return whether it got a reply, was refused, or was lost with its connection."""
         return (
             bool(set(self.replies) - replies)
             or self.connections > connections
@@ -134,7 +136,7 @@ class Viewer(Visitor):
         return self.page.root.find("p", id="problem").text
 
     async def lose_connection(self) -> None:
-        """As a laptop's lid or a dead Wi-Fi: no close frame, the connection is reset."""
+        """Reset the connection without a close frame, as a closed laptop or dead Wi-Fi does."""
         if self._socket:
             reset(self._socket.transport)
 
@@ -142,34 +144,34 @@ class Viewer(Visitor):
         self._first_delay = self._longest_delay = seconds
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Waits until the page meets the condition, which is asked after each frame."""
+        """Wait until the page meets the condition, which is checked after each frame."""
         try:
             async with asyncio.timeout(WAIT_SECONDS), self._news:
                 await self._news.wait_for(lambda: self._staying.done() or condition())
         except TimeoutError:
-            told = f"closes {self.closes}, problem {self.problem!r}, shows {self.text[-200:]!r}"
-            raise AssertionError(f"not in time: {told}") from None
+            state = f"closes {self.closes}, problem {self.problem!r}, shows {self.text[-200:]!r}"
+            raise AssertionError(f"not in time: {state}") from None
         if self._staying.done():
             self._staying.result()  # raises what ended it
             assert condition(), "the tab is signed out"
 
     async def until_back(self, before: int) -> None:
-        """Waits for a connection after the first so many."""
+        """Wait for a connection after the first `before` ones."""
         await self.until(lambda: self.connections > before and self.is_connected)
 
     async def until_closed(self, *codes: int) -> None:
-        """Waits until its connections were closed with these codes, and no others."""
+        """Wait until its connections were closed with exactly these codes."""
         await self.until(lambda: tuple(self.closes) == codes)
 
     async def until_lost(self) -> None:
-        """Waits until a connection was closed, however that was."""
+        """Wait until a connection was closed, with any code."""
         await self.until(lambda: self.closes)
 
     async def until_pinged(self, times: int) -> None:
         await self.until(lambda: self.pings >= times)
 
     def check_that_it_only_grew(self, whole: str) -> None:
-        """Fails where the newest reply ever lost or repeated text, or is not the whole."""
+        """Fail if the newest reply ever lost or repeated text, or is not the whole text now."""
         texts = [text for reply, text in self.seen if reply == self.replies[-1]]
         for before, after in pairwise(texts):
             assert after.startswith(before), f"the page went back from {before!r} to {after!r}"
@@ -229,7 +231,7 @@ class Viewer(Visitor):
                 self.seen.append(shows)
 
     async def pinged(self) -> None:
-        """What its connection calls at each ping of the server's."""
+        """Count a ping of the server; called by the connection."""
         self.pings += 1
         await self._tell()
 
@@ -239,10 +241,10 @@ class Viewer(Visitor):
 
     def _delay(self, attempts: int) -> float:
         delay: float = min(self._first_delay * 2 ** (attempts - 1), self._longest_delay)
-        return delay * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - of no secret
+        return delay * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - not for secrets
 
     def _shown(self) -> str:
-        """The query that tells what this page shows."""
+        """Return the query that says what this page shows."""
         conversation = self.page.form()["conversation"]
         if not conversation:
             return ""
@@ -254,7 +256,7 @@ class Viewer(Visitor):
 
 def _telling_of_pings(viewer: Viewer) -> type[websockets.asyncio.client.ClientConnection]:
     class Socket(websockets.asyncio.client.ClientConnection):
-        """Answers the server's pings as browsers do, and the viewer counts them."""
+        """A connection that answers pings as browsers do and reports them to the viewer."""
 
         def process_event(self, event: Event) -> None:
             super().process_event(event)

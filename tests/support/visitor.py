@@ -1,7 +1,7 @@
 """A browser tab for tests of the whole app: it knows only what the pages say.
 
 A visitor signs in over HTTP, reads the socket's URL and the composer's fields from the page, sends
-what htmx would send and swaps in what comes; so what a test reads is what a person would.
+what htmx would send and swaps in the frames; so a test reads what a person would.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from tests.support.program import WAIT_SECONDS
 
 
 class Visitor:
-    """A tab: a page, its socket, and the page as the socket's frames left it."""
+    """A tab: a page, its socket, and the page as the socket's frames changed it."""
 
     def __init__(self, page: Page, socket: websockets.asyncio.client.ClientConnection) -> None:
         self.page = page
@@ -29,7 +29,7 @@ class Visitor:
         await self.socket.send(json.dumps(self.page.form() | {"message": message} | fields))
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Takes frames until the page meets the condition."""
+        """Swap in frames until the page meets the condition."""
         async with asyncio.timeout(WAIT_SECONDS):
             while not condition():
                 frame = await self.socket.recv()
@@ -41,7 +41,7 @@ class Visitor:
         await self.until(lambda: self.replies and text in self.page.region(region))
 
     async def until_shows(self, text: str) -> None:
-        """Wherever in the newest reply that is."""
+        """Wait until the text is anywhere in the newest reply."""
         await self.until(lambda: self.replies and text in self.page.reply().text)
 
     async def until_ended(self) -> str:
@@ -49,7 +49,7 @@ class Visitor:
         return self.ending
 
     async def until_ending(self, ending: str) -> None:
-        """Waits for this ending, which may take the place of another."""
+        """Wait for this ending, which may replace an earlier one."""
         await self.until(lambda: self.replies and self.ending == ending)
 
     @property
@@ -70,7 +70,7 @@ class Visitor:
         return self.page.root.find(id="composer-state").attributes["data-url"]
 
     async def lose_connection(self) -> None:
-        """As a laptop's lid or a dead Wi-Fi: no close frame, the connection is reset."""
+        """Reset the connection without a close frame, as a closed laptop or dead Wi-Fi does."""
         reset(self.socket.transport)
         await self.socket.wait_closed()
 
@@ -98,7 +98,7 @@ async def open_socket(address: Address, person: Person, page: Page) -> AsyncIter
 
 
 async def ending_of(address: Address, person: Person, path: str) -> str:
-    """How the newest reply of a conversation ended, asked until it has ended."""
+    """Return how the newest reply of a conversation ended, polling until it has."""
     with address.visit(person) as client:
         async with asyncio.timeout(WAIT_SECONDS):
             while True:

@@ -1,1 +1,1 @@
-"""The app as a stranger meets it: what foreign text, other people and floods may not do."""
+"""What foreign text, other people and floods must not be able to do to the app."""

@@ -1,6 +1,7 @@
-"""A word of its own in each text of the database, and who may read it.
+"""A distinct word in each text of the database, and who may read it.
 
-Each field that may hold text is in `FILLED`, with who may read it, or in `UNFILLED`, with why not.
+Each field that may hold text is in `FILLED`, with who may read it, or in `UNFILLED`, with why it
+needs no word.
 """
 
 import re
@@ -21,7 +22,7 @@ TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryFiel
 
 @dataclass(frozen=True)
 class Audience:
-    """Who of the cast may read a text: some at any time, others where the log says that they do."""
+    """Who of the cast may read a text: freely, or only if the audit log records it."""
 
     freely: frozenset[str]
     if_recorded: frozenset[str] = frozenset()
@@ -82,7 +83,7 @@ FILLED = {
     "Installation name": EVERYBODY,
     "Logo data": EVERYBODY,
 }
-"""By a model's fields: who may read what stands in them, where it is Alice's or the house's."""
+"""By model and fields: who may read their text, if it is Alice's or the installation's."""
 
 UNFILLED = {
     "AuditDetail salt": "hashes what it says",
@@ -147,7 +148,7 @@ SHAPES: dict[str, Any] = {
     "Upstream parameters": {"user": "{}"},
     "User email": "{}@example.org",
 }
-"""What stands in a field around its words; elsewhere the word is all of it."""
+"""The text of a field around its words; other fields hold just the word."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Text:
 
 
 def fields_of(table: dict[str, Any]) -> dict[str, Any]:
-    """By each model and field, as `Message content`."""
+    """Expand a table to one entry for each field, keyed like `Message content`."""
     return {
         f"{model} {name}": value
         for names, value in table.items()
@@ -167,7 +168,7 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def texts() -> Iterator[tuple[type[models.Model], str]]:
-    """Each field that may hold text, but those that hold one of a few."""
+    """Iterate over each field that may hold text, except those with choices."""
     for model in apps.get_models():
         for field in model._meta.concrete_fields:
             if isinstance(field, TEXTS) and not field.choices:
@@ -175,7 +176,7 @@ def texts() -> Iterator[tuple[type[models.Model], str]]:
 
 
 def fill(alice: int) -> dict[str, Text]:
-    """Puts words into each text that is Alice's or the house's; returns them."""
+    """Put words into each text that is Alice's or the installation's; return them."""
     audiences, numbers = fields_of(FILLED), count(1)
     words: dict[str, Text] = {}
 
@@ -227,4 +228,4 @@ OF_ALICE = {
     "Usage": "user",
     "User": "pk",
 }
-"""By what a row is Alice's; of the others all are."""
+"""How to find Alice's rows; models not named here belong to everybody."""

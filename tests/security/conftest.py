@@ -1,4 +1,4 @@
-"""A server with a client that writes to it whatever bytes a test wants, and a house of people."""
+"""A server, a client that writes arbitrary bytes to it, and an installation with people."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A house in which there is something of everything that has texts."""
+"""Adds to the house one object of every model that has texts."""
 
 from datetime import timedelta
 

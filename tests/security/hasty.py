@@ -1,4 +1,4 @@
-"""`manage.py serve` whose patience ends soon: `python -m tests.security.hasty`."""
+"""`manage.py serve` with very short timeouts: `python -m tests.security.hasty`."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ install: Callable[[Any], None] = twisted.internet.main.installReactor
 
 def install_and_hurry(reactor: Any) -> None:
     install(reactor)
-    # Not before, since it takes the reactor that is there.
+    # Imported only now, since it uses the installed reactor.
     from chatapp.server import http_protocol
 
     for name in ("HEAD", "BODY", "IDLE", "TAKING", "LINGER"):

@@ -1,4 +1,4 @@
-"""A house that everybody lives in: what Alice wrote, what Olive set up, and a browser for each."""
+"""An installation in use: what Alice wrote, what Olive set up, and a browser for each person."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ from tests.conftest import PASSWORD
 from tests.support.stored import end, reply_of
 
 CAST = ("nobody", "alice", "bob", "stan", "rita", "olive", "adam")
-"""Alice owns what the addresses name; Bob is another person; Stan is staff without a right; Rita
-is a reviewer who may view everything; Olive is an administrator who reviews, and Adam one who does
-not."""
-Rows = dict[str, list[Any]]  # by their model
+"""Alice owns what the addresses name; Bob is another person; Stan is staff without permissions;
+Rita is a reviewer with all view permissions; Olive is an administrator who reviews, and Adam one
+who does not."""
+Rows = dict[str, list[Any]]  # by model
 FORMER = ("deactivated", "signed out", "deleted")
-"""Superusers whose sessions were opened before they lost them: they are nobody."""
+"""Superusers who lost their accounts or sessions after signing in: they count as nobody."""
 PRIVATE = (
     *("alicetitlecanary", "alicepromptcanary", "aliceanswercanary", "alicethoughtcanary"),
     "alicenotecanary",
@@ -61,7 +61,7 @@ def routes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterat
 
 @dataclass
 class House:
-    """Alice's things, what Olive set up, and everybody's browser."""
+    """Alice's objects, what Olive set up, and everybody's browser."""
 
     QUERIES = {
         "c/<uuid:pk>/earlier/": "?before={reply}",
@@ -71,11 +71,11 @@ class House:
 
     conversation: Conversation
     reply: Message
-    objects: dict[str, object]  # their primary keys, by the model's name in an address
+    objects: dict[str, object]  # primary keys, by the model's name in an address
     clients: dict[str, AsyncClient]
 
     def path(self, route: str) -> str:
-        """An address of the route that names these things."""
+        """Return an address of the route that names these objects."""
         query = self.QUERIES.get(route, "").format(reply=self.reply.pk)
         for model, key in self.objects.items():
             if f"/{model}/" in route:
@@ -106,8 +106,8 @@ class House:
 
 
 def furnish(alice: User) -> House:
-    """Alice, Bob and Olive have accounts already."""
-    cache.clear()  # or the tests before this would have used up the sign-ins
+    """Set up the house; Alice, Bob and Olive have accounts already."""
+    cache.clear()  # or earlier tests would have used up the sign-in attempts
     upstream = Upstream.objects.create(
         name="Fake", base_url="http://127.0.0.1:9/v1", api_key=KEYS[0], offered_models="one"
     )
@@ -157,17 +157,17 @@ def furnish(alice: User) -> House:
 
 
 def signed_in(name: str) -> AsyncClient:
-    """By the sign-in page, so that the password was given just now."""
+    """Sign in by the sign-in page, so that the password counts as recently entered."""
     client = AsyncClient()
     fields = {"login": name, "password": PASSWORD}
-    answer = async_to_sync(client.post)(reverse("account_login"), fields)
-    assert answer.status_code == 302, answer.content.decode()
+    response = async_to_sync(client.post)(reverse("account_login"), fields)
+    assert response.status_code == 302, response.content.decode()
     return client
 
 
 def everything() -> Rows:
-    """All rows but those of sessions, which any request may renew, of counted
-    attempts, and of the log, where some looks leave an event."""
+    """Return all rows except sessions, which any request may renew, counted attempts, and the audit
+    log, where some views add an event."""
     but = (Session, Device, CacheEntry, AuditEvent, AuditDetail, AuditHead)
     models = apps.get_models(include_auto_created=True)
     return {
@@ -177,10 +177,10 @@ def everything() -> Rows:
     }
 
 
-def verdict(answer: HttpResponseBase) -> str:
-    goes_to = answer.headers.get("location", "")
+def verdict(response: HttpResponseBase) -> str:
+    goes_to = response.headers.get("location", "")
     return (
         "in"
         if goes_to.startswith(("/accounts/login/", "/admin/login/"))
-        else str(answer.status_code)
+        else str(response.status_code)
     )

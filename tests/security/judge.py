@@ -1,4 +1,4 @@
-"""Reads HTML as a browser does, and says what chatapp.rendering.markdown.allowed forbids of it."""
+"""Reads HTML as a browser does and reports what chatapp.rendering.markdown.allowed forbids."""
 
 import re
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from chatapp.rendering.markdown.allowed import MATHML, PROSE, SCHEMES
 from tests.support import dom
 
 ALLOWED = {Namespace.HTML: PROSE, Namespace.MATHML: MATHML, Namespace.SVG: {}}
-# What a browser leaves out of an address before it looks for the scheme.
+# A browser removes these from an address before it looks for the scheme.
 LEFT_OUT = re.compile(r"[\t\n\r]|^[\x00-\x20]+")
-# htmx looks for these in a message's text, not among its tags.
+# htmx looks for these in the raw text, not among the parsed tags.
 SEEN_BY_HTMX = re.compile(r"<(?:hx-|head|title|body|html|script|template)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
 def breaches(html: str) -> list[str]:
-    """What the HTML of foreign text holds outside the list; empty where all is well."""
+    """Return what the HTML of foreign text has outside the allowlist; empty if nothing."""
     found = [f"{match[0]} in the text" for match in SEEN_BY_HTMX.finditer(html)]
     for node in parsed(html).descendants:
         found += _of(node)
@@ -27,19 +27,19 @@ def breaches(html: str) -> list[str]:
 
 
 def parsed(html: str) -> Element:
-    """As it is put into a `div`, whatever is wrong with it."""
+    """Parse HTML as if put into a `div`, however malformed it is."""
     return parse_fragment(html, "div")
 
 
 def breaches_below(root: Node, attribute: str) -> list[str]:
-    """The same for what stands below the elements that hold foreign text, by their attribute."""
+    """Return the breaches below all elements with this attribute, which hold foreign text."""
     holders = root.select(f"[{attribute}]")
     below = {id(inner): inner for element in holders for inner in element.descendants}
     return [breach for node in below.values() for breach in _of(node)]
 
 
 def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
-    """The elements outside foreign text, with the names of their attributes."""
+    """Return the elements outside foreign text, with the names of their attributes."""
     shape = [f"{root.namespace} {root.tag} {' '.join(sorted(root.attrs))}"]
     if attribute not in root.attrs:
         for child in dom.elements_in(root):
@@ -50,7 +50,7 @@ def skeleton(root: Element, attribute: str = "hx-ignore") -> list[str]:
 def _of(node: Node) -> Iterator[str]:
     if isinstance(node, Element):
         yield from _of_element(node)
-    elif not isinstance(node, Text | DocumentFragment):  # which is a template's content
+    elif not isinstance(node, Text | DocumentFragment):  # a template's content
         yield f"a {type(node).__name__}"
 
 

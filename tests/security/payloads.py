@@ -1,8 +1,8 @@
-"""What the well-known collections hold, made by generators: seeds, in contexts, in encodings.
+"""Payloads like those of the well-known collections, generated: seeds, in contexts, in encodings.
 
 Each tries to run something (it would set `window.__pwned`, open a dialog or send a request to
-evil.test or the admin), to pass for a part of the page, or to leave the element it is shown in.
-`MARK` stands in every payload, so that a test can find where its text went.
+evil.test or the admin), to pass for a part of the page, or to leave the element that shows it.
+Every payload contains `MARK`, so that a test can find where its text went.
 """
 
 from collections.abc import Callable, Iterator
@@ -148,7 +148,7 @@ LINKS = [
     "[x]: <{0}> 'x'\n\n[x] ![x]",
     "**[x]({0})**",
 ]
-# Where a quote could end an attribute, if what is put back there were not escaped for it.
+# A quote could end an attribute here if what is substituted were not escaped for it.
 BREAKS = [
     """[x](http://a '$" {0} z="$')""",
     """[x](http://a "$' {0} z='$")""",
@@ -187,7 +187,7 @@ def _filled(seeds: list[str]) -> Iterator[str]:
 
 
 def _marked(payloads: Iterator[str]) -> list[str]:
-    """Without doubles, each with its mark, and ending where the next may begin."""
+    """Return payloads without duplicates, each with its mark, ending where the next may begin."""
     marked = (text if MARK in text else f"{text} {MARK}" for text in payloads)
     return list(dict.fromkeys(marked))
 

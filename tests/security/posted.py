@@ -1,6 +1,6 @@
-"""What somebody who may do it posts for each action of `test_actions`, and what it needs before.
+"""What an authorised person posts for each action of `test_actions`, and its preconditions.
 
-Values name what is in the house: `{conversation}`, `{upstream}`.
+Values may name objects of the house: `{conversation}`, `{upstream}`.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ TOOL_SERVER = {
     "timeout_seconds": "30",
     "result_limit_kb": "100",
 }
-SECRET = "JBSWY3DPEHPK3PXP"  # of an app that shows codes
+SECRET = "JBSWY3DPEHPK3PXP"  # of an authenticator app
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "c/<uuid:pk>/rename/": {"title": "New"},
@@ -205,7 +205,7 @@ NEEDED: Mapping[str, Callable[[House], object]] = {
 
 
 def furnish(house: House) -> None:
-    """What is not in every house, and an action needs."""
+    """Add objects that not every house has but some action needs."""
     adam, rita = (User.objects.get(username=name) for name in ("adam", "rita"))
     User.objects.filter(username="alice").update(email="alice@example.org")
     tomorrow = timezone.now() + timedelta(days=1)
@@ -222,18 +222,18 @@ def furnish(house: House) -> None:
 
 
 def hold_to(house: House, scope: str, *, hides_names: bool = False) -> None:
-    """The policy that the conversation was begun under."""
+    """Set the policy that the conversation was begun under."""
     begins_at = house.conversation.created_at - timedelta(days=1)
     ReviewPolicy.objects.create(scope=scope, hides_names=hides_names, begins_at=begins_at)
 
 
 def fields_of(action: str, house: House) -> dict[str, str]:
-    """Makes what the action needs, and returns what its form sends."""
+    """Prepare what the action needs, and return what its form sends."""
     if needed := NEEDED.get(action):
         needed(house)
     known = {**house.objects, "conversation": house.conversation.pk, "reply": house.reply.pk}
     sent: Mapping[str, str] = FIELDS.get(action, {})
-    if action.endswith("/#delete"):  # of what is selected in a list of the Django admin
+    if action.endswith("/#delete"):  # a bulk deletion in a list of the Django admin
         [model] = [name for name in house.objects if f"/{name}/" in action]
         selected = str(house.objects[model])
         sent = {**DELETION, "action": "delete_selected", "_selected_action": selected}

@@ -1,7 +1,8 @@
-"""Who gets what: every address with everybody, by one table.
+"""Who may see what: every address requested by everybody, in one table.
 
-An address that the table does not know fails the tests. So does a word of Alice's in an answer to
-anybody who is not her reader, a key in anybody's, and a row that looking and refused posts changed.
+An address missing from the table fails the tests. So does a word of Alice's in a response to
+someone who may not read it, a key in any response, and a row changed by viewing or by a refused
+post.
 """
 
 from contextlib import suppress
@@ -35,8 +36,8 @@ READINGS = (
     *("conversation.opened", "conversations.listed", "conversations.exported"),
     *("conversations.searched", "image.opened", "reviewrule.tried"),
 )
-"""Of the log: what somebody has read who is not the owner."""
-# What each of the cast gets, in that order: a status, or "in" for the way to the sign-in.
+"""Audit events that record reading what others wrote."""
+# What each of the cast gets, in that order: a status, or "in" for a redirect to sign-in.
 ANYBODY = "200 200 200 200 200 200 200"
 MEMBERS = "in  200 200 200 200 200 200"
 OWNER = "  in  200 404 404 404 404 404"
@@ -47,7 +48,7 @@ ROOT = "   in  in  in  403 403 200 200"
 STAFFS_ROOM = "in 403 403 403 403 200 200"
 REVIEWERS_ROOM = "in 403 403 403 200 200 403"
 NO_ONE = " in  in  in  403 403 403 403"
-NO_FACTOR = "in 302 302 302 302 302 302"  # so they are asked for the password
+NO_FACTOR = "in 302 302 302 302 302 302"  # so they are asked for their password
 NO_KEY = "in 404 404 404 404 404 404"
 NO_WAY = "403 403 403 403 403 403 403"
 OVER = "410 410 410 410 410 410 410"
@@ -83,7 +84,8 @@ TABLE = {
     "replies/<uuid:pk>/confidence/": OWNER,
     "replies/<uuid:pk>/feedback/": POSTED,
     "replies/<uuid:pk>/markdown/": OWNER,
-    "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200 404",  # and who reviews
+    # readable by reviewers
+    "replies/<uuid:pk>/images/<int:position>/": "in 200 404 404 200 200 404",
     "help/": MEMBERS,
     "privacy/": MEMBERS,
     "privacy/archive/": POSTED,
@@ -107,19 +109,19 @@ TABLE = {
     "upstreams/<int:pk>/": STAFFS_ROOM,
     "upstreams/<int:pk>/address/": STAFFS_ROOM,
     "upstreams/<int:pk>/test/": POSTED,
-    "setup/<str:token>/": ELSEWHERE,  # there is an account
+    "setup/<str:token>/": ELSEWHERE,  # an account exists
     "accounts/login/": NEWCOMERS,
     "accounts/logout/": MEMBERS,
     "accounts/signed-out/": ANYBODY,
     "accounts/signup/": NEWCOMERS,
     "accounts/inactive/": ANYBODY,
     "accounts/password/change/": MEMBERS,
-    "accounts/password/set/": "in 302 302 302 302 302 302",  # everybody has one
+    "accounts/password/set/": "in 302 302 302 302 302 302",  # everybody has a password
     "accounts/password/reset/": ANYBODY,
     "accounts/password/new/<str:named>/<str:token>/": OVER,
     "accounts/address/<str:token>/": OVER,
     "accounts/reauthenticate/": MEMBERS,
-    "accounts/by/<str:provider_id>/": NOT_THERE,  # none is set up
+    "accounts/by/<str:provider_id>/": NOT_THERE,  # no provider is set up
     "accounts/by/<str:provider_id>/back/": NOT_THERE,
     "accounts/by/": NO_WAY,
     "accounts/by/ended/": NO_WAY,
@@ -128,8 +130,8 @@ TABLE = {
     "accounts/devices/": MEMBERS,
     "accounts/reauthenticate/code/": NO_FACTOR,
     "accounts/reauthenticate/key/": NO_FACTOR,
-    "accounts/reauthenticate/organisation/": NO_FACTOR,  # by which nobody here has come
-    "accounts/login/code/": "in 302 302 302 302 302 302",  # nobody is halfway in
+    "accounts/reauthenticate/organisation/": NO_FACTOR,  # nobody here signed in that way
+    "accounts/login/code/": "in 302 302 302 302 302 302",  # nobody is halfway through signing in
     "accounts/login/passkey/": "in 302 302 302 302 302 302",
     "accounts/second-factor/": MEMBERS,
     "accounts/second-factor/app/": MEMBERS,
@@ -141,7 +143,7 @@ TABLE = {
     "accounts/second-factor/keys/add/": MEMBERS,
     "accounts/second-factor/keys/<int:pk>/name/": NO_KEY,
     "accounts/second-factor/keys/<int:pk>/end/": NO_KEY,
-    "invitation/<str:token>/": "410 200 200 200 200 200 200",  # who is signed in is told so
+    "invitation/<str:token>/": "410 200 200 200 200 200 200",  # signed-in people get a message
     "people/": STAFFS_ROOM,
     "people/invitations/": STAFFS_ROOM,
     "people/invitations/<int:pk>/revoke/": POSTED,
@@ -162,7 +164,7 @@ TABLE = {
     "admin/autocomplete/": NO_ONE,
     "admin/jsi18n/": STAFF,
     "admin/r/<path:rest>": NOT_THERE,
-    "admin/r/<path:content_type_id>/<path:object_id>/": NOT_THERE,  # behind the one above
+    "admin/r/<path:content_type_id>/<path:object_id>/": NOT_THERE,  # shadowed by the route above
     "admin/chatapp/user/<id>/password/": ROOT,
     "admin/chatapp/upstream/<path:object_id>/check/": POSTED_IN_ADMIN,
     "admin/chatapp/toolserver/<path:object_id>/tools/": POSTED_IN_ADMIN,
@@ -217,7 +219,7 @@ OWN = (
     "accounts/devices/",
     "privacy/archive/",
     "privacy/erase/",
-)  # everybody ends sessions of theirs, takes along what is theirs, and erases it
+)  # everybody may end their own sessions and export or erase their own data
 HERS = (
     "c/<uuid:pk>/rename/",
     "c/<uuid:pk>/keep/",
@@ -225,18 +227,18 @@ HERS = (
     "projects/<uuid:pk>/delete/",
     "replies/<uuid:pk>/feedback/",
 )
-"""What Alice may post, as test_feedback, test_keeping, test_projects and test_temporary in
-tests/chat have it."""
+"""What Alice may post, as covered by test_feedback, test_keeping, test_projects and test_temporary
+in tests/chat."""
 
 
 async def recorded() -> int:
-    """The number of the log's last event."""
+    """Return the number of the audit log's last event."""
     return (await AuditHead.objects.aget()).sequence
 
 
 async def is_recorded(name: str, house: House, path: str, since: int) -> bool:
-    """Whether an event after that one says that this one of the cast has read what others wrote; or
-    an earlier one that they opened the conversation which is on the page, since that lasts."""
+    """Return whether the audit log says that this person read what others wrote: by an event after
+    number `since`, or by an earlier opening of the conversation shown, which lasts."""
     reader = await User.objects.aget(username=name)
     readings = AuditEvent.objects.filter(actor=reader.pk, action__in=READINGS)
     if await readings.filter(sequence__gt=since).aexists():
@@ -246,25 +248,25 @@ async def is_recorded(name: str, house: House, path: str, since: int) -> bool:
 
 
 async def said(answer: HttpResponseBase) -> str:
-    """All of it, its headers too."""
+    """Return the whole response as text, with its headers."""
     if not answer.streaming:
         return f"{answer.headers}{answer.content.decode(errors='replace')}"  # type: ignore[attr-defined]
     parts = [part async for part in answer.streaming_content]  # type: ignore[attr-defined]
     return f"{answer.headers}{b''.join(parts).decode()}"
 
 
-def test_the_table_knows_every_address() -> None:
+def test_the_table_covers_every_address() -> None:
     assert set(routes(get_resolver().url_patterns)) == set(TABLE)
 
 
 @pytest.mark.parametrize("name", sampled([*CAST, *FORMER], len(CAST) + 1))
-async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name: str) -> None:
+async def test_everybody_gets_what_they_may_see_and_nothing_else(house: House, name: str) -> None:
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
     expected = {route: row.split()[column] for route, row in TABLE.items()}
     if name == "deactivated":
-        expected["conversations/"] = "403"  # by which a page knows that this is no sign-out
+        expected["conversations/"] = "403"  # so that a page can tell this from a sign-out
     before = await sync_to_async(everything)()
-    got, told = {}, []
+    got, read_by_others = {}, []
     for route in TABLE:
         allowances.clear()
         since = await recorded()
@@ -274,16 +276,16 @@ async def test_everybody_gets_what_is_theirs_and_nothing_else(house: House, name
         assert not [key for key in KEYS if key in page], route
         if [word for word in PRIVATE if word in page] and name != "alice":
             assert name in READERS, route
-            told.append((route, await is_recorded(name, house, house.path(route), since)))
+            read_by_others.append((route, await is_recorded(name, house, house.path(route), since)))
     assert got == expected
-    assert not [route for route, reads in told if not reads]
-    assert bool(told) == (name in READERS - {"alice"})
+    assert not [route for route, reads in read_by_others if not reads]
+    assert bool(read_by_others) == (name in READERS - {"alice"})
     assert await sync_to_async(everything)() == before
 
 
 @pytest.mark.parametrize("name", ["alice", "rita", "olive"])
-async def test_an_image_is_kept_by_no_browser_and_runs_nothing(house: House, name: str) -> None:
-    """Whoever has the browser next would find it there."""
+async def test_an_image_is_never_cached_and_runs_no_scripts(house: House, name: str) -> None:
+    """The next person at the browser would find it in the cache."""
     image = house.path("replies/<uuid:pk>/images/<int:position>/")
     answer = await house.clients[name].get(image, headers={"Range": "bytes=0-2"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
@@ -302,10 +304,10 @@ async def test_an_image_is_kept_by_no_browser_and_runs_nothing(house: House, nam
     ),
 )
 @pytest.mark.parametrize("name", ["nobody", "alice", "olive"])
-async def test_who_says_no_token_gets_no_metrics(
+async def test_metrics_require_the_token(
     house: House, monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
-    """Whoever they are."""
+    """Being signed in does not help, even as an administrator."""
     monkeypatch.setattr(settings, "CHATAPP_METRICS_TOKEN", "token")
     client = house.clients[name]
     answer = await client.get("/metrics", headers={"Authorization": said})
@@ -316,28 +318,28 @@ async def test_who_says_no_token_gets_no_metrics(
 
 
 @pytest.mark.thorough
-def test_no_command_that_tells_of_an_installation_tells_a_secret(house: House) -> None:
-    """The doctor and the check of an upstream that is away; what they print is sent to others."""
+def test_diagnostic_commands_print_no_secrets(house: House) -> None:
+    """The doctor and the check of an unreachable upstream; people send their output to others."""
     for words in (["doctor"], ["check_upstream", "Fake"]):
-        told = StringIO()
+        read_by_others = StringIO()
         with suppress(SystemExit, CommandError):
-            call_command(*words, stdout=told, stderr=told)
-        assert told.getvalue()
+            call_command(*words, stdout=read_by_others, stderr=read_by_others)
+        assert read_by_others.getvalue()
         secrets = (*KEYS, *PRIVATE, settings.SECRET_KEY)
-        assert not [secret for secret in secrets if secret in told.getvalue()], words
+        assert not [secret for secret in secrets if secret in read_by_others.getvalue()], words
 
 
 @pytest.mark.parametrize("name", ["nobody", "alice", "bob", "stan", "rita", *FORMER])
-async def test_who_may_not_look_may_not_post(house: House, name: str) -> None:
-    """Nor may who may only look change anything; nor anybody what is Alice's but Alice."""
+async def test_a_person_who_may_not_view_may_not_post(house: House, name: str) -> None:
+    """Nor may anyone with read-only access change anything, or anyone but Alice what is Alice's."""
     column = CAST.index(name) if name in CAST else CAST.index("nobody")
     before = await sync_to_async(everything)()
     for route, row in TABLE.items():
         if route in OWN or (name == "alice" and route in HERS):
             continue
         allowances.clear()
-        looked = row.split()[column]
+        viewed = row.split()[column]
         posted = verdict(await house.clients[name].post(house.path(route), {"post": "yes"}))
-        assert posted != "200" or looked in ("200", "302"), route
+        assert posted != "200" or viewed in ("200", "302"), route
         assert route not in HERS or posted == ("in" if CAST[column] == "nobody" else "404")
     assert await sync_to_async(everything)() == before

@@ -1,4 +1,4 @@
-"""Accounts against whoever guesses, hurries or only has a session."""
+"""Accounts attacked by guessing, by concurrency, or with nothing but a session."""
 
 import logging
 import time
@@ -30,7 +30,7 @@ NEW = "four wild geese at dawn"
 
 
 def attempt(login: str, password: str, address: str = "203.0.113.9", host: str = "") -> str:
-    """What the page says to an attempt to sign in; nothing where it succeeds."""
+    """Try to sign in; return the page's error message, or an empty string on success."""
     client = Client(headers={"host": host or "localhost"})
     answer = client.post(LOGIN, {"login": login, "password": password}, REMOTE_ADDR=address)
     return "" if answer.status_code == 302 else sentence(answer)
@@ -46,25 +46,25 @@ def sentence(answer: Any) -> str:
 # Limits
 
 
-def test_an_account_is_guessed_at_from_one_address_in_vain(alice: User) -> None:
+def test_guessing_from_one_address_locks_the_account_for_that_address(alice: User) -> None:
     said = [attempt("alice", f"guess {n}") for n in range(8)]
     assert said == [MISMATCH] * 5 + [PATIENCE] * 3
     assert attempt("alice", PASSWORD) == PATIENCE
 
 
-def test_an_account_is_guessed_at_from_many_addresses_in_vain(alice: User) -> None:
+def test_guessing_from_many_addresses_locks_the_account(alice: User) -> None:
     said = [attempt("alice", f"guess {n}", f"203.0.113.{n}") for n in range(22)]
     assert said == [MISMATCH] * 20 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD, "203.0.113.200") == PATIENCE
 
 
-def test_guesses_from_one_address_keep_nobody_else_out(alice: User) -> None:
+def test_guesses_from_one_address_lock_out_nobody_else(alice: User) -> None:
     for n in range(8):
         attempt("alice", f"guess {n}")
     assert attempt("alice", PASSWORD, "203.0.113.200") == ""
 
 
-def test_guesses_from_many_addresses_do_not_keep_out_a_browser_that_was_signed_in(
+def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
     alice: User,
 ) -> None:
     client = Client()
@@ -77,7 +77,7 @@ def test_guesses_from_many_addresses_do_not_keep_out_a_browser_that_was_signed_i
     assert client.post(LOGIN, right).status_code == 302
 
 
-def test_a_browser_that_was_signed_in_guesses_in_vain(alice: User, bob: User) -> None:
+def test_a_known_browser_cannot_guess_without_limit(alice: User, bob: User) -> None:
     client = Client()
     client.post(LOGIN, {"login": "alice", "password": PASSWORD})
     client.get("/")
@@ -90,7 +90,7 @@ def test_a_browser_that_was_signed_in_guesses_in_vain(alice: User, bob: User) ->
 
 
 @pytest.mark.parametrize(("addresses", "minutes"), [(1, 5), (20, 15)])
-def test_an_account_opens_again_after_its_minutes(
+def test_an_account_unlocks_after_its_minutes(
     alice: User, monkeypatch: pytest.MonkeyPatch, addresses: int, minutes: int
 ) -> None:
     began = time.time()
@@ -102,7 +102,7 @@ def test_an_account_opens_again_after_its_minutes(
     assert attempt("alice", PASSWORD, "203.0.113.0") == ""
 
 
-def test_a_forged_mark_of_a_browser_counts_for_nothing(alice: User) -> None:
+def test_a_forged_device_cookie_is_ignored(alice: User) -> None:
     client = Client()
     client.cookies[settings.DEVICE_COOKIE_NAME] = f"{alice.pk}:made-up:signature"
     for n in range(22):
@@ -110,7 +110,7 @@ def test_a_forged_mark_of_a_browser_counts_for_nothing(alice: User) -> None:
     assert sentence(client.post(LOGIN, {"login": "alice", "password": PASSWORD})) == PATIENCE
 
 
-def test_the_mark_of_a_browser_is_of_one_account(alice: User, bob: User) -> None:
+def test_a_device_cookie_is_valid_for_one_account(alice: User, bob: User) -> None:
     client = Client()
     client.post(LOGIN, {"login": "bob", "password": PASSWORD})
     client.get("/")
@@ -121,7 +121,7 @@ def test_the_mark_of_a_browser_is_of_one_account(alice: User, bob: User) -> None
     assert sentence(answer) == PATIENCE
 
 
-def test_wrong_passwords_elsewhere_do_not_keep_who_is_signed_in_from_confirming(
+def test_wrong_passwords_elsewhere_do_not_block_confirming_in_a_session(
     alice: User, alices: Client
 ) -> None:
     for n in range(22):
@@ -129,7 +129,7 @@ def test_wrong_passwords_elsewhere_do_not_keep_who_is_signed_in_from_confirming(
     assert alices.post(CONFIRM, {"password": PASSWORD}).status_code == 302
 
 
-def test_many_accounts_are_guessed_at_from_one_address_in_vain(alice: User) -> None:
+def test_guessing_at_many_accounts_from_one_address_locks_that_address(alice: User) -> None:
     said = [attempt(f"person{n}", "guess") for n in range(12)]
     assert said == [MISMATCH] * 10 + [PATIENCE] * 2
     assert attempt("alice", PASSWORD) == PATIENCE
@@ -144,7 +144,7 @@ def test_all_names_of_an_account_count_together(alice: User) -> None:
     assert attempt("alice", PASSWORD) == PATIENCE
 
 
-def test_the_host_does_not_matter(alice: User) -> None:
+def test_the_host_header_does_not_reset_the_count(alice: User) -> None:
     hosts = [f"localhost:{port}" for port in range(9000, 9006)]
     said = [attempt("alice", "guess", host=host) for host in hosts]
     assert said == [MISMATCH] * 5 + [PATIENCE]
@@ -154,17 +154,17 @@ def test_the_host_does_not_matter(alice: User) -> None:
     ("form", "is_one"),
     [("2001:db8:0:1::{}", True), ("2001:db8:0:{}::1", False), ("::ffff:203.0.113.{}", False)],
 )
-def test_a_network_of_ipv6_counts_as_one_address(alice: User, form: str, is_one: bool) -> None:
+def test_an_ipv6_network_counts_as_one_address(alice: User, form: str, is_one: bool) -> None:
     said = [attempt(f"person{n}", "guess", form.format(n + 1)) for n in range(11)]
     assert (said[-1] == PATIENCE) is is_one
 
 
-def test_who_signs_in_is_not_counted(alice: User) -> None:
+def test_successful_sign_ins_are_not_counted(alice: User) -> None:
     for _ in range(12):
         assert attempt("alice", PASSWORD) == ""
 
 
-def test_no_number_of_entries_unlocks_an_account(alice: User) -> None:
+def test_a_flood_of_cache_entries_does_not_unlock_an_account(alice: User) -> None:
     for _ in range(5):
         attempt("alice", "guess")
     for number in range(1500):
@@ -197,7 +197,7 @@ def test_a_restart_unlocks_nothing(site: Site) -> None:
 
 
 @pytest.mark.parametrize("page", ["change", "reauthenticate"])
-def test_guesses_with_a_session_count_too(alice: User, alices: Client, page: str) -> None:
+def test_guesses_within_a_session_count_too(alice: User, alices: Client, page: str) -> None:
     guess = {"oldpassword": "guess", "password1": NEW, "password2": NEW, "password": "guess"}
     path = CONFIRM if page == "reauthenticate" else "/accounts/password/change/"
     said = [sentence(alices.post(path, guess)) for _ in range(5)]
@@ -208,12 +208,12 @@ def test_guesses_with_a_session_count_too(alice: User, alices: Client, page: str
     assert alice.check_password(PASSWORD)
 
 
-# What an answer tells
+# What responses reveal
 
 
 @pytest.fixture
 def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The passwords that were hashed."""
+    """Record the passwords that are hashed."""
     found: list[str] = []
     encode = MD5PasswordHasher.encode
 
@@ -226,8 +226,8 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("login", ["x" * 60_000, "%_" * 60_000, "ä" * 60_000])
-def test_a_name_of_any_length_is_a_wrong_name(alice: User, login: str) -> None:
-    """It made SQLite fail, and the app say that the database is away."""
+def test_a_name_of_any_length_counts_as_a_wrong_name(alice: User, login: str) -> None:
+    """It made SQLite fail, and the app report that the database is unavailable."""
     assert attempt(login, PASSWORD) == MISMATCH
 
 
@@ -253,20 +253,20 @@ def test_every_failure_reads_the_same_and_hashes_once(
     assert hashes == [password]
 
 
-def test_an_address_of_two_accounts_opens_neither(alice: User, bob: User) -> None:
+def test_an_address_shared_by_two_accounts_opens_neither(alice: User, bob: User) -> None:
     User.objects.update(email="both@example.org")
     assert attempt("both@example.org", PASSWORD) == MISMATCH
     assert attempt("bob", PASSWORD) == ""
 
 
-def test_a_name_comes_before_an_address(alice: User) -> None:
+def test_a_username_takes_precedence_over_an_address(alice: User) -> None:
     User.objects.update(email="alice@example.org")
     User.objects.create_user("alice@example.org", password=NEW)
     assert attempt("alice@example.org", PASSWORD) == MISMATCH
     assert attempt("alice@example.org", NEW) == ""
 
 
-def test_a_forgotten_password_asks_the_database_nothing(
+def test_a_password_reset_request_makes_no_queries(
     alice: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     User.objects.update(email="alice@example.org")
@@ -284,7 +284,7 @@ def test_a_forgotten_password_asks_the_database_nothing(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_who_open_the_setup_link_at_once_one_becomes_the_administrator() -> None:
+def test_only_one_of_many_concurrent_setups_succeeds() -> None:
     link = f"/setup/{setup_token()}/"
     together = Barrier(6)
 
@@ -306,7 +306,7 @@ def test_of_many_who_open_the_setup_link_at_once_one_becomes_the_administrator()
     assert User.objects.count() == 1
 
 
-def test_the_setup_link_is_in_no_line_of_the_log(site: Site) -> None:
+def test_the_setup_link_is_never_logged(site: Site) -> None:
     server = site.empty_server()
     with server, server.visit() as client:
         path = server.log.split("/setup/")[1].split("/")[0]
@@ -322,7 +322,7 @@ def test_the_setup_link_is_in_no_line_of_the_log(site: Site) -> None:
     assert path not in server.log[greeted:]
 
 
-def test_a_traceback_of_the_setup_page_holds_no_link(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_traceback_of_the_setup_page_hides_the_link(caplog: pytest.LogCaptureFixture) -> None:
     from chatapp.logs import strike_out
 
     line = "Internal Server Error: /setup/0123456789abcdef/ Referer: https://h/setup/abc/\n"
@@ -332,7 +332,7 @@ def test_a_traceback_of_the_setup_page_holds_no_link(caplog: pytest.LogCaptureFi
     assert logging.getLogger("django.security.csrf").filters == []
 
 
-def test_who_has_just_set_up_goes_on_without_a_password() -> None:
+def test_the_first_administrator_need_not_confirm_the_password_after_setup() -> None:
     client = Client(headers={"host": "localhost"})
     passwords = {"password1": PASSWORD, "password2": PASSWORD}
     client.post(f"/setup/{setup_token()}/", {"username": "ada", "email": "", **passwords})

@@ -1,7 +1,7 @@
-"""Who may change what, and by which gates: every action with its right, the password that is asked
-for again, and the event in the audit log, by one table.
+"""Who may change what: every action with who may do it, whether it asks for the password again, and
+its event in the audit log, in one table.
 
-An action that the table does not know fails the tests. Who may look at what is in `test_access`.
+An action missing from the table fails the tests. Who may view what is in `test_access`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
 
-# Who may.
+# Who may do it
 ANYBODY = "anybody"
 MEMBER = "everybody with an account, of what is their own"
 OWNER = "whose it is"
@@ -42,7 +42,7 @@ ADMINISTRATOR = "administrators"
 REVIEWING = "administrators who review"
 ADMIN = "superusers, and staff whom the Django admin's own permissions let"
 
-# Why no event tells of it.
+# Why the audit log has no event of it
 HERS = "concerns nobody but its owner"
 NOTHING = "changes nothing that is stored"
 MAIL = "sends a mail; what its link does is recorded"
@@ -55,7 +55,7 @@ POLICY = "lets reviewers read the conversation, or the action finds none"
 
 class Gates(NamedTuple):
     who: str
-    event: str  # of the audit log, or several; or why there is none
+    event: str  # one or several events of the audit log, or why there is none
     asks: str = ""
 
     @property
@@ -73,7 +73,7 @@ ACTIONS = {
     "projects/<uuid:pk>/change/": Gates(OWNER, HERS),
     "projects/<uuid:pk>/delete/": Gates(OWNER, HERS),
     "replies/<uuid:pk>/feedback/": Gates(OWNER, HERS),
-    # Coming in and going
+    # Joining and leaving
     "setup/<str:token>/": Gates(ANYBODY, "person.added person.signed_in"),
     "invitation/<str:token>/": Gates(ANYBODY, "person.joined person.signed_in"),
     "accounts/signup/": Gates(ANYBODY, "person.invited"),
@@ -82,10 +82,11 @@ ACTIONS = {
     "accounts/login/passkey/": Gates(ANYBODY, "person.signed_in"),
     "accounts/logout/": Gates(MEMBER, "person.signed_out"),
     "admin/logout/": Gates(STAFF, "person.signed_out"),
-    # One's own account
+    # A person's own account
     "accounts/address/<str:token>/": Gates(ANYBODY, "address.confirmed"),
-    "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only takes away
-    "accounts/password/change/": Gates(MEMBER, "password.changed"),  # its form asks for the old one
+    "accounts/devices/": Gates(MEMBER, "sessions.ended"),  # only revokes
+    # its form asks for the old password
+    "accounts/password/change/": Gates(MEMBER, "password.changed"),
     "accounts/password/new/<str:named>/<str:token>/": Gates(ANYBODY, "password.changed"),
     "accounts/password/reset/": Gates(ANYBODY, MAIL),
     "accounts/password/set/": Gates(MEMBER, "password.changed", PASSWORD),
@@ -103,7 +104,8 @@ ACTIONS = {
     "privacy/erase/": Gates(MEMBER, "person.deleted person.erased", PASSWORD),
     # People
     "people/invitations/": Gates(ADMINISTRATOR, "person.invited", PASSWORD),
-    "people/invitations/<int:pk>/revoke/": Gates(ADMINISTRATOR, "invitation.revoked"),  # takes away
+    # only revokes
+    "people/invitations/<int:pk>/revoke/": Gates(ADMINISTRATOR, "invitation.revoked"),
     "people/access/": Gates(ADMINISTRATOR, "installation.changed", PASSWORD),
     "people/groups/": Gates(ADMINISTRATOR, "group.added", PASSWORD),
     "people/groups/<int:pk>/": Gates(ADMINISTRATOR, "group.changed", PASSWORD),
@@ -120,7 +122,7 @@ ACTIONS = {
     "people/<int:pk>/active/": Gates(ADMINISTRATOR, "person.deactivated", PASSWORD),
     "people/<int:pk>/hold/": Gates(ADMINISTRATOR, "hold.set", PASSWORD),
     "people/<int:pk>/end-hold/": Gates(ADMINISTRATOR, "hold.ended", PASSWORD),
-    # What is set
+    # Settings
     "limits/new/": Gates(ADMINISTRATOR, "limit.added", PASSWORD),
     "limits/<int:pk>/": Gates(ADMINISTRATOR, "limit.changed", PASSWORD),
     "limits/<int:pk>/remove/": Gates(ADMINISTRATOR, "limit.deleted", PASSWORD),
@@ -135,7 +137,7 @@ ACTIONS = {
     "upstreams/<int:pk>/test/": Gates(ADMINISTRATOR, "upstream.checked", PASSWORD),
     "audit/check/": Gates(ADMINISTRATOR, NOTHING),
     "audit/export/": Gates(ADMINISTRATOR, "log.exported", PASSWORD),
-    # The review. What a reviewer does all day asks for no password.
+    # The review. Everyday actions of a reviewer ask for no password.
     "review/search/": Gates(REVIEWER, "conversations.searched"),
     "review/bulk/#claim": Gates(REVIEWER, "review.claimed", POLICY),
     "review/bulk/#release": Gates(REVIEWER, "review.released", POLICY),
@@ -183,7 +185,7 @@ for model, noun in (
     }
 
 ON_A_SOCKET = {
-    # `test_socket_access` tries each with somebody else's conversation.
+    # `test_socket_access` tries each with another person's conversation.
     **dict.fromkeys(("prompt", "continue", "retry", "edit"), Gates(OWNER, HERS)),
     **dict.fromkeys(("delete", "restore", "fork"), Gates(OWNER, HERS)),
     **dict.fromkeys(("stop", "allow", "deny"), Gates(OWNER, HERS)),
@@ -191,7 +193,7 @@ ON_A_SOCKET = {
 }
 
 TRIED_ELSEWHERE = {
-    # What it takes is in another session, in a browser or in another house.
+    # These need another session, a browser or another installation.
     "setup/<str:token>/",  # tests/accounts/test_accounts.py
     "accounts/login/code/",  # tests/accounts/test_second_factor.py
     "accounts/login/passkey/",  # tests/browser/test_people.py
@@ -203,17 +205,17 @@ TRIED_ELSEWHERE = {
 }
 
 NO_ACTIONS = {
-    # Pages of Django and allauth that answer to what is posted as if they were only looked at
+    # Pages of Django and allauth that treat a POST like a GET
     "accounts/second-factor/codes/file/",
     "admin/",
     "admin/^(?P<app_label>chatapp|auth)/$",
     "admin/password_change/",
     *(f"admin/auth/group/{page}" for page in ("<path:object_id>/", "<path:object_id>/history/")),
-    # There is nothing
+    # Addresses without a page
     "admin/(?P<url>.*)$",
     "admin/r/<path:rest>",
     "admin/r/<path:content_type_id>/<path:object_id>/",
-    "probe/body",  # for nobody but the doctor
+    "probe/body",  # only for the doctor
 }
 for model in ("user", "upstream", "toolserver", "suggestion"):
     NO_ACTIONS |= {
@@ -221,7 +223,7 @@ for model in ("user", "upstream", "toolserver", "suggestion"):
         f"admin/chatapp/{model}/<path:object_id>/history/",
     }
 
-WHO = {  # one who may, and others who may not
+WHO = {  # someone who may, and others who may not
     ANYBODY: ("nobody", []),
     MEMBER: ("alice", ["nobody"]),
     OWNER: ("alice", ["bob", "rita", "adam"]),
@@ -236,12 +238,12 @@ OF_STAFF = (REVIEWER, ADMINISTRATOR, REVIEWING, ADMIN)
 
 @dataclass
 class Attempt:
-    """What is posted for an action in a house that is as it was before the others."""
+    """A post for one action, in a house unaffected by other attempts."""
 
     action: str
     house: House
     fields: dict[str, str]
-    rows: Rows  # before
+    rows: Rows  # before the post
     recorded: int
 
     @property
@@ -250,7 +252,7 @@ class Attempt:
 
     @property
     def events(self) -> list[str]:
-        """Those since then."""
+        """The audit events since then."""
         since = AuditEvent.objects.filter(sequence__gt=self.recorded).order_by("sequence")
         return list(since.values_list("action", flat=True))
 
@@ -287,26 +289,26 @@ def attempts(home: House) -> Iterator[Attempt]:
 
 
 def browser(clients: Mapping[str, Client | AsyncClient], name: str) -> Client:
-    """One with the cookies that somebody's has now, which keeps them if this one signs out."""
+    """Return a client with a copy of a person's cookies, unaffected by its sign-outs."""
     client = Client(headers={"host": "localhost"})
     client.cookies.update(clients[name].cookies)
     return client
 
 
 def is_asked_for_password(answer: HttpResponseBase) -> bool:
-    """The forms of the Django admin ask for it in their own page."""
+    """Return whether the password is asked for; admin forms ask for it on their own page."""
     if answer.status_code == HTTPStatus.OK and not answer.streaming:
         return LATE in answer.content.decode()  # type: ignore[attr-defined]
     return answer.headers.get("location", "").startswith("/accounts/reauthenticate/?next=")
 
 
 def route_of(action: str) -> str:
-    """An address with several acts has a row for each."""
+    """Return the route of an action; an address with several actions has a row for each."""
     is_change = action.startswith("people/<int:pk>/") and action.split("/")[2] in CHANGES
     return "people/<int:pk>/<slug:what>/" if is_change else action.partition("#")[0]
 
 
-def test_the_table_knows_every_action(home: House) -> None:
+def test_the_table_covers_every_action(home: House) -> None:
     before, takes = everything(), set()
     for route in routes(get_resolver().url_patterns):
         with undone(home):
@@ -319,7 +321,7 @@ def test_the_table_knows_every_action(home: House) -> None:
     assert set(chat.ACTIONS) == set(ON_A_SOCKET)
 
 
-def test_who_may_does_each_and_leaves_its_events(
+def test_an_authorised_person_can_do_each_action_and_its_events_are_logged(
     home: House, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[Any]]
 ) -> None:
     wrong = {}
@@ -335,7 +337,7 @@ def test_who_may_does_each_and_leaves_its_events(
     assert not wrong
 
 
-def test_nobody_else_does_any(home: House) -> None:
+def test_nobody_else_can_do_any_of_them(home: House) -> None:
     wrong = {}
     for attempt in attempts(home):
         _, others = WHO[attempt.gates.who]
@@ -345,10 +347,10 @@ def test_nobody_else_does_any(home: House) -> None:
     assert not wrong
 
 
-def test_what_is_dangerous_asks_for_the_password_and_nothing_else_does(home: House) -> None:
+def test_only_sensitive_actions_ask_for_the_password(home: House) -> None:
     late = {name: signed_in(User.objects.get(username=name)) for name in CAST[1:]}
     for client in late.values():
-        client.get("/help/")  # when a session is first used is stored
+        client.get("/help/")  # the first use of a session is stored
     wrong = {}
     for attempt in attempts(home):
         name, _ = WHO[attempt.gates.who]
@@ -361,7 +363,7 @@ def test_what_is_dangerous_asks_for_the_password_and_nothing_else_does(home: Hou
     assert not wrong
 
 
-def test_no_action_of_staff_is_taken_from_a_script(home: House) -> None:
+def test_staff_actions_refuse_requests_made_by_scripts(home: House) -> None:
     wrong = {}
     for attempt in attempts(home):
         name, _ = WHO[attempt.gates.who]
@@ -372,7 +374,7 @@ def test_no_action_of_staff_is_taken_from_a_script(home: House) -> None:
     assert not wrong
 
 
-def test_reviewers_do_nothing_about_what_the_policy_of_its_time_closes(home: House) -> None:
+def test_reviewers_can_do_nothing_with_chats_closed_by_the_policy(home: House) -> None:
     wrong = {}
     for attempt in attempts(home):
         if attempt.gates.asks != POLICY:
@@ -386,7 +388,7 @@ def test_reviewers_do_nothing_about_what_the_policy_of_its_time_closes(home: Hou
     assert not wrong
 
 
-def test_each_counts_against_the_allowance_of_who_does_it(home: House) -> None:
+def test_each_action_counts_against_the_allowance_of_its_person(home: House) -> None:
     wrong = {}
     for attempt in attempts(home):
         name, _ = WHO[attempt.gates.who]
@@ -398,7 +400,7 @@ def test_each_counts_against_the_allowance_of_who_does_it(home: House) -> None:
     assert not wrong
 
 
-async def test_so_does_each_action_of_a_socket_but_stop(alice: User, tab: Tab) -> None:
+async def test_each_socket_action_except_stop_counts_too(alice: User, tab: Tab) -> None:
     allowances[alice.pk] = Allowance(0, 0)
     for action in sorted(ON_A_SOCKET, key="stop".__ne__):
         await tab.send(action=action)

@@ -1,4 +1,4 @@
-"""What anybody may send before they have signed in: how much, for how long, and in which form."""
+"""What anybody may send before signing in: how much, for how long, and in which form."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ LIMIT = 2 * MIB
 HOST = b"Host: localhost"
 POST = (b"POST /accounts/login/ HTTP/1.1", HOST)
 CHUNKED = b"Transfer-Encoding: chunked"
-# What the kernels of both ends take by themselves, and what is dropped after a refusal.
+# What the kernels at both ends buffer, and what is dropped after a refusal.
 UNREAD = 24 * MIB
 
 
@@ -34,12 +34,12 @@ class Hasty(Server):
 
 @pytest.fixture(scope="module")
 def hasty(site: Site) -> Iterator[Server]:
-    """A server that waits half a second for whatever it waits for."""
+    """A server whose timeouts are all half a second."""
     with Hasty(site.copy()) as server:
         yield server
 
 
-# How much
+# Size
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length_before_it_is_sent(wire: Wire) -> None:
@@ -49,14 +49,16 @@ def test_a_body_over_the_limit_is_refused_by_its_length_before_it_is_sent(wire: 
     assert answer.headers["connection"] == "close"
 
 
-def test_a_body_that_is_expected_to_be_too_large_is_not_asked_for(wire: Wire) -> None:
+def test_a_body_announced_as_too_large_is_not_requested(wire: Wire) -> None:
     answer = wire.ask(*POST, b"Content-Length: 1000000000", b"Expect: 100-continue")
     assert answer.status == 413
     assert b"100 Continue" not in answer.raw
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 1200000000", CHUNKED])
-def test_1_2_gb_are_neither_spooled_nor_kept(server: Server, wire: Wire, length: bytes) -> None:
+def test_1_2_gb_are_neither_spooled_nor_held_in_memory(
+    server: Server, wire: Wire, length: bytes
+) -> None:
     before, spooled = memory_of(server), spooled_by(server)
     wire.write(head(*POST, length))
     piece = b"x" * 64 * 1024
@@ -68,7 +70,7 @@ def test_1_2_gb_are_neither_spooled_nor_kept(server: Server, wire: Wire, length:
     assert spooled_by(server) <= spooled
 
 
-def test_a_browser_that_sends_too_much_reads_why(server: Server) -> None:
+def test_a_browser_that_sends_too_much_gets_an_explanation(server: Server) -> None:
     with server.visit() as client:
         answer = client.post("/accounts/login/", content=b"x" * (LIMIT + 1))
     assert answer.status_code == 413
@@ -77,26 +79,26 @@ def test_a_browser_that_sends_too_much_reads_why(server: Server) -> None:
 
 @pytest.mark.parametrize("chunk", [b"1\r\nx\r\n", b"1;name=value\r\nx\r\n"])
 def test_a_body_in_tiny_chunks_is_refused(server: Server, chunk: bytes) -> None:
-    """One connection that sent them kept everybody else waiting for more than a second."""
+    """A connection that sent them delayed everybody else by more than a second."""
     with Wire(server.url) as wire:
         wire.write(head(*POST, CHUNKED))
         wire.write_until_refused(chunk * 1000, 4 * MIB)
         answer = wire.read_to_the_end()
-    assert answer.status in (413, 0)  # reset where something was still on its way
+    assert answer.status in (413, 0)  # 0 if it was reset while data was in transit
     with Wire(server.url) as wire:
         answer = wire.ask(*POST, CHUNKED, body=chunk * 1100)
     assert answer.status == 413
     assert answer.text == "This comes in too many pieces. Send it in larger ones.\n"
 
 
-def test_a_body_in_small_chunks_gets_through(server: Server) -> None:
+def test_a_body_in_small_chunks_is_accepted(server: Server) -> None:
     with server.visit() as client:
         pieces = (b"x" * 1400 for _ in range(LIMIT // 1400))
         assert client.post("/accounts/login/", content=pieces).status_code == 403
 
 
 @pytest.mark.parametrize("is_chunked", [False, True])
-def test_a_body_at_the_limit_gets_through(server: Server, is_chunked: bool) -> None:
+def test_a_body_at_the_limit_is_accepted(server: Server, is_chunked: bool) -> None:
     content = b"login=" + b"x" * (LIMIT - 6)
     with server.visit() as client:
         client.get("/accounts/login/")
@@ -108,25 +110,25 @@ def test_a_body_at_the_limit_gets_through(server: Server, is_chunked: bool) -> N
                 "X-CSRFToken": client.cookies["csrftoken"],
             },
         )
-    assert answer.status_code == 200  # the form again, with what is wrong
+    assert answer.status_code == 200  # the form again, with its errors
 
 
 @pytest.mark.thorough
-def test_the_operator_sets_the_limit(site: Site) -> None:
+def test_an_operator_can_set_the_limit(site: Site) -> None:
     with site.server(CHATAPP_MAX_BODY_BYTES="1000") as server, Wire(server.url) as wire:
         assert wire.ask(*POST, b"Content-Length: 1001").status == 413
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("value", ["0", "-1", "2m", "1.5"])
-def test_a_limit_that_is_none_stops_the_start(tmp_path: Path, value: str) -> None:
+def test_an_invalid_limit_prevents_the_start(tmp_path: Path, value: str) -> None:
     environment = {"DATA_DIR": str(tmp_path), "CHATAPP_MAX_BODY_BYTES": value}
     failed = run(environment, "manage.py", "check", check=False)
     sentence = f'CHATAPP_MAX_BODY_BYTES="{value}" is not a number of bytes, for example 2097152'
     assert sentence in failed.stderr
 
 
-def test_the_demos_port_has_a_limit_of_its_own(server: Server) -> None:
+def test_the_demo_port_has_its_own_limit(server: Server) -> None:
     page_port = int(server.url.rpartition(":")[2])
     [demo_port] = {port for _, port in listeners(server.pid)} - {page_port}
     chat = (b"POST /v1/chat/completions HTTP/1.1", HOST)
@@ -138,8 +140,8 @@ def test_the_demos_port_has_a_limit_of_its_own(server: Server) -> None:
             assert wire.read_to_the_end().status == status
 
 
-def test_many_parts_of_a_form_hold_nobody_up(server: Server) -> None:
-    """Twisted would parse them in the event loop, whoever sends them."""
+def test_a_form_with_many_parts_delays_nobody(server: Server) -> None:
+    """Twisted would parse them in the event loop, whoever sent them."""
     part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
     body = part * (LIMIT // len(part) - 1) + b"--b--\r\n"
     with Wire(server.url) as wire:
@@ -151,7 +153,7 @@ def test_many_parts_of_a_form_hold_nobody_up(server: Server) -> None:
 
 
 def longest_silence(server: Server, wire: Wire) -> float:
-    """Of /healthz, in seconds, in the second after a request."""
+    """Return the longest response time of /healthz, in seconds, during the next second."""
     longest, until = 0.0, time.monotonic() + 1
     with server.visit() as client:
         while (began := time.monotonic()) < until:
@@ -160,15 +162,16 @@ def longest_silence(server: Server, wire: Wire) -> float:
     return longest
 
 
-# Replies that nobody takes
+# Responses that are never read
 
 
-SCRIPT = head(b"GET /static/vendor/htmx-4.0.1/htmx.min.js HTTP/1.1", HOST)  # a 500th of its reply
+# a 500th of its response's size
+SCRIPT = head(b"GET /static/vendor/htmx-4.0.1/htmx.min.js HTTP/1.1", HOST)
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("warm")
-def test_requests_whose_replies_are_not_read_are_not_answered(server: Server) -> None:
+def test_requests_are_not_answered_while_their_responses_are_not_read(server: Server) -> None:
     before = memory_of(server)
     with Wire(server.url, receive_bytes=4096) as wire, server.visit() as other:
         for _ in range(800):
@@ -178,17 +181,17 @@ def test_requests_whose_replies_are_not_read_are_not_answered(server: Server) ->
 
 
 @pytest.mark.usefixtures("warm")
-def test_many_requests_at_once_are_not_answered(server: Server) -> None:
+def test_many_pipelined_requests_are_not_answered_at_once(server: Server) -> None:
     before = memory_of(server)
     with Wire(server.url, receive_bytes=4096) as wire:
         wire.write_until_stuck(SCRIPT * 100, 4 * MIB)
         assert memory_of(server) - before < 8 * MIB
 
 
-# How long
+# Time
 
 
-def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
+def test_a_silent_connection_is_closed(hasty: Server) -> None:
     with ExitStack() as stack:
         wires = [stack.enter_context(Wire(hasty.url)) for _ in range(200)]
         began = time.monotonic()
@@ -213,7 +216,7 @@ def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
         2,
     ),
 )
-def test_a_request_that_comes_slowly_is_given_up(hasty: Server, start: bytes) -> None:
+def test_a_slow_request_is_aborted(hasty: Server, start: bytes) -> None:
     with Wire(hasty.url) as wire:
         wire.write(start)
         began = time.monotonic()
@@ -222,31 +225,31 @@ def test_a_request_that_comes_slowly_is_given_up(hasty: Server, start: bytes) ->
         assert time.monotonic() - began < 4 * SECONDS
 
 
-def test_a_connection_that_is_kept_for_nothing_is_closed(hasty: Server) -> None:
+def test_an_idle_keep_alive_connection_is_closed(hasty: Server) -> None:
     with Wire(hasty.url) as wire:
         answer = wire.ask(b"GET /healthz HTTP/1.1", HOST)
         assert (answer.status, answer.raw.count(b"HTTP/1.1")) == (200, 1)
 
 
-def test_a_connection_that_is_used_again_in_time_is_kept(hasty: Server) -> None:
+def test_a_connection_reused_in_time_is_kept(hasty: Server) -> None:
     with Wire(hasty.url) as wire:
         for _ in range(4):
             wire.write(head(b"GET /healthz HTTP/1.1", HOST))
             assert b"200 OK" in wire.read()
-            time.sleep(SECONDS / 2)  # what is tested is this silence
+            time.sleep(SECONDS / 2)  # this silence is what is tested
 
 
-async def test_an_open_socket_is_not_touched(hasty: Server, site: Site) -> None:
+async def test_an_open_socket_is_not_closed(hasty: Server, site: Site) -> None:
     async with visit(hasty, site.person()) as visitor:
-        await asyncio.sleep(4 * SECONDS)  # what is tested is this silence
+        await asyncio.sleep(4 * SECONDS)  # this silence is what is tested
         async with asyncio.timeout(WAIT_SECONDS):
             await (await visitor.socket.ping())
 
 
-def test_a_reply_that_is_not_taken_is_given_up(hasty: Server) -> None:
+def test_a_response_that_is_not_read_is_aborted(hasty: Server) -> None:
     before = sockets_of(hasty)
     with ExitStack() as stack:
-        # Two processes' kernels take some 200 KB by themselves.
+        # The kernels of both processes buffer some 200 KB.
         for request in (SCRIPT, SCRIPT.replace(HOST, HOST + b"\r\nConnection: close")):
             for _ in range(20):
                 stack.enter_context(Wire(hasty.url, receive_bytes=2048)).write(request)
@@ -256,12 +259,12 @@ def test_a_reply_that_is_not_taken_is_given_up(hasty: Server) -> None:
             time.sleep(0.05)
 
 
-# What the system knows of a server
+# What the system knows about a server
 
 
 @pytest.fixture
 def warm(server: Server) -> None:
-    """The server has answered before, so its memory grows by what requests leave alone."""
+    """Use the server first, so that its memory then grows only by what requests leave."""
     with Wire(server.url) as wire, server.visit() as other:
         wire.write(SCRIPT)
         wire.read()
@@ -270,7 +273,7 @@ def warm(server: Server) -> None:
 
 
 def memory_of(server: Server) -> int:
-    """Bytes that are its own, resident."""
+    """Return the resident memory of the process that is not shared, in bytes."""
     status = Path(f"/proc/{server.pid}/status").read_text()
     found = re.search(r"RssAnon:\s*(\d+) kB", status)
     assert found
@@ -278,7 +281,7 @@ def memory_of(server: Server) -> int:
 
 
 def spooled_by(server: Server) -> int:
-    """Bytes in files that it has open and that are in no folder."""
+    """Return the bytes in deleted files that the process has open."""
     total = 0
     for link in Path(f"/proc/{server.pid}/fd").iterdir():
         try:

@@ -1,7 +1,7 @@
-"""Each text of the database is a word of its own, and no answer has one of them for anybody who may
-not read it; what is somebody else's is read only if the audit log says so.
+"""Each text of the database is a distinct word, and no response shows a word to anybody who may not
+read it; texts of other people are shown only if the audit log records it.
 
-A field that `canaries` does not know fails it, and so does an address that `test_access` does not;
+A field missing from `canaries` fails the tests, and so does an address missing from `test_access`;
 sockets are in `test_canaries_of_sockets`.
 """
 
@@ -23,12 +23,12 @@ from tests.security.test_access import HERS, OWN, TABLE, is_recorded, recorded
 pytestmark = pytest.mark.django_db
 
 PLAUSIBLE = {"post": "yes", "title": "New", "name": "New", "rating": "up", "reason": "A matter"}
-"""So that what is posted fails by whose it is, and not only by what is in it."""
+"""Valid fields, so that a post is refused for its owner and not for its content."""
 RULE = {"name": "All", "applies_to": "both", "kind": "pattern", "pattern": "qzk"}
 DELETING = ("admin/chatapp/user/<path:object_id>/delete/", "people/<int:pk>/delete/")
-"""After which nothing of Alice's is left to be told."""
+"""Deletions, after which nothing of Alice's is left to find."""
 FACTS = {"Message model", "Usage model", "Usage upstream_name"}
-"""What a list tells of a reply, and nobody has said in it."""
+"""What a list shows about a reply that nobody wrote."""
 Look = tuple[str, str, dict[str, Any]]
 
 
@@ -37,8 +37,8 @@ class Canaries:
     house: House
     words: dict[str, Text]
 
-    async def told(self, name: str, look: Look) -> str:
-        """What this one of the cast is answered, and what that leads to."""
+    async def response_to(self, name: str, look: Look) -> str:
+        """Return what this person gets in response, and on the page it redirects to."""
         method, path, fields = look
         client = self.house.clients[name]
         if method == "get":
@@ -48,11 +48,11 @@ class Canaries:
         return page + part
 
     async def leaks(self, name: str, looks: Iterator[Look], seen: set[str]) -> list[str]:
-        """What this one of the cast reads and may not, or unrecorded; all they read is `seen`."""
+        """Return what this person reads without permission or record; add all words to `seen`."""
         leaks = []
         for look in looks:
             since = await recorded()
-            for word in sorted(set(WORD.findall(await self.told(name, look)))):
+            for word in sorted(set(WORD.findall(await self.response_to(name, look)))):
                 seen.add(word)
                 text = self.words[word]
                 if name in text.audience.freely:
@@ -69,19 +69,19 @@ def filled(house: House) -> Canaries:
     return Canaries(house, canaries.fill(house.conversation.user_id))
 
 
-def test_every_text_is_known() -> None:
+def test_every_text_field_is_known() -> None:
     known = [*fields_of(FILLED), *fields_of(UNFILLED)]
     assert sorted(f"{model.__name__} {name}" for model, name in texts()) == sorted(known)
 
 
-async def test_every_export_is_looked_through(filled: Canaries) -> None:
+async def test_every_export_is_searched(filled: Canaries) -> None:
     for look in exports(filled.house):
-        told = [await filled.told(name, look) for name in ("alice", "olive")]
-        assert any("attachment; filename=" in one for one in told), look
+        response_to = [await filled.response_to(name, look) for name in ("alice", "olive")]
+        assert any("attachment; filename=" in one for one in response_to), look
 
 
 def exports(home: House) -> Iterator[Look]:
-    """All that is downloaded."""
+    """Iterate over all downloads."""
     yield "post", "/conversations/export/", {"ids": [str(home.conversation.pk)]}
     yield "post", "/privacy/archive/", {}
     yield "post", "/audit/export/", {}
@@ -94,8 +94,8 @@ def exports(home: House) -> Iterator[Look]:
             yield "get", "/usage/me/", {"csv": "", "by": by, "days": days}
 
 
-def asked_besides(home: House) -> Iterator[Look]:
-    """What a plain look at each address leaves out: searches, and what is sent."""
+def extra_looks(home: House) -> Iterator[Look]:
+    """Iterate over what a plain GET of each address leaves out: searches and posts."""
     ids = [str(home.conversation.pk)]
     yield "get", "/search/", {"q": "qzk"}
     yield "get", "/conversations/", {"q": "qzk"}
@@ -112,12 +112,12 @@ def asked_besides(home: House) -> Iterator[Look]:
 
 def looks(home: House) -> Iterator[Look]:
     yield from (("get", home.path(route), {}) for route in TABLE if route != "accounts/logout/")
-    yield from asked_besides(home)
+    yield from extra_looks(home)
     yield from exports(home)
 
 
 async def readable(answer: HttpResponseBase) -> str:
-    """All of it, its headers too, and what is packed into it."""
+    """Return the whole response as text, with its headers and any archive unpacked."""
     if answer.streaming:
         body = b"".join([part async for part in answer.streaming_content])  # type: ignore[attr-defined]
     else:
@@ -129,7 +129,7 @@ async def readable(answer: HttpResponseBase) -> str:
 
 
 @pytest.mark.thorough
-async def test_nobody_reads_a_word_but_who_may_and_what_is_others_where_it_is_recorded(
+async def test_nobody_reads_a_word_without_permission_or_record(
     filled: Canaries,
 ) -> None:
     seen: set[str] = set()
@@ -146,23 +146,21 @@ async def test_nobody_reads_a_word_but_who_may_and_what_is_others_where_it_is_re
 
 
 @pytest.mark.parametrize("name", ["rita", "olive"])
-async def test_a_reviewer_reads_not_a_word_of_hers_where_no_opening_lasts(
+async def test_a_reviewer_reads_no_word_of_alice_without_an_opening(
     filled: Canaries, name: str
 ) -> None:
     await Opening.objects.all().adelete()
     seen: set[str] = set()
     for look in looks(filled.house):
-        seen |= set(WORD.findall(await filled.told(name, look)))
+        seen |= set(WORD.findall(await filled.response_to(name, look)))
     read = {filled.words[word] for word in seen}
     assert {text.field for text in read if name not in text.audience.freely} <= FACTS
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("names", [(*CAST[:-2], *FORMER), ("olive",), ("adam",)])
-async def test_nobody_is_told_a_word_where_they_post(
-    filled: Canaries, names: tuple[str, ...]
-) -> None:
-    """Also what changes the house, as an administrator may: so each of them has a house alone."""
+async def test_no_response_to_a_post_leaks_a_word(filled: Canaries, names: tuple[str, ...]) -> None:
+    """Posts that change the house, as an administrator's may, too: so each of them has it alone."""
     leaks = [
         leak
         for name in names

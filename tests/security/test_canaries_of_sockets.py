@@ -1,6 +1,5 @@
-"""No frame has a word of Alice's for anybody else: not in answer to any action with her ids, nor
-while she writes, is answered and renames.
-"""
+"""No frame shows a word of Alice's to anybody else: neither in response to an action with her ids,
+nor while she writes, gets replies and renames."""
 
 from contextlib import AsyncExitStack
 
@@ -21,7 +20,7 @@ NEW = "qzknew"
 RENAMED = "qzkrenamed"
 
 
-async def test_no_frame_has_a_word_for_anybody_but_who_may_read_it(
+async def test_no_frame_shows_a_word_to_anybody_who_may_not_read_it(
     filled: Canaries,  # noqa: F811 - the fixture
     settings: Settings,
 ) -> None:
@@ -51,7 +50,7 @@ async def test_no_frame_has_a_word_for_anybody_but_who_may_read_it(
         assert name == "alice" or not [word for word in (NEW, RENAMED) if word in told[name]]
 
 
-async def running(filled: Canaries) -> Running:  # noqa: F811 - no fixture
+async def running(filled: Canaries) -> Running:  # noqa: F811 - not a fixture
     reply = filled.house.reply
     upstream = await Upstream.objects.aget()
     model = next(iter(upstream.named_models))
@@ -61,7 +60,7 @@ async def running(filled: Canaries) -> Running:  # noqa: F811 - no fixture
 
 
 async def alice_goes_on(canaries: Canaries, tab: Tab, hers: Running) -> None:
-    """Her upstream is away, so the reply has an end at once."""
+    """Send a prompt and rename; her upstream is unreachable, so the reply ends at once."""
     fields, _ = hers.attempts()["prompt"]
     await tab.ask(**(fields | {"message": NEW}))
     await tab.until_ended()

@@ -1,4 +1,4 @@
-"""What matters asks for the password again, of whoever only has a session."""
+"""Sensitive actions ask for the password again, so that a stolen session is not enough."""
 
 import pytest
 from django.test import Client
@@ -24,7 +24,7 @@ FORM = {
 
 @pytest.fixture
 def late(olive: User) -> Client:
-    """Olive's browser, whose session is all it has."""
+    """Olive's browser with a session whose password confirmation has expired."""
     return signed_in(olive)
 
 
@@ -52,7 +52,7 @@ def counts() -> list[int]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_form_comes_after_the_password(
+def test_a_sensitive_form_is_shown_only_after_the_password(
     late: Client, wiki: ToolServer, connected: Upstream, alice: User, form: str
 ) -> None:
     keys = {"wiki": wiki.pk, "upstream": connected.pk, "alice": alice.pk}
@@ -71,7 +71,7 @@ def test_a_form_comes_after_the_password(
     assert late.get(path).status_code == 200
 
 
-def test_what_is_done_to_many_at_once_asks_for_it_too(late: Client, wiki: ToolServer) -> None:
+def test_bulk_actions_ask_for_the_password_too(late: Client, wiki: ToolServer) -> None:
     chosen = {"action": "delete_selected", "_selected_action": str(wiki.pk), "post": "yes"}
     assert late.post(SERVER, chosen).headers["location"].startswith(CONFIRM)
     assert "Select again" in late.get(SERVER).content.decode()
@@ -80,7 +80,7 @@ def test_what_is_done_to_many_at_once_asks_for_it_too(late: Client, wiki: ToolSe
     assert not ToolServer.objects.exists()
 
 
-def test_a_form_that_comes_too_late_is_kept_and_saved_with_the_password(late: Client) -> None:
+def test_a_form_sent_too_late_is_kept_and_saved_with_the_password(late: Client) -> None:
     page = late.post(f"{SERVER}add/", FORM).content.decode()
     assert "Your password was asked for too long ago, so nothing was changed." in page
     assert 'value="wiki"' in page
@@ -95,16 +95,14 @@ def test_a_form_that_comes_too_late_is_kept_and_saved_with_the_password(late: Cl
     assert "our password" not in late.get(f"{SERVER}{server.pk}/history/").content.decode()
 
 
-def test_a_password_of_long_ago_does_not_count(
-    late: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_confirmation_does_not_count(late: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     confirmed(late)
     later = __import__("time").time() + 15 * 60
     monkeypatch.setattr("chatapp.accounts.confirming.time.time", lambda: later)
     assert late.get(f"{SERVER}add/").status_code == 302
     monkeypatch.setattr(
         "chatapp.accounts.confirming.time.time", lambda: later - 86400
-    )  # the clock was set
+    )  # as if the clock had been set
     assert late.get(f"{SERVER}add/").status_code == 302
 
 
@@ -114,8 +112,8 @@ def test_a_session_does_not_grow_with_each_password(late: Client) -> None:
     assert len(late.session["account_authentication_methods"]) == 3
 
 
-def test_what_was_posted_before_the_password_is_not_done_after_it(late: Client) -> None:
-    """Whoever makes an administrator's page post waits in vain for them to give the password."""
+def test_a_post_before_the_password_is_not_replayed_after_it(late: Client) -> None:
+    """An attacker who makes an administrator's page post gains nothing when they confirm later."""
     late.post(f"{SERVER}add/", FORM)
     late.post(SERVER, {"action": "delete_selected"})
     asked = late.get(f"{SERVER}add/")
@@ -151,19 +149,19 @@ def test_a_script_changes_nothing_even_after_the_password(
     assert wiki.name == "old"
 
 
-def test_the_form_of_a_page_does(olives: Client) -> None:
+def test_a_form_submitted_by_the_page_is_accepted(olives: Client) -> None:
     answer = olives.post(f"{SERVER}add/", FORM, headers={"Sec-Fetch-Mode": "navigate"})
     assert answer.headers["location"] == SERVER
     assert ToolServer.objects.exists()
 
 
-def test_signing_in_counts_as_giving_the_password(olive: User) -> None:
+def test_signing_in_counts_as_confirming_the_password(olive: User) -> None:
     client = Client(headers={"host": "localhost"})
     client.post(LOGIN, {"login": "olive", "password": PASSWORD})
     assert client.get(f"{SERVER}add/").status_code == 200
 
 
-def test_the_admin_has_no_change_of_password_of_its_own(olives: Client) -> None:
+def test_the_admin_has_no_password_change_of_its_own(olives: Client) -> None:
     answer = olives.get("/admin/password_change/")
     assert answer.headers["location"] == "/accounts/password/change/"
     answer = olives.post("/admin/password_change/", {"old_password": "guess"})

@@ -1,7 +1,7 @@
-"""A person types a word of their own into everything that takes text, and is erased: afterwards no
-column of any table, and no file, has one of these words.
+"""A person types distinct words into everything that takes text, and is erased: afterwards no
+column of any table, and no file, contains one of these words.
 
-A field that may hold text and that nothing here fills fails it, unless `NOT_THEIRS` says why.
+A text field that nothing here fills fails the test, unless `NOT_THEIRS` says why.
 """
 
 import re
@@ -35,7 +35,7 @@ from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TAIL = "quetzalword"  # of each word: an index may keep what words begin with only once
+TAIL = "quetzalword"  # the end of each word, since an index may store a shared beginning once
 WORD = re.compile(rf"\d{{3}}{TAIL}")
 ADDRESS = "203.0.113.77"
 
@@ -46,7 +46,7 @@ SAID_BY_GATEWAY = {
         *("system_fingerprint", "model"),
     ),
 }
-"""What comes with a reply: stored as it is, without an upstream that says all of it."""
+"""What comes with a reply, stored directly without an upstream that sends all of it."""
 
 NOT_THEIRS = {
     "AuditDetail salt": "random",
@@ -87,7 +87,7 @@ NOT_THEIRS = {
     "Usage upstream_name model": "what was used, counted as nobody's",
     "User password": "a hash",
 }
-"""By a model's fields: what in them is no word of a person's who has an account."""
+"""By model and fields: why they contain no word of a person's."""
 
 KEPT = {
     "the name of Rita's sample": "she chose it, and her colleagues find it by that",
@@ -96,7 +96,7 @@ KEPT = {
     "a tool that Rita looks for": "the log keeps what a reviewer looked for, and why",
     ADDRESS: "counts attempts from there for some minutes, whoever they are of",
 }
-"""What stays, since somebody else has written it or it is no person's: by what it is, and why."""
+"""What stays, since somebody else wrote it or it belongs to nobody: what it is, and why."""
 
 
 class Words:
@@ -124,7 +124,7 @@ class Words:
 
 
 def columns() -> Iterator[tuple[str, str]]:
-    """All that the database has, tables of indexes too: each a column by its table, and a text."""
+    """Iterate over all values in the database, including index tables, as column and text."""
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
         for table in tables:
@@ -145,7 +145,7 @@ def _text(column: str, value: object) -> str:
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """What the app keeps beside the database."""
+    """Iterate over the files that the app keeps beside the database."""
     journal = Path(configured.DATA_DIR) / "journal"
     kept = [one for one in journal.rglob("*") if one.is_file()] if journal.exists() else []
     for file in [*kept, erasures.file()]:
@@ -154,7 +154,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 def model_columns() -> dict[str, str]:
-    """Each field that may hold text, as `Message content`, by its column."""
+    """Return the names of text fields, such as `Message content`, by their columns."""
     found: dict[str, str] = {}
     for model, name in texts():
         field: Any = model._meta.get_field(name)
@@ -163,7 +163,7 @@ def model_columns() -> dict[str, str]:
 
 
 def found(words: Words) -> dict[str, set[str]]:
-    """Where each word stands; what has only a part of one, as an index may, is under ""."""
+    """Return where each word is found; a part of a word, as an index may keep, is under ""."""
     where: dict[str, set[str]] = {}
     for place, text in (*columns(), *files()):
         lower = text.lower()
@@ -175,7 +175,7 @@ def found(words: Words) -> dict[str, set[str]]:
 
 
 class Company:
-    """Olive administers, Rita reviews, and Carol is the one who is erased."""
+    """Olive administers, Rita reviews, and Carol is going to be erased."""
 
     def __init__(self, words: Words) -> None:
         self.words = words
@@ -187,8 +187,7 @@ class Company:
         self.olives, self.ritas = confirmed(signed_in(olive)), signed_in(rita)
 
     def join(self) -> None:
-        """By an invitation to an address that she has no more afterwards, and under a name that
-        she has no more afterwards."""
+        """Join by an invitation, with an address and a name that Carol changes afterwards."""
         words = self.words
         former = f"{words('the address of the invitation')}@example.org"
         page = done_at(self.olives, "/people/invitations/", address=former, days=7, uses=1)
@@ -221,7 +220,7 @@ class Company:
             client.post("/accounts/login/", {"login": login, **wrong})
 
     def organise(self, conversation: UUID) -> None:
-        """What she does with her chats."""
+        """Do everything a person can do with their chats."""
         words, carols = self.words, self.carols
         project = {"name": words("a project"), "instructions": words("the instructions")}
         done_at(carols, "/projects/", **project)
@@ -238,7 +237,7 @@ class Company:
         done_at(carols, "/conversations/export/", ids=[str(conversation)])
 
     def limit(self, bob: User) -> None:
-        """A limit that is hers and then Bob's, and one that stays hers."""
+        """Set a limit that is Carol's and then Bob's, and one that stays hers."""
         fields = {"amount": "1000", "measure": "tokens", "period": "day", "whose": "person"}
         for _ in range(2):
             done_at(self.olives, "/limits/new/", **fields, person=self.carol.username)
@@ -266,7 +265,7 @@ class Company:
         ritas.get("/review/", person)
 
     def fill_what_comes_from_elsewhere(self) -> None:
-        """What the gateway says, and a security key's name, which only a browser can add."""
+        """Store what an upstream says, and a security key's name, which needs a browser."""
         for model in apps.get_models():
             for name in SAID_BY_GATEWAY.get(model.__name__, ()):
                 whose = "conversation__user" if model is Message else "user"
@@ -284,7 +283,7 @@ class Company:
 
 
 def done_at(client: Client, path: str, **fields: Any) -> Any:
-    """The page that answers, or that is led to; what was sent must have been taken."""
+    """Post, and return the resulting page; fail if the post was refused."""
     answer = client.post(path, fields, follow=True)
     assert answer.status_code in (200, 204), (path, answer.status_code)
     assert "errorlist" not in answer.text if not answer.streaming else True, (path, answer.text)
@@ -297,7 +296,7 @@ def words() -> Words:
 
 
 async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UUID:
-    """Over the socket: a prompt, and the same one edited."""
+    """Send a prompt over the socket, and then an edited version of it."""
     async with Tab(company.carols) as tab:
         for what in ("a prompt", "an edited prompt"):
             answer = words(f"an answer to {what}")
@@ -312,7 +311,7 @@ async def converse(company: Company, words: Words, upstream: FakeUpstream) -> UU
     return conversation.pk
 
 
-async def test_no_word_of_hers_is_left_anywhere(
+async def test_no_word_of_an_erased_person_is_left_anywhere(
     provider: Provider,  # noqa: F811 - the fixture
     upstream: FakeUpstream,
     connected: object,
@@ -356,7 +355,7 @@ async def test_no_word_of_hers_is_left_anywhere(
 
 
 def erase(company: Company) -> None:
-    """By herself, on the page for that, and then the housekeeping comes."""
+    """Erase Carol on her own privacy page, and then run the housekeeping."""
     carols = company.carols
     answer = carols.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert answer.status_code == 302, answer.text

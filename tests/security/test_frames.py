@@ -1,4 +1,4 @@
-"""Foreign text in partials and frames: it stands under `hx-ignore`, and changes nothing else.
+"""Foreign text in partials and frames: it is inside `hx-ignore`, and changes nothing else.
 
 Each payload is everywhere at once: prompt, reasoning, answer, refusal, tool name, arguments and
 result, title, model, an upstream's error, the words of a notice.
@@ -45,7 +45,7 @@ REGIONS = ("reasoning", "answer", "refusal")
 
 
 def drawn(text: str) -> str:
-    """A page's partials with the text in each place, and the frames that bring them."""
+    """Return a page's partials with the text in every place, and the frames that bring them."""
     project = Project(pk=PROJECT, name=text, instructions=text)
     conversation = Conversation(pk=CONVERSATION, title=text, project=project)
     prompt = Message(pk=PROMPT, role="user", content=text, conversation=conversation)
@@ -154,7 +154,7 @@ def replied(text: str, conversation: Conversation) -> Message:
 
 
 def streamed(text: str) -> str:
-    """The frames of a reply whose every part comes in two pieces."""
+    """Return the frames of a reply in which every part arrives in two pieces."""
     conversation = Conversation(pk=CONVERSATION, title="A title")
     message = Message(
         pk=REPLY, role="assistant", ending="streaming", model="m", conversation=conversation
@@ -177,7 +177,7 @@ def streamed(text: str) -> str:
 
 
 def tags_around_mark(root: Element) -> set[str]:
-    """The elements whose own text holds the mark, outside foreign text."""
+    """Return the tags of elements outside foreign text whose own text contains the mark."""
     found: set[str] = set()
 
     def walk(node: Node, tag: str) -> None:
@@ -200,19 +200,21 @@ def harmless() -> list[str]:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_payload_anywhere_leaves_the_page_as_it_is(name: str, harmless: list[str]) -> None:
+def test_a_payload_anywhere_leaves_the_page_structure_unchanged(
+    name: str, harmless: list[str]
+) -> None:
     for payload in SETS[name][:: scaled(5, 1)]:
         root = parsed(drawn(payload))
         assert breaches_below(root, "hx-ignore") == [], payload
         assert skeleton(root) == harmless, payload
 
 
-def test_foreign_text_stands_under_hx_ignore_alone() -> None:
+def test_foreign_text_appears_only_inside_hx_ignore() -> None:
     assert tags_around_mark(parsed(drawn(HARMLESS))) <= {"title", "textarea"}
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_frame_is_nothing_but_templates_and_what_they_swap(name: str) -> None:
+def test_a_frame_consists_only_of_templates_with_their_swaps(name: str) -> None:
     for payload in SETS[name][:: scaled(5, 1)]:
         root = parsed(streamed(payload))
         assert breaches_below(root, "hx-ignore") == [], payload

@@ -1,4 +1,4 @@
-"""The headers of every response, and who may set those that the app believes."""
+"""The headers of every response, and whose request headers the app trusts."""
 
 import re
 import sqlite3
@@ -38,7 +38,7 @@ ON_ALL = {
 }
 
 WITH_SECRET = ("/invitation/", "/accounts/password/new/", "/accounts/address/")
-"""Links whose address nobody is told, not even as what refers to a style sheet."""
+"""Links whose addresses must not leak, not even in the referrer of a style sheet request."""
 
 
 @pytest.fixture(scope="module")
@@ -55,31 +55,31 @@ def alice(site: Site) -> Person:
 
 @pytest.fixture
 def clients(server: Server, alice: Person, site: Site) -> Iterator[list[httpx.Client]]:
-    """A stranger's, a person's and an administrator's."""
+    """Clients of a stranger, a person and an administrator."""
     with server.visit() as nobody, server.visit(alice) as person, server.visit(site.olive) as olive:
         yield [nobody, person, olive]
 
 
 def check(answer: httpx.Response, *, is_file: bool = False) -> None:
-    told = f"{answer.request.method} {answer.request.url} is a {answer.status_code}"
+    context = f"{answer.request.method} {answer.request.url} is a {answer.status_code}"
     headers = answer.headers
-    # Where no form of ours was sent, the answer is nobody's page.
+    # A request refused by CSRF protection gets a page that has nothing to do with the address.
     holds_secret = answer.request.url.path.startswith(WITH_SECRET) and answer.status_code != 403
     own = {"referrer-policy": "strict-origin"} if holds_secret else {}
     for name, value in (ON_ALL | own).items():
-        assert headers.get_list(name) == [value], f"{told}: {name}"
+        assert headers.get_list(name) == [value], f"{context}: {name}"
     [policy] = headers.get_list("content-security-policy")
-    assert set(policy.split("; ")) == CSP, told
+    assert set(policy.split("; ")) == CSP, context
     [permissions] = headers.get_list("permissions-policy")
     for name in ("camera", "microphone", "geolocation", "payment", "usb", "display-capture"):
-        assert f"{name}=()" in permissions.split(", "), told
-    assert "clipboard-write=(self)" in permissions, told
-    assert ("no-store" in headers["cache-control"]) is not is_file, told
-    assert "access-control-allow-origin" not in headers, told
-    assert "x-request-id" in headers or answer.status_code == 413, told
+        assert f"{name}=()" in permissions.split(", "), context
+    assert "clipboard-write=(self)" in permissions, context
+    assert ("no-store" in headers["cache-control"]) is not is_file, context
+    assert "access-control-allow-origin" not in headers, context
+    assert "x-request-id" in headers or answer.status_code == 413, context
 
 
-# What the addresses of the app can be asked for: each pattern, its arguments filled in.
+# The addresses of the app: each pattern with its arguments filled in.
 
 
 def addresses(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[str]:
@@ -90,7 +90,7 @@ def addresses(patterns: list[URLPattern | URLResolver], before: str = "/") -> It
             yield from addresses(one.url_patterns, address)
         else:
             yield address
-            # The same again, with what a `uuid` takes.
+            # Once more with a valid value for a `uuid`.
             if "<uuid:" in str(one.pattern):
                 unknown = "00000000-0000-4000-8000-000000000000"
                 yield before + re.sub("<uuid:[^>]*>", unknown, str(one.pattern))
@@ -105,14 +105,14 @@ def test_the_walk_finds_the_addresses() -> None:
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_every_page_has_them_whoever_asks_and_however(
+def test_every_page_has_them_for_everyone_and_every_method(
     clients: list[httpx.Client], address: str
 ) -> None:
     for client, method in product(clients, ("GET", "POST")):
         check(client.request(method, address))
 
 
-def test_static_files_have_them_and_are_kept(server: Server, alice: Person) -> None:
+def test_static_files_have_them_and_are_cached(server: Server, alice: Person) -> None:
     with server.visit(alice) as client:
         named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/").text)
         assert named
@@ -156,7 +156,7 @@ def test_metrics_have_them(server: Server) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(bool(settings.DATABASE_URL), reason="breaks a database of SQLite")
-def test_a_failure_and_a_database_that_is_away_have_them(site: Site) -> None:
+def test_server_errors_and_a_missing_database_have_them(site: Site) -> None:
     server = site.server().start()
     database = server.data_dir / "chatapp.sqlite3"
     fields = {"login": site.person().username, "password": PASSWORD}
@@ -177,7 +177,7 @@ def test_a_failure_and_a_database_that_is_away_have_them(site: Site) -> None:
                 check(answer)
                 assert "Traceback" not in answer.text
     finally:
-        server.stop()  # which logged the failure
+        server.stop()  # its log shows the failure
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_failure_and_a_database_that_is_away_have_them(site: Site) -> None:
         [b"GET / HTTP/3", b"Host: localhost"],
     ],
 )
-def test_what_the_server_itself_says_has_them(server: Server, lines: list[bytes]) -> None:
+def test_responses_of_the_server_itself_have_them(server: Server, lines: list[bytes]) -> None:
     with Wire(server.url) as wire:
         answer = wire.ask(*lines, b"Connection: close")
     assert answer.status == 400
@@ -199,12 +199,12 @@ def test_what_the_server_itself_says_has_them(server: Server, lines: list[bytes]
     assert answer.headers["cache-control"] == "no-store"
 
 
-# What is believed, and from whom
+# Trusted headers
 
 
 @pytest.fixture(scope="module")
 def wary(site: Site) -> Iterator[Server]:
-    """No proxy is trusted, not even on this machine."""
+    """A server that trusts no proxy, not even on this machine."""
     with site.server(CHATAPP_TRUSTED_PROXIES="192.0.2.1") as server:
         yield server
         assert "Traceback" not in server.log
@@ -212,7 +212,7 @@ def wary(site: Site) -> Iterator[Server]:
 
 @pytest.mark.parametrize("name", ["Daphne-Root-Path", "daphne-root-path", "DAPHNE-ROOT-PATH"])
 @pytest.mark.parametrize("root", ["/evil", "//evil.example", "/%2e%2e", "\xff", "/"])
-def test_nobody_says_where_the_apps_root_is(
+def test_no_header_can_move_the_apps_root(
     server: Server, wary: Server, name: str, root: str
 ) -> None:
     for one in (server, wary):
@@ -230,7 +230,7 @@ def test_nobody_says_where_the_apps_root_is(
         ([("X-Request-ID", "one, two")], None),
     ],
 )
-def test_a_request_id_is_believed_where_there_is_one(
+def test_a_request_id_is_accepted_only_from_a_proxy(
     server: Server, wary: Server, headers: list[tuple[str, str]], name: str | None
 ) -> None:
     for one in (server, wary):
@@ -269,7 +269,7 @@ LIES = {
 }
 
 
-def test_headers_that_nobody_here_sets_change_nothing(server: Server, wary: Server) -> None:
+def test_unknown_forwarding_headers_change_nothing(server: Server, wary: Server) -> None:
     for one in (server, wary):
         with one.visit() as client:
             plain = client.get("/accounts/login/?next=/")

@@ -1,4 +1,4 @@
-"""Cookies, idle sessions, and who else on the machine may read what is kept."""
+"""Cookies, idle sessions, and file permissions."""
 
 import os
 import stat
@@ -34,7 +34,7 @@ Clock = Callable[[float], None]
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Turns the clock of sessions on by so many seconds."""
+    """Advance the clock of sessions by a number of seconds."""
     now = {"ahead": 0.0}
     monkeypatch.setattr(time, "time", lambda: time.monotonic() + 1e9 + now["ahead"])
 
@@ -47,8 +47,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def writes(client: Client, path: str = "/help/") -> list[str]:
     with CaptureQueriesContext(connection) as queries:
         assert client.get(path).status_code == 200
-    told = [q["sql"] for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
-    return [sql for sql in told if "django_session" in sql]
+    statements = [q["sql"] for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
+    return [sql for sql in statements if "django_session" in sql]
 
 
 def ends_in() -> float:
@@ -61,24 +61,24 @@ def begin_passkey(client: Client) -> int:
     ).status_code
 
 
-def test_a_session_on_which_nobody_is_signed_in_ends_soon(client: Client) -> None:
+def test_a_session_without_a_user_ends_soon(client: Client) -> None:
     assert begin_passkey(client) == 200
     assert 14 * 60 < ends_in() <= 15 * 60
 
 
-def test_one_address_begins_a_bounded_number_of_sessions(db: None) -> None:
+def test_one_address_can_begin_a_limited_number_of_sessions(db: None) -> None:
     statuses = [begin_passkey(Client()) for _ in range(122)]
     assert statuses == [200] * 120 + [429] * 2
     assert Session.objects.count() == 120
 
 
-def test_who_signs_in_after_that_stays_signed_in(alice: User, client: Client) -> None:
+def test_signing_in_extends_such_a_session(alice: User, client: Client) -> None:
     begin_passkey(client)
     client.post("/accounts/login/", {"login": "alice", "password": PASSWORD})
     assert ends_in() > 13 * DAY
 
 
-def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: Clock) -> None:
+def test_use_renews_a_session_but_rarely_writes_it(alices: Client, clock: Clock) -> None:
     assert len(writes(alices)) == 1
     assert writes(alices) == []
     Session.objects.update(expire_date=timezone.now() + timedelta(days=12))
@@ -89,12 +89,12 @@ def test_a_session_is_renewed_by_use_and_seldom_written(alices: Client, clock: C
     assert 13.9 * DAY < ends_in() <= 14 * DAY
 
 
-def test_a_session_that_nobody_used_is_over(alices: Client) -> None:
+def test_an_unused_session_expires(alices: Client) -> None:
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     assert alices.get("/").status_code == 302
 
 
-def test_chatting_is_use(alices: Client, clock: Clock) -> None:
+def test_chatting_renews_a_session(alices: Client, clock: Clock) -> None:
     key = alices.session.session_key
     assert key
     Session.objects.update(expire_date=timezone.now() + timedelta(hours=1))
@@ -102,7 +102,7 @@ def test_chatting_is_use(alices: Client, clock: Clock) -> None:
     assert ends_in() > 13 * DAY
 
 
-async def test_a_prompt_is_use(tab: Tab) -> None:
+async def test_a_prompt_renews_a_session(tab: Tab) -> None:
     await Session.objects.aupdate(expire_date=timezone.now() + timedelta(hours=1))
     await tab.ask()
     await tab.until_ended()
@@ -111,7 +111,7 @@ async def test_a_prompt_is_use(tab: Tab) -> None:
 
 
 @pytest.mark.parametrize(("remember", "expires"), [("on", True), ("", False)])
-def test_only_who_asks_to_be_remembered_is_after_the_browser_was_closed(
+def test_a_session_outlives_the_browser_only_if_asked_to_remember(
     alice: User, clock: Clock, remember: str, expires: bool
 ) -> None:
     client = Client(headers={"host": "localhost"})
@@ -123,7 +123,7 @@ def test_only_who_asks_to_be_remembered_is_after_the_browser_was_closed(
 
 
 @pytest.mark.thorough
-def test_a_shorter_time_holds_for_sessions_of_before(site: Site) -> None:
+def test_a_shorter_timeout_applies_to_existing_sessions(site: Site) -> None:
     server = site.server(CHATAPP_IDLE_TIMEOUT="600")
     made = run(server.environment, "-c", SESSION_ENDS).stdout
     assert float(made) > DAY
@@ -150,15 +150,15 @@ print((last - timezone.now()).total_seconds())
         ]
     ),
 )
-def test_a_time_that_cannot_be_is_refused(site: Site, value: str, sentence: str) -> None:
+def test_an_invalid_timeout_is_refused(site: Site, value: str, sentence: str) -> None:
     environment = site.nothing() | {"CHATAPP_IDLE_TIMEOUT": value}
-    told = run(environment, "manage.py", "check", check=False)
-    assert told.returncode == 1
-    assert sentence in told.stderr
+    statements = run(environment, "manage.py", "check", check=False)
+    assert statements.returncode == 1
+    assert sentence in statements.stderr
 
 
 @pytest.mark.thorough
-def test_a_session_may_be_without_end(site: Site) -> None:
+def test_sessions_may_never_expire(site: Site) -> None:
     run(site.nothing() | {"CHATAPP_IDLE_TIMEOUT": "inf"}, "manage.py", "check")
 
 
@@ -166,7 +166,7 @@ def test_a_session_may_be_without_end(site: Site) -> None:
 
 
 def cookies_of_sign_in(server: Server, site: Site, origin: str) -> dict[str, str]:
-    """Each cookie's name, and what is said of it, at the sign-in page and after it."""
+    """Return the attributes of each cookie by name, from the sign-in page and signing in."""
     alice = site.person()
     headers = {"x-forwarded-proto": origin.partition(":")[0], "referer": f"{origin}/"}
     with httpx.Client(base_url=server.url, headers=headers, trust_env=False) as client:
@@ -180,16 +180,16 @@ def cookies_of_sign_in(server: Server, site: Site, origin: str) -> dict[str, str
         return found | dict(one.split("=", 1) for one in answer.headers.get_list("set-cookie"))
 
 
-def test_cookies_belong_to_the_host_alone_under_https(site: Site) -> None:
+def test_cookies_are_bound_to_the_host_under_https(site: Site) -> None:
     origin = f"https://localhost:{free_port()}"
     with site.server(CSRF_TRUSTED_ORIGINS=origin) as server:
         found = cookies_of_sign_in(server, site, origin)
     assert {"__Host-sessionid", "__Host-csrftoken"} <= found.keys()
     assert not {"sessionid", "csrftoken"} & found.keys()
     for name in ("__Host-sessionid", "__Host-csrftoken"):
-        said = [part.strip() for part in found[name].split(";")]
-        assert {"Secure", "Path=/", "SameSite=Lax"} <= set(said), name
-        assert not [part for part in said if part.startswith("Domain")]
+        attributes = [part.strip() for part in found[name].split(";")]
+        assert {"Secure", "Path=/", "SameSite=Lax"} <= set(attributes), name
+        assert not [part for part in attributes if part.startswith("Domain")]
     assert "HttpOnly" in found["__Host-sessionid"]
 
 
@@ -201,7 +201,7 @@ def test_cookies_keep_their_names_under_http(site: Site) -> None:
     assert "Secure" not in found["sessionid"]
 
 
-# Who else may read
+# File permissions
 
 
 def mode(path: Path) -> int:
@@ -209,29 +209,29 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.thorough
-def test_what_the_app_writes_is_its_users_alone(site: Site, tmp_path: Path) -> None:
-    """As `make run` does it in a new place, under the umask that most machines have."""
+def test_what_the_app_writes_is_readable_only_by_its_user(site: Site, tmp_path: Path) -> None:
+    """As `make run` does in a new directory, under the usual umask."""
     before = os.umask(0o022)
     try:
         environment = site.nothing()
-        place = Path(environment["DATA_DIR"]) / "var"
-        environment["DATA_DIR"] = str(place)
+        data_dir = Path(environment["DATA_DIR"]) / "var"
+        environment["DATA_DIR"] = str(data_dir)
         run(environment, "manage.py", "migrate", "--verbosity", "0")
         run(environment, "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
         with Server(environment):
             open_to_others = [
                 path
-                for path in (place, *place.iterdir())
+                for path in (data_dir, *data_dir.iterdir())
                 if path.name != "static" and mode(path) & 0o077
             ]
     finally:
         os.umask(before)
     assert open_to_others == []
-    assert mode(next((place / "static").rglob("*.css"))) & 0o044
+    assert mode(next((data_dir / "static").rglob("*.css"))) & 0o044
 
 
 @pytest.mark.parametrize("command", sampled(["migrate", "serve"]))
-def test_a_place_that_is_open_to_all_is_closed_at_the_start(site: Site, command: str) -> None:
+def test_a_world_readable_data_directory_is_closed_at_start(site: Site, command: str) -> None:
     server = site.server()
     (server.data_dir / "secret_key").touch(0o600)
     server.data_dir.chmod(0o755)
@@ -247,7 +247,7 @@ def test_a_place_that_is_open_to_all_is_closed_at_the_start(site: Site, command:
     ("holds", "before", "after"),
     [("secret_key", 0o755, 0o700), ("secret_key", 0o750, 0o750), ("letters", 0o755, 0o755)],
 )
-def test_what_is_not_ours_or_was_chosen_stays(
+def test_other_directories_and_chosen_modes_stay_unchanged(
     tmp_path: Path, holds: str, before: int, after: int
 ) -> None:
     (tmp_path / holds).touch()
@@ -257,14 +257,14 @@ def test_what_is_not_ours_or_was_chosen_stays(
 
 
 @pytest.mark.parametrize(("set_to", "verdict"), [(0o755, "failed"), (0o750, "ok"), (0o700, "ok")])
-def test_the_doctor_looks_who_may_read(tmp_path: Path, set_to: int, verdict: str) -> None:
+def test_the_doctor_checks_who_may_read_the_data(tmp_path: Path, set_to: int, verdict: str) -> None:
     tmp_path.chmod(set_to)
     found = only(machine.data_dir(tmp_path))
     assert found.verdict == Verdict(verdict)
     assert verdict == "ok" or f"chmod 700 {tmp_path}" in found.cure
 
 
-def test_the_doctor_does_not_forget_old_keys() -> None:
+def test_the_doctor_warns_about_old_keys() -> None:
     assert list(settings_checks.old_keys([])) == []
     found = only(settings_checks.old_keys(["the-old-one"]))
     assert found.verdict is Verdict.WARNING

@@ -1,8 +1,8 @@
-"""No text of a model or a person keeps everybody else waiting.
+"""No text from a model or a person delays everybody else.
 
-What counts is what the event loop's own thread does in one callback, in CPU time, so that a busy
-machine changes nothing. The bound is far above what was measured (some 20 ms) and far below what a
-bomb took before there were any budgets (seconds to minutes); `python -m bench bombs` takes the
+The measure is the CPU time of the event loop's thread in one callback, so that a busy machine
+changes nothing. The bound is far above what was measured (some 20 ms) and far below what a bomb
+took before there were any budgets (seconds to minutes); `python -m bench bombs` measures the
 milliseconds.
 """
 
@@ -30,9 +30,9 @@ from tests.support.profile import sampled
 from tests.support.tab import Tab
 from tests.support.visitor import visit
 
-# As long as it takes to count so far, of CPU, in one callback of the loop. Before there were
-# budgets it was up to 1,600 million; how little it is now is for the benchmarks to say (`python -m
-# bench bombs`), on a machine that does nothing else.
+# The bound of one callback of the loop: the CPU time of counting this far. Before there were
+# budgets it was up to 1,600 million. The benchmarks measure how short it is now (`python -m bench
+# bombs`), on an otherwise idle machine.
 LONGEST = 35_000_000
 AT_ONCE = [
     "C# fence, 16 KB",
@@ -49,9 +49,9 @@ AT_ONCE = [
 
 @pytest.fixture
 def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """How long the longest callback of the loop took, of CPU time of its thread."""
+    """The CPU time of the loop's longest callback so far."""
     took = [0.0]
-    run = asyncio.Handle._run  # noqa: SLF001 - asyncio's debug mode does this to log, and no more
+    run = asyncio.Handle._run  # noqa: SLF001 - asyncio's debug mode also wraps just this
 
     def timed(handle: asyncio.Handle) -> None:
         began_at = time.thread_time()
@@ -65,7 +65,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
-async def test_a_models_text_holds_the_loop_for_moments(
+async def test_a_models_text_blocks_the_loop_only_for_moments(
     tab: Tab, upstream: FakeUpstream, longest: list[float], name: str
 ) -> None:
     text = TEXTS[name](0.5)
@@ -78,7 +78,7 @@ async def test_a_models_text_holds_the_loop_for_moments(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sampled(AT_ONCE, 2))
-async def test_a_persons_text_holds_the_loop_for_moments(
+async def test_a_persons_text_blocks_the_loop_only_for_moments(
     tab: Tab, longest: list[float], name: str
 ) -> None:
     await tab.ask(TEXTS[name](0.5)[:100_000])
@@ -88,7 +88,7 @@ async def test_a_persons_text_holds_the_loop_for_moments(
 
 @pytest.mark.thorough
 @pytest.mark.django_db
-async def test_an_answer_that_was_thought_is_not_drawn_again(
+async def test_reasoning_found_in_an_answer_is_not_rendered_again(
     tab: Tab, upstream: FakeUpstream, longest: list[float]
 ) -> None:
     paragraph = "Let me *think*, step by step.\n\n" * 200
@@ -99,10 +99,10 @@ async def test_an_answer_that_was_thought_is_not_drawn_again(
 
 
 @pytest.mark.django_db
-async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
+async def test_a_long_thread_is_not_rendered_for_a_short_prompt(
     tab: Tab, alices: Client, longest: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight tabs on the same branch are told of the turn alone."""
+    """Eight tabs on the same branch receive only the new turn."""
     await tab.ask(TEXTS["200 KB of formulas"](0.2))
     await tab.until_ended()
     conversation = await Conversation.objects.aget()
@@ -136,7 +136,7 @@ async def test_a_long_thread_is_not_drawn_for_a_short_prompt(
 
 
 @pytest.mark.django_db
-async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Client) -> None:
+async def test_a_tab_on_another_branch_gets_the_new_one(tab: Tab, alices: Client) -> None:
     first = await tab.ask("One")
     await tab.until_ended()
     conversation = str((await Conversation.objects.aget()).pk)
@@ -149,7 +149,7 @@ async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Cl
         assert "innerHTML target:#messages" not in frame  # it shows that branch
         await other.until_ended()
         await tab.until_ended()
-        # Now it moves to the other branch, as a person does who presses an arrow.
+        # Now it moves to the other branch, as a person does by pressing an arrow.
         await tab.send(
             action="watch", conversation=conversation, head=str(first), ending="complete"
         )
@@ -162,7 +162,7 @@ async def test_a_tab_on_another_branch_is_shown_the_new_one(tab: Tab, alices: Cl
 
 
 @pytest.mark.django_db
-async def test_megabytes_of_arguments_are_shown_in_part_and_kept(
+async def test_megabytes_of_arguments_are_shown_in_part_and_stored_whole(
     tab: Tab, upstream: FakeUpstream, longest: list[float]
 ) -> None:
     pieces = list(REPLIES["2 MB of arguments in tiny deltas"].deltas(0.05))
@@ -177,7 +177,7 @@ async def test_megabytes_of_arguments_are_shown_in_part_and_kept(
 
 
 class Watching:
-    """A tab that is slow to take a frame, so that the next one could overtake it."""
+    """A tab that takes frames slowly, so that a later one could overtake."""
 
     write = None
 
@@ -191,7 +191,7 @@ class Watching:
         self.page.swap(frame)
 
 
-async def test_no_frame_overtakes_another_on_its_way_to_any_tab() -> None:
+async def test_no_frame_overtakes_another_on_the_way_to_a_tab() -> None:
     message = Message(role="assistant", ending=Message.STREAMING, model="m")
     live, showing = LiveReply(message), set[Watching]()
     flushes = Flushes(live, Audience(showing), Pace())
@@ -213,7 +213,7 @@ async def test_no_frame_overtakes_another_on_its_way_to_any_tab() -> None:
         assert tab.page.region("answer") == whole.region("answer")
 
 
-async def test_the_loop_turns_while_a_frame_goes_to_thousands() -> None:
+async def test_the_loop_runs_while_a_frame_goes_to_thousands() -> None:
     turns = 0
 
     async def count() -> None:
@@ -238,10 +238,10 @@ async def test_the_loop_turns_while_a_frame_goes_to_thousands() -> None:
 
 
 @pytest.mark.thorough
-async def test_the_server_answers_others_while_a_page_is_drawn(
+async def test_the_server_answers_others_while_it_renders_a_page(
     site: Site, upstream: FakeUpstream
 ) -> None:
-    """The whole app: the slow code of a page is coloured by a process of its own."""
+    """Through the whole app: slow code of a page is highlighted in another process."""
     upstream.script(role(), delta(TEXTS["C# fence, 16 KB"](1)), finish(), done())
     person = site.person()
     with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="k") as server:

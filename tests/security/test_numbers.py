@@ -1,5 +1,5 @@
-"""Numbers that Python does not read, or no database counts with, wherever a page takes one: each is
-answered as what is not there, or at its field, and none makes a page fail."""
+"""Numbers that Python refuses to read, or that no database can store, wherever a page takes one:
+each is answered as not found, or by an error at its field, and none makes a page fail."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.support.page import parse
 pytestmark = pytest.mark.django_db
 
 PAST_64_BITS = str(2**63)
-PAST_PYTHON = "9" * 4301  # digits, which it refuses to read
+PAST_PYTHON = "9" * 4301  # more digits than Python converts by default
 NUMBERS = [PAST_64_BITS, "9" * 30, "9" * 4300, PAST_PYTHON, "\N{SUPERSCRIPT TWO}"]
 NUMBER = re.compile("<int:[a-z_]+>|<path:[a-z_]+>|<id>")
 OTHERS = {
@@ -32,7 +32,7 @@ numbers = pytest.mark.parametrize("number", NUMBERS, ids=len)
 
 
 def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
-    """All that take a number, with `{}` for it."""
+    """Return all addresses that take a number, with `{}` in its place."""
     for one in patterns:
         address = f"{before}{one.pattern}"
         if hasattr(one, "url_patterns"):
@@ -51,30 +51,30 @@ def filled(address: str) -> Iterator[str]:
 
 
 @numbers
-def test_a_key_is_of_digits_that_a_database_counts_with(number: str) -> None:
+def test_a_key_consists_of_digits_that_fit_a_database(number: str) -> None:
     assert key_of(number) == key_of("-1") == key_of("") == 0
     assert key_of("9" * 18) == 999_999_999_999_999_999
 
 
 @numbers
-def test_an_address_with_it_leads_nowhere(olives: Client, number: str) -> None:
+def test_an_address_with_it_is_not_found(olives: Client, number: str) -> None:
     there = [one.format(number) for one in addresses(get_resolver().url_patterns)]
     assert len(there) > 40
     for address in there:
         for answer in (olives.get(address), olives.post(address)):
-            # The administration leads back to its first page, and says that it is not there.
+            # The admin redirects to its first page, which says that the object does not exist.
             expected = (302, 404, 405) if address.startswith("/admin/") else (404, 405)
             assert answer.status_code in expected, address[:60]
 
 
 @numbers
-def test_a_link_to_a_new_password_with_it_is_over(client: Client, number: str) -> None:
+def test_a_password_reset_link_with_it_is_invalid(client: Client, number: str) -> None:
     named = urlsafe_base64_encode(number.encode())
     assert client.get(f"/accounts/password/new/{named}/x/").status_code == 410
 
 
 @numbers
-def test_no_label_device_hold_or_member_has_it(
+def test_it_matches_no_label_device_hold_or_member(
     olives: Client,
     alice: User,
     begin: Begin,  # noqa: F811
@@ -98,7 +98,7 @@ def test_no_label_device_hold_or_member_has_it(
 
 
 @numbers
-def test_the_administration_has_no_such_row_selected(olives: Client, number: str) -> None:
+def test_the_admin_refuses_it_as_a_selected_row(olives: Client, number: str) -> None:
     chosen = {"action": "delete_selected", "_selected_action": number}
     for model in ("chatapp/user", "auth/group", "chatapp/suggestion", "chatapp/upstream"):
         assert olives.post(f"/admin/{model}/", chosen).status_code == 400
@@ -112,7 +112,9 @@ def test_the_administration_has_no_such_row_selected(olives: Client, number: str
     [PAST_PYTHON, "1e999", "NaN", "-Infinity", '"\\ud800"', "[" * 100_000],
     ids=["digits", "exponent", "NaN", "Infinity", "half", "deep"],
 )
-def test_parameters_that_no_json_of_a_database_has_are_refused(olives: Client, value: str) -> None:
+def test_parameters_that_a_database_cannot_store_as_json_are_refused(
+    olives: Client, value: str
+) -> None:
     fields = {
         "name": "Gateway",
         "base_url": "https://gateway.test/v1",

@@ -1,4 +1,4 @@
-"""Which passwords an account may have: the sign-ups, the account's page and the admin alike."""
+"""Which passwords are accepted by sign-up, by the account page and by the admin."""
 
 import pytest
 from django.contrib.auth.password_validation import validate_password
@@ -26,9 +26,7 @@ pytestmark = pytest.mark.django_db
         ("ada-lovelace-1", "too similar to the username"),
     ],
 )
-def test_a_password_that_would_be_guessed_is_refused_with_the_reason(
-    password: str, sentence: str
-) -> None:
+def test_a_password_easy_to_guess_is_refused_with_the_reason(password: str, sentence: str) -> None:
     with pytest.raises(ValidationError) as refused:
         validate_password(password, User(username="ada-lovelace"))
     assert sentence in " ".join(refused.value.messages)
@@ -38,15 +36,15 @@ def test_a_password_that_would_be_guessed_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     "password", [PASSWORD, "four wild geese at dawn", "kX9#mQ2$vL7p", "ä" * 3 + "größe zählt hier"]
 )
-def test_words_and_what_a_manager_makes_are_taken(password: str) -> None:
+def test_passphrases_and_generated_passwords_are_accepted(password: str) -> None:
     validate_password(password, User(username="ada-lovelace"))
 
 
-def test_a_very_long_one_is_judged_at_once() -> None:
+def test_a_very_long_password_is_judged_at_once() -> None:
     validate_password("four wild geese at dawn " * 40_000)
 
 
-def test_every_form_asks_for_a_good_one(alice: User, olives: Client, alices: Client) -> None:
+def test_every_form_requires_a_good_password(alice: User, olives: Client, alices: Client) -> None:
     weak = {"password1": "password1234", "password2": "password1234"}
     added = olives.post("/admin/chatapp/user/add/", {"username": "eve", **weak})
     reset = olives.post(f"/admin/chatapp/user/{alice.pk}/password/", weak)
@@ -58,7 +56,7 @@ def test_every_form_asks_for_a_good_one(alice: User, olives: Client, alices: Cli
     assert not User.objects.exists()
 
 
-def test_a_weak_password_of_before_still_signs_in(alice: User) -> None:
+def test_an_old_weak_password_still_signs_in(alice: User) -> None:
     alice.set_password("secret")
     alice.save()
     client = Client(headers={"host": "localhost"})

@@ -1,4 +1,4 @@
-"""No address, query or cookie that anybody can think of makes a page or a socket fail."""
+"""No conceivable address, query or cookie makes a page or a socket fail."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,8 @@ from tests.security.wire import Answer, Wire
 from tests.support.live import Person, Server, Site
 from tests.support.profile import scaled
 
-NO_ONES = "5a0d7c0e-52a5-4c7e-9a86-5b4f3d0f4f10"  # the id of nothing; the same in every process
+# an id that nothing has, the same in every process
+NO_ONES = "5a0d7c0e-52a5-4c7e-9a86-5b4f3d0f4f10"
 HUGE = "9" * 400
 ODD = (
     "0",
@@ -56,13 +57,13 @@ ODD = (
 
 
 class Watched(Server):
-    """A server whose log is read once."""
+    """A server whose log is checked in parts."""
 
-    _told = 0
+    _checked = 0
 
     def check_log(self) -> None:
-        """Fails where what was logged since the last time tells of a failure."""
-        news, self._told = self.lines[self._told :], len(self.lines)
+        """Fail if a traceback was logged since the last check."""
+        news, self._checked = self.lines[self._checked :], len(self.lines)
         assert "Traceback" not in "".join(news), "".join(news)[-6000:]
 
 
@@ -75,7 +76,7 @@ def server(site: Site) -> Iterator[Watched]:
 
 @pytest.fixture(scope="module")
 def stan(server: Watched) -> Person:
-    """Staff, without a right."""
+    """A staff member without permissions."""
     return made(server, "stan", "is_staff=True")
 
 
@@ -100,7 +101,7 @@ session.save()
 print(session.session_key)
 """
 
-# So that lists have something to be filtered, and pages something to show.
+# Gives lists something to filter, and pages something to show.
 ROWS = """
 from uuid import uuid4
 from chatapp.models import Conversation, ToolServer, Upstream, User
@@ -125,7 +126,7 @@ CSRF = "x" * 32
 
 
 def shapes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
-    """Each pattern's address, with {} where it takes an argument."""
+    """Iterate over the addresses of all patterns, with {} for each argument."""
     for one in patterns:
         text = re.sub(r"\(\?P<\w+>.*\)|<[^>]*>|\.\*", "{}", str(one.pattern))
         address = before + re.sub(r"[\^$\\]", "", text)
@@ -138,7 +139,7 @@ def shapes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterat
 SHAPES = sorted(set(shapes(get_resolver().url_patterns)) | {"{}", "static/{}"})
 
 
-def test_the_walk_finds_what_takes_arguments() -> None:
+def test_the_walk_finds_addresses_with_arguments() -> None:
     assert "c/{}/" in SHAPES
     assert "admin/chatapp/user/{}/change/" in SHAPES
     assert "admin/r/{}/{}/" in SHAPES
@@ -152,7 +153,8 @@ def test_no_argument_makes_a_page_fail(
     olive = cast[-1]
     for number, odd in enumerate(ODD[:: scaled(5, 1)] if count else [""]):
         address = f"/{shape.replace('{}', odd)}"
-        # Each in turn, and all where there is no argument, besides whoever sees everything.
+        # With an argument, each person in turn; without one, all of them. Olive, who may see
+        # everything, always.
         others = [cast[number % 3]] if count else cast[:3]
         for person in (*others, olive):
             check(server, ask(server, person, address), address)
@@ -160,14 +162,14 @@ def test_no_argument_makes_a_page_fail(
             check(server, ask(server, olive, address, b"POST"), f"POST {address}")
 
 
-# What ends the session that the next one needs, and what takes an upstream's time.
+# Skipped since they end the session in use, or make requests to an upstream.
 NOT_POSTED = ("/logout/", "/check/")
 
 
 def ask(
     server: Watched, person: Person | None, address: str, method: bytes = b"GET", cookie: str = ""
 ) -> Answer:
-    """Written as it is, since clients mend what they are given."""
+    """Send a request exactly as written, since clients normalise addresses."""
     cookies = cookie or (f"sessionid={person.session}; " if person else "") + f"csrftoken={CSRF}"
     with Wire(server.url) as wire:
         headers = {
@@ -336,9 +338,7 @@ def test_no_cookie_makes_a_page_fail(server: Watched, cookie: str) -> None:
         *("/%00", "/ws/%00", "/%ff", "/ws/%2e%2e/", "/" + "a" * 3000),
     ],
 )
-def test_a_socket_at_an_address_that_is_none_is_refused_without_a_word(
-    server: Watched, address: str
-) -> None:
+def test_a_socket_at_an_unknown_address_is_refused_quietly(server: Watched, address: str) -> None:
     assert status_of_socket(server, address) in (400, 403, 404)
     server.check_log()
 

@@ -1,4 +1,5 @@
-"""HTML of untrusted text holds only what `markdown.allowed` lists, whole and live.
+"""HTML made of untrusted text contains only what `markdown.allowed` lists, both rendered at once
+and incrementally.
 
 `make test-all` tries 100,000 texts, in parts that several processes share.
 """
@@ -31,7 +32,7 @@ many = settings(
 @pytest.mark.parametrize("part", range(PARTS))
 @many
 @given(text=texts)
-def test_generated_text_split_anywhere_holds_only_what_is_listed(part: int, text: str) -> None:
+def test_generated_text_split_anywhere_yields_only_allowed_html(part: int, text: str) -> None:
     assert breaches(render(text)) == []
     assert breaches(as_typed(text)) == []
     for split in range(1, len(text)):
@@ -47,14 +48,14 @@ def test_generated_text_split_anywhere_holds_only_what_is_listed(part: int, text
     assert breaches(live.html()) == []
 
 
-def test_prose_has_no_attribute_that_a_script_could_believe() -> None:
+def test_prose_has_no_attribute_that_a_script_could_act_on() -> None:
     assert {name for tag, name, _ in FORMS if not tag.startswith("m")} == NAMES
 
 
 @pytest.mark.parametrize(("tag", "name", "form"), FORMS, ids=[f"{t}-{n}" for t, n, _ in FORMS])
 @settings(max_examples=scaled(8, 60))
 @given(data=st.data())
-def test_no_value_holds_a_tag_or_a_quote(
+def test_no_allowed_value_contains_a_tag_or_a_quote(
     tag: str, name: str, form: str, data: st.DataObject
 ) -> None:
     value = data.draw(st.from_regex(form, fullmatch=True))

@@ -1,4 +1,4 @@
-"""The head of a request: how long it may be, and what two readers could take for two requests."""
+"""The head of a request: its length, and ambiguities that could smuggle a second request."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MIB = 1024 * 1024
 HOST = b"Host: localhost"
 POST = (b"POST /accounts/login/ HTTP/1.1", HOST)
 CHUNKED = b"Transfer-Encoding: chunked"
-# What the kernels of both ends take by themselves, and what is dropped after a refusal.
+# What the kernels at both ends buffer, and what is dropped after a refusal.
 UNREAD = 24 * MIB
 
 
@@ -40,13 +40,13 @@ def test_headers_that_are_too_long_or_too_many_are_refused(
     assert "Delete this site's cookies" in answer.text
 
 
-def test_headers_up_to_the_limit_get_through(wire: Wire) -> None:
+def test_headers_up_to_the_limit_are_accepted(wire: Wire) -> None:
     headers = [b"X: " + b"x" * 100] * 97
     answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, b"Connection: close", *headers)
     assert answer.status == 200
 
 
-# The form: what two readers could take for different requests
+# What two parsers could take for different requests
 
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -93,7 +93,7 @@ SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
         ([b"X Y: z"], b""),
     ],
 )
-def test_an_ambiguous_request_is_refused_and_what_follows_it_is_dropped(
+def test_an_ambiguous_request_is_refused_and_the_rest_is_dropped(
     server: Server, wire: Wire, headers: list[bytes], body: bytes
 ) -> None:
     answer = wire.ask(*POST, *headers, body=body + SMUGGLED)
@@ -118,12 +118,12 @@ def test_an_ambiguous_request_is_refused_and_what_follows_it_is_dropped(
         b"PRI * HTTP/2.0",
     ],
 )
-def test_a_request_line_that_is_none_is_refused(wire: Wire, line: bytes) -> None:
+def test_an_invalid_request_line_is_refused(wire: Wire, line: bytes) -> None:
     answer = wire.ask(line, HOST)
     assert (answer.status, answer.headers["connection"]) == (400, "close")
 
 
-def test_a_coded_body_of_http_1_0_is_refused(wire: Wire) -> None:
+def test_a_chunked_body_in_http_1_0_is_refused(wire: Wire) -> None:
     answer = wire.ask(b"POST / HTTP/1.0", HOST, CHUNKED, body=b"0\r\n\r\n")
     assert answer.status == 400
 
@@ -143,25 +143,23 @@ def test_a_handshake_with_a_body_is_refused(wire: Wire, length: tuple[bytes, byt
     assert answer.status == 400
 
 
-def test_a_second_request_before_the_first_is_answered_is_dropped(
-    server: Server, wire: Wire
-) -> None:
+def test_a_pipelined_request_is_dropped(server: Server, wire: Wire) -> None:
     answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, body=SMUGGLED)
     assert (answer.status, answer.raw.count(b"HTTP/1.1 ")) == (200, 1)
     assert "smuggled" not in server.log
 
 
-def test_an_end_of_line_after_a_form_is_nothing(wire: Wire) -> None:
-    """Old browsers send it."""
+def test_a_line_end_after_a_form_is_ignored(wire: Wire) -> None:
+    """Old browsers send one."""
     wire.write(head(*POST, b"Content-Length: 1") + b"x\r\n")
     assert wire.read().startswith(b"HTTP/1.1 403")
     answer = wire.ask(b"GET /healthz HTTP/1.1", HOST, b"Connection: close")
     assert answer.raw.endswith(b"ok")
 
 
-def test_a_server_stops_while_requests_are_on_their_way(site: Site) -> None:
+def test_a_server_stops_while_a_request_is_incomplete(site: Site) -> None:
     with site.server() as server, Wire(server.url) as wire:
         wire.write(b"GET / HTTP/1.1\r\n")
         with server.visit() as client:
-            client.get("/healthz")  # so it has read the line
+            client.get("/healthz")  # so the server has read the line
         assert server.stop() == 0

@@ -1,4 +1,4 @@
-"""Connections that clients reset, whatever they were doing, leave nothing behind."""
+"""Connections that clients reset, whatever they were doing, leave nothing open."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -12,7 +12,7 @@ from tests.support.fake_upstream import FakeUpstream
 from tests.support.live import Server, Site
 
 TIMES = 60
-FEW = 10  # files that the server may open for itself meanwhile: of the database, of its threads
+FEW = 10  # files that the server may open for its database and threads meanwhile
 PINGS = (b"\x89\xfd" + bytes(4 + 125)) * 60
 MESSAGES = b"\x81\x82\x00\x00\x00\x00{}" * 20
 ASKS = [
@@ -29,7 +29,7 @@ def server(site: Site) -> Iterator[Server]:
         site.server(
             OPENAI_BASE_URL=upstream.base_url,
             CHATAPP_ACTIONS_PER_SECOND="1000",
-            CHATAPP_TABS_PER_PERSON="1000",  # who may do more at once, too, than these do
+            CHATAPP_TABS_PER_PERSON="1000",  # also raises the bound of concurrent actions
         ) as server,
     ):
         yield server
@@ -47,7 +47,7 @@ def files_of(server: Server) -> int:
 
 
 @pytest.mark.parametrize("sent", [b"", PINGS, MESSAGES], ids=["nothing", "pings", "messages"])
-def test_a_socket_that_is_reset_is_closed(
+def test_a_socket_is_closed_after_a_reset(
     server: Server, site: Site, client: httpx.Client, sent: bytes
 ) -> None:
     person = site.person()
@@ -61,7 +61,7 @@ def test_a_socket_that_is_reset_is_closed(
 
 
 @pytest.mark.parametrize("line", ASKS)
-def test_a_request_that_is_reset_is_forgotten(
+def test_a_request_is_dropped_after_a_reset(
     server: Server, client: httpx.Client, line: bytes
 ) -> None:
     def use(wire: Wire) -> None:
@@ -74,8 +74,8 @@ def test_a_request_that_is_reset_is_forgotten(
 
 
 def assert_nothing_stays(server: Server, client: httpx.Client, use: Callable[[Wire], None]) -> None:
-    """Opens connections, resets each when it was used, and waits until the server has as many
-    files open as before."""
+    """Open connections, reset each after use, and wait until the server has as few open files as
+    before."""
     client.get("/healthz")
     before = files_of(server)
     for _ in range(TIMES):

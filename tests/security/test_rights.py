@@ -1,7 +1,7 @@
-"""Who may change whom: superusers and roles are out of reach for whoever is no superuser.
+"""Who may change whom: only superusers may change superusers and roles.
 
-Olive and Otto are superusers. Stan is staff who may do everything with people, groups and tool
-servers that can be granted; Rita is staff who may look at everything. Alice has no role.
+Olive and Otto are superusers. Stan is staff with every permission that can be granted; Rita is
+staff with all view permissions. Alice has no role.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ def stan(db: None) -> User:
 
 @pytest.fixture
 def sue(db: None) -> User:
-    """Staff like Stan, with fewer rights."""
+    """A staff member like Stan, but without permissions."""
     return User.objects.create_user("sue", password=PASSWORD, is_staff=True)
 
 
@@ -52,7 +52,7 @@ def change(person: User) -> str:
 
 
 def fields(person: User, **more: Any) -> dict[str, Any]:
-    """The form of a person as it would be sent unchanged, and what is changed."""
+    """Return a person's form as it would be sent unchanged, updated with `more`."""
     roles = ("is_active", "is_staff", "is_superuser")
     ticked = {name: "on" for name in roles if getattr(person, name)}
     written = {"username": person.username, "first_name": "", "last_name": "", "email": ""}
@@ -70,7 +70,7 @@ ROLES = {"is_superuser": "on", "is_staff": "on", "user_permissions": "1", "group
 
 
 @pytest.mark.parametrize("whom", ["oneself", "alice"])
-def test_staff_gives_nobody_a_role(stan: User, stans: Client, alice: User, whom: str) -> None:
+def test_staff_cannot_grant_a_role(stan: User, stans: Client, alice: User, whom: str) -> None:
     Group.objects.create(pk=1, name="operators")
     stan.user_permissions.set(Permission.objects.filter(content_type__model="user"))
     person = stan if whom == "oneself" else alice
@@ -83,7 +83,7 @@ def test_staff_gives_nobody_a_role(stan: User, stans: Client, alice: User, whom:
     assert person.first_name == ("Touched" if person == alice else "")
 
 
-def test_an_account_that_staff_adds_has_no_role(stans: Client) -> None:
+def test_an_account_added_by_staff_has_no_role(stans: Client) -> None:
     passwords = {"password1": NEW, "password2": NEW}
     answer = stans.post(f"{PEOPLE}add/", {"username": "eve", **passwords, **ROLES})
     assert answer.status_code == 302
@@ -93,7 +93,7 @@ def test_an_account_that_staff_adds_has_no_role(stans: Client) -> None:
 
 
 @pytest.mark.parametrize("whom", ["olive", "sue", "stan"])
-def test_staff_changes_nobody_who_has_a_role(
+def test_staff_cannot_change_anyone_with_a_role(
     request: pytest.FixtureRequest, stans: Client, olive: User, sue: User, whom: str
 ) -> None:
     person: User = request.getfixturevalue(whom)
@@ -120,7 +120,7 @@ def test_staff_changes_nobody_who_has_a_role(
     assert 'name="username"' not in page
 
 
-def test_one_superuser_among_many_keeps_them_all_from_being_deleted(
+def test_a_bulk_deletion_that_includes_a_superuser_deletes_nobody(
     stans: Client, olive: User, otto: User, alice: User
 ) -> None:
     both = [str(olive.pk), str(alice.pk)]
@@ -130,7 +130,7 @@ def test_one_superuser_among_many_keeps_them_all_from_being_deleted(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_staff_looks_after_people_without_a_role(stans: Client, alice: User) -> None:
+def test_staff_may_manage_people_without_a_role(stans: Client, alice: User) -> None:
     stans.post(change(alice), fields(alice, email="alice@example.org", is_active=None))
     alice.refresh_from_db()
     assert (alice.email, alice.is_active) == ("alice@example.org", False)
@@ -142,7 +142,7 @@ def test_staff_looks_after_people_without_a_role(stans: Client, alice: User) -> 
     assert not User.objects.filter(username="alice").exists()
 
 
-def test_groups_are_a_superusers(stan: User, stans: Client) -> None:
+def test_only_superusers_may_change_groups(stan: User, stans: Client) -> None:
     group = Group.objects.create(name="operators")
     stan.groups.add(group)
     every = [str(pk) for pk in Permission.objects.values_list("pk", flat=True)]
@@ -155,19 +155,19 @@ def test_groups_are_a_superusers(stan: User, stans: Client) -> None:
     assert not group.permissions.exists()
 
 
-def test_addresses_that_would_sign_in_are_in_no_list(stans: Client) -> None:
+def test_stored_email_addresses_are_not_in_the_admin(stans: Client) -> None:
     assert stans.get("/admin/account/emailaddress/").status_code == 404
 
 
 @pytest.mark.parametrize("lost", ["is_active", "is_staff", "is_superuser"])
-def test_the_last_administrator_stays_one(olive: User, lost: str) -> None:
+def test_the_last_administrator_cannot_be_demoted(olive: User, lost: str) -> None:
     olives = confirmed(signed_in(olive))
     page = olives.post(change(olive), fields(olive, **{lost: None})).content.decode()
     assert "This is the last account that can administer this server." in page
     assert as_stored(olive)[lost]
 
 
-def test_the_last_administrator_is_not_deleted(olive: User, otto: User, alice: User) -> None:
+def test_the_last_administrator_cannot_be_deleted(olive: User, otto: User, alice: User) -> None:
     User.objects.filter(pk=otto.pk).update(is_active=False)
     olives = confirmed(signed_in(olive))
     page = olives.post(f"{PEOPLE}{olive.pk}/delete/", {"post": "yes"})
@@ -180,7 +180,7 @@ def test_the_last_administrator_is_not_deleted(olive: User, otto: User, alice: U
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_two_administrators_may_go(olive: User, otto: User) -> None:
+def test_one_of_two_administrators_can_be_removed(olive: User, otto: User) -> None:
     olives = confirmed(signed_in(olive))
     assert olives.post(change(otto), fields(otto, is_superuser=None)).status_code == 302
     assert not as_stored(otto)["is_superuser"]
@@ -189,7 +189,7 @@ def test_one_of_two_administrators_may_go(olive: User, otto: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_administrators_who_demote_each_other_at_once_leave_one(
+def test_one_administrator_remains_if_two_demote_each_other_at_once(
     olive: User, otto: User
 ) -> None:
     together = Barrier(2)
@@ -208,13 +208,13 @@ def test_two_administrators_who_demote_each_other_at_once_leave_one(
     assert User.objects.filter(is_superuser=True).count() == 1
 
 
-def test_a_superuser_gives_and_takes_roles(olive: User, alice: User) -> None:
+def test_a_superuser_can_grant_and_revoke_roles(olive: User, alice: User) -> None:
     olives = confirmed(signed_in(olive))
     assert olives.post(change(alice), fields(alice, is_staff="on")).status_code == 302
     assert as_stored(alice)["is_staff"]
 
 
-def test_nobody_is_left_without_a_password(olive: User, alice: User) -> None:
+def test_no_account_can_be_left_without_a_password(olive: User, alice: User) -> None:
     """There is no other way to sign in."""
     olives = confirmed(signed_in(olive))
     off = {"usable_password": "false", "unset-password": "", "password1": "", "password2": ""}
@@ -222,7 +222,7 @@ def test_nobody_is_left_without_a_password(olive: User, alice: User) -> None:
     assert User.objects.get(pk=olive.pk).check_password(PASSWORD)
 
 
-def test_an_address_signs_in_to_one_account(olive: User, alice: User, bob: User) -> None:
+def test_an_address_belongs_to_one_account(olive: User, alice: User, bob: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     olives = confirmed(signed_in(olive))
     page = olives.post(change(bob), fields(bob, email="Alice@example.org")).content.decode()
@@ -243,16 +243,14 @@ def test_an_address_signs_in_to_one_account(olive: User, alice: User, bob: User)
         f"{PEOPLE}?_to_field=password",
     ],
 )
-def test_no_filter_of_a_list_asks_for_a_secret(stans: Client, path: str) -> None:
-    """How many rows there are would tell it, character by character."""
+def test_no_list_filter_can_query_a_secret(stans: Client, path: str) -> None:
+    """The number of rows would reveal it, character by character."""
     assert stans.get(path).status_code == 400
 
 
 @pytest.mark.parametrize("host", ["[::1", "[x]", "h:99999", "h:abc", "℀.x", "me:secret@h", "h/#f"])
 @pytest.mark.parametrize("kind", ["upstream", "toolserver"])
-def test_an_address_that_cannot_be_asked_gets_a_sentence(
-    olives: Client, kind: str, host: str
-) -> None:
+def test_an_invalid_url_gets_an_error_message(olives: Client, kind: str, host: str) -> None:
     form = {"name": "x", "base_url": f"http://{host}", "url": f"http://{host}", "transport": "http"}
     answer = olives.post(f"/admin/chatapp/{kind}/add/", form)
     assert answer.status_code == 200
@@ -265,7 +263,7 @@ def test_an_address_that_cannot_be_asked_gets_a_sentence(
 
 @pytest.fixture
 def command(tmp_path: Path, db: None) -> tuple[ToolServer, Path]:
-    """A disabled server whose command leaves a trace where it is started."""
+    """A disabled server whose command creates a file when it is started."""
     trace = tmp_path / "started"
     server = ToolServer.objects.create(
         name="local", transport="stdio", command=f"touch {trace}", enabled=False
@@ -274,7 +272,7 @@ def command(tmp_path: Path, db: None) -> tuple[ToolServer, Path]:
 
 
 @pytest.mark.parametrize("who", ["stan", "rita", "olive"])
-def test_looking_at_a_command_does_not_start_it(
+def test_viewing_a_command_does_not_start_it(
     request: pytest.FixtureRequest, command: tuple[ToolServer, Path], who: str
 ) -> None:
     server, trace = command

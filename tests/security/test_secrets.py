@@ -1,4 +1,4 @@
-"""Stored secrets under another SECRET_KEY: told, kept, and never sent as they are stored."""
+"""Secrets stored under another SECRET_KEY: reported, kept, and never sent as stored."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -37,7 +37,7 @@ def stored_key() -> str:
 
 @pytest.fixture
 def foreign(connected: Upstream) -> str:
-    """What is stored for the upstream, by a key that is not ours."""
+    """Store an API key encrypted with a key that is not ours; return the ciphertext."""
     ciphertext = Fernet(Fernet.generate_key()).encrypt(KEY.encode()).decode()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE chatapp_upstream SET api_key = %s", [ciphertext])
@@ -45,7 +45,7 @@ def foreign(connected: Upstream) -> str:
 
 
 @pytest.mark.parametrize("models", ["", "some-model"])
-def test_the_person_is_told_and_the_upstream_is_not_asked(
+def test_the_page_reports_it_and_nothing_is_sent_upstream(
     alices: Client, upstream: FakeUpstream, foreign: str, models: str, generations_end: None
 ) -> None:
     Upstream.objects.update(offered_models=models)
@@ -55,7 +55,9 @@ def test_the_person_is_told_and_the_upstream_is_not_asked(
     assert upstream.requests == []
 
 
-async def test_a_prompt_waits_for_the_key(tab: Tab, upstream: FakeUpstream, foreign: str) -> None:
+async def test_a_prompt_is_refused_without_the_key(
+    tab: Tab, upstream: FakeUpstream, foreign: str
+) -> None:
     pk = (await Upstream.objects.aget()).pk
     await tab.send(action="prompt", message="Hello", model=f"{pk}/some-model")
     await tab.until(GONE.replace("'", "&#39;"))
@@ -63,7 +65,9 @@ async def test_a_prompt_waits_for_the_key(tab: Tab, upstream: FakeUpstream, fore
     assert not await Message.objects.aexists()
 
 
-def test_saving_keeps_what_an_old_key_may_still_read(connected: Upstream, foreign: str) -> None:
+def test_saving_keeps_a_secret_that_an_old_key_may_still_decrypt(
+    connected: Upstream, foreign: str
+) -> None:
     found = Upstream.objects.get()
     assert (found.api_key, bool(found.secret_problem)) == ("", True)
     found.name = "Renamed"
@@ -72,7 +76,7 @@ def test_saving_keeps_what_an_old_key_may_still_read(connected: Upstream, foreig
     assert stored_key() == foreign
 
 
-def test_the_admin_says_so_and_takes_a_new_key(
+def test_the_admin_reports_it_and_accepts_a_new_key(
     olives: Client, connected: Upstream, foreign: str
 ) -> None:
     listed = olives.get("/admin/chatapp/upstream/").content.decode()
@@ -96,7 +100,7 @@ def test_the_admin_says_so_and_takes_a_new_key(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_tool_server_is_not_asked_without_its_headers(
+def test_a_tool_server_is_not_contacted_without_its_headers(
     olives: Client, alices: Client, db: None
 ) -> None:
     server = ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
@@ -114,7 +118,7 @@ def test_a_tool_server_is_not_asked_without_its_headers(
     assert ciphertext not in found.found + found.cure
 
 
-def test_rotated_secrets_need_the_old_key_no_more(
+def test_rotated_secrets_no_longer_need_the_old_key(
     connected: Upstream, settings: Settings, forget_keys: Callable[[], None]
 ) -> None:
     ToolServer.objects.create(name="wiki", url="http://127.0.0.1:1/mcp", secrets="A: b")
@@ -136,7 +140,7 @@ def test_rotated_secrets_need_the_old_key_no_more(
 
 @pytest.fixture
 def forget_keys() -> Iterator[Callable[[], None]]:
-    """Fields keep what they made of the secret keys: makes them read the settings again."""
+    """Return a function that makes fields read the secret keys from the settings again."""
 
     def forget() -> None:
         for field in (Upstream._meta.get_field("api_key"), ToolServer._meta.get_field("secrets")):
@@ -149,8 +153,9 @@ def forget_keys() -> Iterator[Callable[[], None]]:
 
 
 @pytest.mark.thorough
-def test_a_new_secret_key_and_the_way_there(site: Site, upstream: FakeUpstream) -> None:
-    """Another key alone is told; beside the old one it serves; rotated, it serves alone."""
+def test_changing_the_secret_key_step_by_step(site: Site, upstream: FakeUpstream) -> None:
+    """A new key alone is reported; with the old one as fallback it works; after rotation it works
+    alone."""
     server = site.server(OPENAI_BASE_URL=upstream.base_url, SECRET_KEY=OLD)
     make = f"""
 from chatapp.models import Upstream
@@ -183,7 +188,7 @@ def says_anything(request: Any) -> bool:
 
 
 def chat(server: Server) -> str:
-    """The chat's page for Olive, who signs in first."""
+    """Sign in as Olive and return the chat page."""
     with server.visit() as client:
         client.get("/accounts/login/")
         token = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}

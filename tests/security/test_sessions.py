@@ -1,4 +1,4 @@
-"""What ends a person's right to a socket ends the socket, and where they are gone their replies."""
+"""Losing access closes a person's sockets, and ends their replies once nobody may read them."""
 
 import asyncio
 import logging
@@ -29,13 +29,13 @@ from tests.support.tab import Tab
 
 pytestmark = pytest.mark.django_db
 
-SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute
+SOON = 20.0  # seconds: fast enough to be a reaction to the event and not the check of every minute
 NEW = "a staple of another battery"
 
 Event = Callable[[User], object]
 
 
-def is_given_another_password(alice: User) -> None:
+def gets_a_new_password(alice: User) -> None:
     alice.set_password(NEW)
     alice.save()
 
@@ -49,32 +49,32 @@ def is_deleted(alice: User) -> None:
     alice.delete()
 
 
-def has_no_session(alice: User) -> None:
+def loses_all_sessions(alice: User) -> None:
     Session.objects.all().delete()
 
 
-def has_flushed_sessions(alice: User) -> None:
+def flushes_all_sessions(alice: User) -> None:
     for session in Session.objects.all():
         SessionStore(session.session_key).flush()
 
 
-def has_expired_sessions(alice: User) -> None:
+def lets_sessions_expire(alice: User) -> None:
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     call_command("clearsessions")
 
 
 EVENTS: list[tuple[Event, CloseCode]] = [
-    (is_given_another_password, CloseCode.SIGNED_OUT),
-    (has_no_session, CloseCode.SIGNED_OUT),
-    (has_flushed_sessions, CloseCode.SIGNED_OUT),
-    (has_expired_sessions, CloseCode.SIGNED_OUT),
+    (gets_a_new_password, CloseCode.SIGNED_OUT),
+    (loses_all_sessions, CloseCode.SIGNED_OUT),
+    (flushes_all_sessions, CloseCode.SIGNED_OUT),
+    (lets_sessions_expire, CloseCode.SIGNED_OUT),
     (is_deactivated, CloseCode.DEACTIVATED),
     (is_deleted, CloseCode.DEACTIVATED),
 ]
 
 
 @pytest.mark.parametrize(("event", "code"), EVENTS, ids=[event.__name__ for event, _ in EVENTS])
-async def test_the_socket_of_who_may_not_go_on_is_closed_at_once(
+async def test_losing_access_closes_the_socket_at_once(
     tab: Tab, alice: User, event: Event, code: CloseCode
 ) -> None:
     async with Tab(await database_sync_to_async(signed_in)(alice)) as other:
@@ -84,7 +84,7 @@ async def test_the_socket_of_who_may_not_go_on_is_closed_at_once(
             assert await other.until_closed() == code
 
 
-async def test_nobody_elses_socket_is_closed(
+async def test_no_other_persons_socket_is_closed(
     tab: Tab, alice: User, bobs: Client, upstream: FakeUpstream
 ) -> None:
     async with Tab(bobs) as bobs_tab:
@@ -95,20 +95,20 @@ async def test_nobody_elses_socket_is_closed(
 
 
 @pytest.mark.parametrize(("only", "is_looked_at"), [(["last_login"], False), (None, True)])
-async def test_other_changes_of_a_person_close_nothing(
-    tab: Tab, alice: User, upstream: FakeUpstream, only: list[str] | None, is_looked_at: bool
+async def test_other_changes_to_a_person_close_nothing(
+    tab: Tab, alice: User, upstream: FakeUpstream, only: list[str] | None, is_checked: bool
 ) -> None:
     alice.first_name, alice.last_login = "Al", timezone.now()
     await alice.asave(update_fields=only)
     await tab.ask()
     await tab.until_ended()
-    assert bool(worker().revocation.asked) == is_looked_at
+    assert bool(worker().revocation.asked) == is_checked
     await worker().revocation.until_seen()
     await tab.ask()
     await tab.until_ended()
 
 
-async def test_a_new_password_leaves_the_session_that_set_it(
+async def test_a_new_password_ends_all_sessions_but_the_one_that_set_it(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream
 ) -> None:
     elsewhere = await database_sync_to_async(signed_in)(alice)
@@ -116,7 +116,7 @@ async def test_a_new_password_leaves_the_session_that_set_it(
         fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
         answer = await database_sync_to_async(alices.post)("/accounts/password/change/", fields)
         assert answer.status_code == 302
-        # Its key is a new one: the tab comes back with the cookie that the browser has now.
+        # It has a new session key: the tab reconnects with the browser's current cookie.
         assert await tab.until_closed() == CloseCode.SIGNED_OUT
         assert await other.until_closed() == CloseCode.SIGNED_OUT
     async with Tab(alices) as again:
@@ -127,7 +127,7 @@ async def test_a_new_password_leaves_the_session_that_set_it(
     assert not await Tab(elsewhere).connect()
 
 
-async def test_what_no_signal_tells_is_found_at_the_next_look_at_everybody(
+async def test_changes_without_a_signal_are_found_by_the_next_check_of_everybody(
     tab: Tab, alice: User, upstream: FakeUpstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
@@ -136,14 +136,14 @@ async def test_what_no_signal_tells_is_found_at_the_next_look_at_everybody(
     request = await upstream.until_requested()
     await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
     monkeypatch.setattr(revocation, "LOOK_SECONDS", 0.05)
-    with looking_at_everybody():
+    with checking_everybody():
         assert await tab.until_closed() == CloseCode.DEACTIVATED
         await request.until_closed()
     await until_saved(reply, "abandoned", "Half of it")
 
 
 @pytest.mark.parametrize("event", [is_deactivated, is_deleted])
-async def test_the_replies_of_who_is_gone_end_even_where_no_tab_shows_them(
+async def test_the_replies_of_a_removed_person_end_even_if_no_tab_shows_them(
     tab: Tab,
     alice: User,
     upstream: FakeUpstream,
@@ -166,7 +166,7 @@ async def test_the_replies_of_who_is_gone_end_even_where_no_tab_shows_them(
     assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
 
 
-async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
+async def test_a_socket_known_to_be_revoked_can_stop_nothing(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0
@@ -185,23 +185,23 @@ async def test_a_socket_that_is_known_to_be_revoked_stops_nothing(
         await request.until_closed()
 
 
-@pytest.mark.parametrize("event", [is_given_another_password, has_no_session])
+@pytest.mark.parametrize("event", [gets_a_new_password, loses_all_sessions])
 @pytest.mark.parametrize("is_there", [True, False])
-async def test_replies_of_who_is_signed_in_nowhere_end_within_a_second(
+async def test_replies_end_within_a_second_once_all_sessions_have_ended(
     tab: Tab,
     alice: User,
     upstream: FakeUpstream,
     settings: Settings,
     event: Event,
-    is_there: bool,
+    is_connected: bool,
 ) -> None:
-    """Also where their tab was lost a moment ago, and would have been waited for."""
+    """Even if their tab was lost a moment ago, so that its grace would still be running."""
     settings.CHATAPP_DROP_GRACE = settings.CHATAPP_CLOSE_GRACE = 60.0
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     await tab.until("Half of it")
     request = await upstream.until_requested()
-    if not is_there:
+    if not is_connected:
         await tab.close(1006)
     await database_sync_to_async(event)(alice)
     async with asyncio.timeout(SOON):
@@ -209,10 +209,10 @@ async def test_replies_of_who_is_signed_in_nowhere_end_within_a_second(
     await until_saved(reply, "abandoned", "Half of it")
 
 
-async def test_a_reply_of_an_ended_session_goes_on_where_it_is_read_on_another(
+async def test_a_reply_of_an_ended_session_continues_while_another_session_shows_it(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
-    """For as long as it is read there, and not for the grace of the tab that asked for it."""
+    """As long as it is shown there, and not for the grace of the tab that sent the prompt."""
     settings.CHATAPP_DROP_GRACE, settings.CHATAPP_CLOSE_GRACE = 60.0, 0.0
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
@@ -225,14 +225,14 @@ async def test_a_reply_of_an_ended_session_goes_on_where_it_is_read_on_another(
         await other.until("Half of it")
         await tab.close(1006)
         await Session.objects.filter(pk=present(alices.session.session_key)).adelete()
-        await until_looked_at()
+        await until_checked()
         assert request.closed is None
         await other.close(1001)
         await request.until_closed()
     await until_saved(reply, "abandoned", "Half of it")
 
 
-async def test_a_reply_of_an_ended_session_is_not_waited_for_since_others_live(
+async def test_an_unwatched_reply_of_an_ended_session_ends_despite_other_sessions(
     tab: Tab, alice: User, alices: Client, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_DROP_GRACE = 60.0
@@ -249,7 +249,7 @@ async def test_a_reply_of_an_ended_session_is_not_waited_for_since_others_live(
     await until_saved(reply, "abandoned", "Half of it")
 
 
-async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
+async def test_a_session_that_ends_while_its_socket_opens_is_noticed(
     alice: User, alices: Client, generations_end: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = validity.person_of
@@ -259,21 +259,24 @@ async def test_a_session_that_ends_while_its_socket_opens_is_not_forgotten(
         Session.objects.all().delete()
         return found
 
-    async with Tab(await database_sync_to_async(signed_in)(alice)):  # so that a process serves
+    # so that a process serves this person
+    async with Tab(await database_sync_to_async(signed_in)(alice)):
         monkeypatch.setattr(validity, "person_of", look_and_lose)
         tab = Tab(alices)
         assert await tab.connect()
         assert await tab.until_closed() == CloseCode.SIGNED_OUT
 
 
-async def test_an_action_on_an_ended_session_is_told_and_closes(tab: Tab, alice: User) -> None:
+async def test_an_action_on_an_ended_session_is_answered_and_closes_the_socket(
+    tab: Tab, alice: User
+) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(password="another")
     await tab.send(action="prompt", message="Hello")
     assert "signed out" in await tab.until('id="problem"')
     assert await tab.until_closed() == CloseCode.SIGNED_OUT
 
 
-async def test_while_the_database_is_away_the_look_waits(
+async def test_the_check_is_retried_while_the_database_is_unavailable(
     tab: Tab, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look, tried = validity.look, asyncio.Event()
@@ -291,15 +294,15 @@ async def test_while_the_database_is_away_the_look_waits(
     assert await tab.until_closed() == CloseCode.DEACTIVATED
 
 
-# What a look sees
+# What a check finds
 
 
-def test_many_sessions_are_looked_at_in_two_queries(
+def test_many_sessions_are_checked_in_two_queries(
     alice: User, bob: User, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     held = {present(signed_in(alice).session.session_key): alice.pk for _ in range(100)}
     held |= {present(signed_in(bob).session.session_key): bob.pk for _ in range(100)}
-    is_given_another_password(bob)
+    gets_a_new_password(bob)
     with django_assert_num_queries(2):
         seen = validity.look((), held)
     assert seen.gone == set()
@@ -318,7 +321,7 @@ def test_many_sessions_are_looked_at_in_two_queries(
         ({BACKEND_SESSION_KEY: "another.backend"}, False),
     ],
 )
-def test_a_session_holds_as_djangos_own_check_says(
+def test_a_session_is_judged_as_django_does(
     alice: User, changes: dict[str, object], holds: bool
 ) -> None:
     client = signed_in(alice)
@@ -330,7 +333,7 @@ def test_a_session_holds_as_djangos_own_check_says(
     assert (client.get("/").status_code == 200) == holds
 
 
-def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: Settings) -> None:
+def test_a_session_outlives_a_rotation_of_the_secret_key(alice: User, settings: Settings) -> None:
     client = signed_in(alice)
     key = present(client.session.session_key)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
@@ -340,8 +343,8 @@ def test_a_session_outlives_the_rotation_of_the_secret(alice: User, settings: Se
     assert Session.objects.filter(pk=key).exists()
 
 
-async def until_looked_at() -> None:
-    """Waits for the look that was asked for by a change just now."""
+async def until_checked() -> None:
+    """Wait for the check that a change has just requested."""
     async with asyncio.timeout(SOON):
         while not worker().revocation.asked:  # noqa: ASYNC110 - in a thread
             await asyncio.sleep(0.01)
@@ -349,16 +352,16 @@ async def until_looked_at() -> None:
 
 
 @contextmanager
-def looking_at_everybody() -> Iterator[None]:
-    """As a process does from its start on."""
-    looking = asyncio.get_running_loop().create_task(worker().revocation.run())
+def checking_everybody() -> Iterator[None]:
+    """Check everybody regularly, as a process does from its start."""
+    checking = asyncio.get_running_loop().create_task(worker().revocation.run())
     with suppress(asyncio.CancelledError):
         yield
-    looking.cancel()
+    checking.cancel()
 
 
 async def until_saved(reply: UUID, ending: str, content: str) -> None:
-    """Waits until the reply's task has saved it."""
+    """Wait until the reply's task has saved it."""
     await worker().until_saved()
     message = await Message.objects.aget(pk=reply)
     assert (message.ending, message.content) == (ending, content)

@@ -1,6 +1,6 @@
-"""What a tab may ask of other people's conversations: each action of a socket with Alice's ids.
+"""What a tab may do to other people's conversations: each socket action with Alice's ids.
 
-An action that the table does not know fails the tests.
+An action missing from the table fails the tests.
 """
 
 from collections.abc import AsyncIterator
@@ -31,12 +31,13 @@ PROMPT = "alicepromptcanary"
 ANSWER, THOUGHT = "aliceanswercanary", "alicethoughtcanary"
 OUT_OF_DATE = "This page is out of date"
 NOT_HERE = "is not here any more"
-NOTHING = OUT_OF_DATE  # is shown of it: the answer to what is sent next comes at once
+# shown instead of an own response, by the invalid action that the tests send next
+NOTHING = OUT_OF_DATE
 
 
 @dataclass
 class Running:
-    """A conversation of Alice's in which a reply is being written."""
+    """A conversation of Alice's in which a reply is streaming."""
 
     conversation: str
     prompt: str
@@ -44,7 +45,7 @@ class Running:
     model: str
 
     def attempts(self) -> dict[str, tuple[dict[str, Any], str]]:
-        """By the action: what somebody sends who knows all ids, and what they are told."""
+        """By action: what an attacker who knows all ids sends, and the text of the response."""
         here = {"conversation": self.conversation}
         call = here | {"round": 0, "call": 0}
         asked = here | {"message": "Go on", "parent": self.reply, "model": self.model}
@@ -68,7 +69,7 @@ class Running:
 async def running(
     tab: Tab, upstream: FakeUpstream, connected: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> Running:
-    # No checkpoint changes the reply while a test compares its row with an earlier one.
+    # Keeps checkpoints from changing the row, which tests compare with an earlier copy.
     monkeypatch.setattr(generation, "CHECKPOINT_SECONDS", inf)
     upstream.script(role(), reasoning(THOUGHT), delta(ANSWER), Stall())
     reply = await tab.ask(PROMPT)
@@ -80,7 +81,7 @@ async def running(
 
 @pytest.fixture(params=["bob", "stan", "rita", "olive", "adam"])
 async def stranger(request: pytest.FixtureRequest, running: Running) -> AsyncIterator[Tab]:
-    """Another person; staff with no rights; staff who may view everything, in the review; a
+    """Another person; staff without permissions; staff with all view permissions who review; a
     superuser who reviews, and one who does not."""
     name = request.param
     async with Tab(await database_sync_to_async(client_of)(name)) as stranger:
@@ -101,7 +102,7 @@ def client_of(name: str) -> Client:
 
 
 def client_of_former(name: str) -> Client:
-    """Of nobody, or of a superuser whose session is of before."""
+    """Return a client of nobody, or of a superuser whose session has become invalid."""
     if name == "nobody":
         return Client()
     client = client_of("olive")
@@ -126,7 +127,9 @@ def of_alice() -> str:
     return told
 
 
-async def test_no_action_reaches_what_is_somebody_elses(running: Running, stranger: Tab) -> None:
+async def test_no_action_reaches_what_belongs_to_somebody_else(
+    running: Running, stranger: Tab
+) -> None:
     attempts = running.attempts()
     assert set(attempts) == set(ACTIONS)
     before = await sync_to_async(everything)()
@@ -142,7 +145,7 @@ async def test_no_action_reaches_what_is_somebody_elses(running: Running, strang
     assert (await Message.objects.aget(pk=running.reply)).is_streaming
 
 
-async def test_the_id_of_somebody_elses_prompt_is_no_way_to_its_reply(
+async def test_another_persons_prompt_id_gives_no_access_to_its_reply(
     running: Running, stranger: Tab, upstream: FakeUpstream
 ) -> None:
     reply = await stranger.ask(PROMPT, prompt=running.prompt)
@@ -151,7 +154,7 @@ async def test_the_id_of_somebody_elses_prompt_is_no_way_to_its_reply(
     assert ANSWER not in "".join(stranger.frames)
 
 
-async def test_a_socket_that_is_opened_for_somebody_elses_conversation_shows_nothing_of_it(
+async def test_a_socket_opened_for_another_persons_conversation_shows_nothing_of_it(
     running: Running, stranger: Tab
 ) -> None:
     async with Tab(stranger.client, conversation=running.conversation) as tab:
@@ -160,7 +163,7 @@ async def test_a_socket_that_is_opened_for_somebody_elses_conversation_shows_not
 
 
 @pytest.mark.parametrize("name", ["nobody", "deactivated", "signed out", "deleted"])
-async def test_who_may_not_be_here_is_shown_nothing_whatever_they_send(
+async def test_a_person_without_access_is_shown_nothing_whatever_they_send(
     running: Running, name: str
 ) -> None:
     before = await of_alice()

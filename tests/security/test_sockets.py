@@ -1,4 +1,4 @@
-"""Sockets of clients that do not read, send too much, or send what is none of a page's messages."""
+"""Sockets of clients that do not read, send too much, or send messages that no page sends."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ from tests.support.visitor import visit
 
 MIB = 1024 * 1024
 PROTOCOL_ERROR = 1002
-FEW_BYTES = 4096  # that the kernel keeps for a client that does not read
+FEW_BYTES = 4096  # what the kernel buffers for a client that does not read
 MAKE_THREADS = """
 import json
 from chatapp.models import Conversation, Message, User
@@ -61,7 +61,7 @@ def module_upstream() -> Iterator[FakeUpstream]:
 
 @pytest.fixture(scope="module")
 def server(site: Site, module_upstream: FakeUpstream) -> Iterator[Server]:
-    """One that lets people do much, so that what is tested is a single bound at a time."""
+    """A server with generous limits, so that each test meets a single bound."""
     with site.server(
         OPENAI_BASE_URL=module_upstream.base_url,
         OPENAI_API_KEY="sk-very-secret",
@@ -73,7 +73,7 @@ def server(site: Site, module_upstream: FakeUpstream) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def strict_server(site: Site) -> Iterator[Server]:
-    """One that lets people do so little that the slowest machine can tell who does more."""
+    """A server with limits so low that the slowest machine notices when they are exceeded."""
     with site.server(CHATAPP_ACTIONS_PER_SECOND="10") as server:
         yield server
 
@@ -86,7 +86,7 @@ def person(site: Site) -> Person:
 def threads_of(
     server: Server, person: Person, turns: int, threads: int = 1, sentences: int = 1000
 ) -> list[str]:
-    """Conversations that are there already; a thousand sentences are some 22 KB."""
+    """Store conversations; a thousand sentences are some 22 KB."""
     script = MAKE_THREADS.format(
         name=person.username, threads=threads, turns=turns, sentences=sentences
     )
@@ -95,7 +95,7 @@ def threads_of(
 
 
 def memory_of(server: Server) -> float:
-    """MiB that the process has in memory."""
+    """Return the resident memory of the process in MiB."""
     status = Path(f"/proc/{server.pid}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
     assert found
@@ -111,7 +111,7 @@ async def open_socket(
     receive: int = 0,
     headers: Mapping[str, str | None] | None = None,
 ) -> AsyncIterator[websockets.asyncio.client.ClientConnection]:
-    """A bare socket; `origin` and `host` may be others than the page's, or None."""
+    """Open a bare socket; `origin` and `host` in `headers` may differ from the page's."""
     raw = socket.socket()
     if receive:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -137,7 +137,7 @@ async def open_socket(
 
 
 async def close_code(opened: websockets.asyncio.client.ClientConnection) -> int | None:
-    """With which code the server closes the socket."""
+    """Return the code with which the server closes the socket."""
     async with asyncio.timeout(WAIT_SECONDS):
         with suppress(ConnectionClosed):
             while True:
@@ -153,7 +153,7 @@ def watch(conversation: str, **shown: str) -> str:
 
 
 @pytest.mark.thorough
-async def test_what_waits_for_a_socket_that_does_not_read_is_bounded(
+async def test_data_waiting_for_a_socket_that_does_not_read_is_bounded(
     server: Server, person: Person
 ) -> None:
     made = threads_of(server, person, turns=20, threads=2)
@@ -165,7 +165,7 @@ async def test_what_waits_for_a_socket_that_does_not_read_is_bounded(
 
 
 @pytest.mark.thorough
-async def test_who_did_not_read_catches_up_by_a_snapshot(
+async def test_a_client_that_did_not_read_catches_up_with_a_snapshot(
     server: Server, person: Person, module_upstream: FakeUpstream
 ) -> None:
     made = threads_of(server, person, turns=20, threads=2)
@@ -190,16 +190,16 @@ async def test_who_did_not_read_catches_up_by_a_snapshot(
 async def until_aborted(
     server: Server, deaf: websockets.asyncio.client.ClientConnection, made: list[str]
 ) -> None:
-    """Asks for one long conversation after the other, and reads none."""
+    """Ask for one long conversation after another without reading any, until aborted."""
     since = len(server.lines)
     with suppress(ConnectionClosed):
         for number in range(1500):
             await deaf.send(watch(made[number % 2]))
-            await asyncio.sleep(0.02)  # as somebody does who is in a hurry
+            await asyncio.sleep(0.02)  # as a hasty person does
     await asyncio.to_thread(server.wait_for, "does not read", since)
 
 
-async def test_a_long_conversation_comes_whole_to_a_slow_reader(
+async def test_a_long_conversation_reaches_a_slow_reader_whole(
     server: Server, person: Person
 ) -> None:
     [conversation] = threads_of(server, person, turns=15, sentences=7000)
@@ -221,7 +221,7 @@ async def test_a_long_conversation_comes_whole_to_a_slow_reader(
 # Clients that send too much
 
 
-async def test_who_acts_too_often_is_told_so_and_closed_where_it_goes_on(
+async def test_too_many_actions_are_refused_and_then_close_the_socket(
     tab: Tab, settings: Settings
 ) -> None:
     async with Tab(tab.client) as other:
@@ -234,9 +234,7 @@ async def test_who_acts_too_often_is_told_so_and_closed_where_it_goes_on(
     await tab.until_ended()
 
 
-async def test_what_was_too_much_is_given_back_with_its_prompt(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+async def test_a_prompt_beyond_the_rate_limit_is_returned(tab: Tab, upstream: FakeUpstream) -> None:
     for _ in range(60):
         await tab.send(action="watch")
     prompt = str(uuid4())
@@ -245,7 +243,7 @@ async def test_what_was_too_much_is_given_back_with_its_prompt(
     assert not upstream.chat_requests
 
 
-async def test_stop_works_in_whatever_haste(tab: Tab, upstream: FakeUpstream) -> None:
+async def test_stop_works_beyond_the_rate_limit(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
     reply = await tab.ask()
     conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
@@ -255,7 +253,7 @@ async def test_stop_works_in_whatever_haste(tab: Tab, upstream: FakeUpstream) ->
     assert "Stopped" in await tab.until_ended()
 
 
-async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -> None:
+async def test_repeated_requests_for_a_thread_render_it_once_a_second(tab: Tab) -> None:
     reply = await tab.ask()
     await tab.until_ended()
     conversation = str((await Message.objects.aget(pk=reply)).conversation_id)
@@ -265,13 +263,13 @@ async def test_the_same_asked_again_and_again_is_drawn_once_a_second(tab: Tab) -
         await other.send(action="nonsense")
         await other.until("Reload")
         assert drawn(other) == 1
-        await other.until("Packets in flight")  # what it was behind by, it has in the end
+        await other.until("Packets in flight")  # in the end it gets what it missed
         await other.until("#title")
         assert await other.hears_nothing(0.1)
         assert drawn(other) == 2
 
 
-async def test_whoever_comes_back_at_once_is_shown_what_they_left(
+async def test_switching_back_at_once_shows_the_conversation_again(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     reply = await tab.ask()
@@ -288,7 +286,7 @@ async def test_whoever_comes_back_at_once_is_shown_what_they_left(
             await other.until("Packets in flight")
 
 
-async def test_a_tab_that_closes_is_drawn_no_more(
+async def test_nothing_is_rendered_for_a_closed_tab(
     tab: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "DRAW_AGAIN_SECONDS", 0.2)
@@ -304,7 +302,7 @@ async def test_a_tab_that_closes_is_drawn_no_more(
     await tab.send(action="watch")
     await tab.send(action="nonsense")
     await tab.until("Reload")
-    await asyncio.sleep(0.3)  # past the moment at which it would be drawn again
+    await asyncio.sleep(0.3)  # past the moment at which it would be rendered again
     assert worker().viewers.conversations() == set()
 
 
@@ -312,7 +310,7 @@ def drawn(tab: Tab) -> int:
     return sum("Packets in flight" in frame for frame in tab.frames)
 
 
-async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: Settings) -> None:
+async def test_too_many_tabs_are_refused(tab: Tab, settings: Settings) -> None:
     settings.CHATAPP_TABS_PER_PERSON = 2
     async with Tab(tab.client) as second:
         third = Tab(tab.client)
@@ -324,7 +322,7 @@ async def test_one_who_opens_too_many_tabs_is_told_so(tab: Tab, settings: Settin
             await fourth.until_ended()
 
 
-async def test_one_who_reconnects_without_end_is_refused(
+async def test_endless_reconnects_are_refused(
     alices: Client, bobs: Client, generations_end: None, settings: Settings
 ) -> None:
     settings.CHATAPP_ACTIONS_PER_SECOND = 1
@@ -338,7 +336,7 @@ async def test_one_who_reconnects_without_end_is_refused(
     assert await Tab(bobs).connect()
 
 
-async def test_one_person_has_so_many_replies_at_a_time(
+async def test_concurrent_replies_of_one_person_are_limited(
     tab: Tab, upstream: FakeUpstream, settings: Settings
 ) -> None:
     settings.CHATAPP_REPLIES_PER_PERSON = 1
@@ -349,7 +347,7 @@ async def test_one_person_has_so_many_replies_at_a_time(
     prompt = str(uuid4())
     await tab.send(action="prompt", message="And?", prompt=prompt)
     assert "replies running" in await tab.until(f'data-prompt="{prompt}"')
-    # What was taken already is not refused, as a tab that lost its socket asks again.
+    # A prompt already taken is not refused when a tab that lost its socket sends it again.
     await tab.send(action="prompt", message="Why is the sky blue?", prompt=first)
     assert "are being written" not in await tab.until("Half")
     pause.release()
@@ -358,15 +356,15 @@ async def test_one_person_has_so_many_replies_at_a_time(
     await tab.until_ended()
 
 
-async def test_messages_that_wait_to_be_read_are_bounded(server: Server, person: Person) -> None:
+async def test_the_queue_of_unread_messages_is_bounded(server: Server, person: Person) -> None:
     async with open_socket(server, person) as opened:
-        opened.transport.write(b"\x81\x82\x00\x00\x00\x00{}" * 3000)  # fewer than are allowed
-        # A reset where something was still on its way to the server.
+        opened.transport.write(b"\x81\x82\x00\x00\x00\x00{}" * 3000)  # fewer than the limit
+        # 1006 is a reset while data was still in transit to the server.
         assert await close_code(opened) in (CloseCode.FLOOD, 1006)
     await asyncio.to_thread(server.wait_for, "faster than can be read")
 
 
-async def test_a_message_that_is_larger_than_any_form_is_refused_by_a_code(
+async def test_a_message_larger_than_any_form_is_refused_with_a_code(
     server: Server, person: Person
 ) -> None:
     async with open_socket(server, person) as opened:
@@ -375,7 +373,7 @@ async def test_a_message_that_is_larger_than_any_form_is_refused_by_a_code(
         assert await close_code(opened) == CloseCode.TOO_LARGE
 
 
-async def test_the_longest_prompt_of_the_widest_characters_is_taken(
+async def test_the_longest_prompt_of_the_widest_characters_is_accepted(
     server: Server, person: Person, module_upstream: FakeUpstream
 ) -> None:
     async with visit(server, person) as visitor:
@@ -385,16 +383,16 @@ async def test_the_longest_prompt_of_the_widest_characters_is_taken(
 
 PING, PONG, EMPTY_FRAGMENT = (bytes([first, 0x80, 0, 0, 0, 0]) for first in (0x89, 0x8A, 0x00))
 BEAT = b"\x81\x91\x00\x00\x00\x00" + b'{"action":"beat"}'
-BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message whose fragments follow
+BEGIN = b"\x01\x80\x00\x00\x00\x00"  # of a message continued in fragments
 
 
 @pytest.mark.parametrize(
     "frame", sampled([PING, PONG, EMPTY_FRAGMENT, BEAT]), ids=["ping", "pong", "fragment", "beat"]
 )
-async def test_frames_that_reach_no_application_are_counted_too(
+async def test_frames_that_never_reach_the_application_count_too(
     strict_server: Server, person: Person, frame: bytes
 ) -> None:
-    """One socket that sent them without end kept everybody else waiting for four seconds."""
+    """One socket that sent them without end delayed everybody else by four seconds."""
     since = len(strict_server.lines)
     async with open_socket(strict_server, person) as opened:
         opened.transport.write((BEGIN if frame == EMPTY_FRAGMENT else b"") + frame * 60_000)
@@ -403,7 +401,7 @@ async def test_frames_that_reach_no_application_are_counted_too(
 
 
 @pytest.mark.thorough
-async def test_no_pongs_wait_for_who_does_not_read_them(
+async def test_no_pongs_pile_up_for_a_client_that_does_not_read(
     site: Site, person: Person, module_upstream: FakeUpstream
 ) -> None:
     with site.server(
@@ -413,7 +411,7 @@ async def test_no_pongs_wait_for_who_does_not_read_them(
             before = memory_of(server)
             async with open_socket(server, person, receive=FEW_BYTES) as deaf:
                 deaf.transport.pause_reading()
-                pings = (b"\x89\xfd" + bytes(4 + 125)) * 8000  # 1 MiB, and as many bytes of pongs
+                pings = (b"\x89\xfd" + bytes(4 + 125)) * 8000  # 1 MiB, and pongs of the same size
                 for _ in range(60):
                     deaf.transport.write(pings)
                 with server.visit() as client:
@@ -422,8 +420,9 @@ async def test_no_pongs_wait_for_who_does_not_read_them(
                 assert memory_of(server) - before < 20
 
 
-async def test_who_sends_before_being_let_in_is_dropped(server: Server) -> None:
-    """A head was a handshake each time, and the second one failed in the server's own words."""
+async def test_data_before_the_handshake_response_closes_the_connection(server: Server) -> None:
+    """Each head used to start a handshake, and the second one failed with the server's own error
+    page."""
     answers = []
     for _ in range(20):
         with Wire(server.url) as wire:
@@ -461,7 +460,7 @@ async def test_who_sends_before_being_let_in_is_dropped(server: Server) -> None:
     ],
     ids=lambda message: repr(message[:20]),
 )
-async def test_what_is_no_message_of_a_page_gets_a_sentence(
+async def test_a_message_no_page_sends_gets_an_explanation(
     server: Server, person: Person, message: str | bytes
 ) -> None:
     async with open_socket(server, person) as opened, asyncio.timeout(WAIT_SECONDS):
@@ -471,13 +470,15 @@ async def test_what_is_no_message_of_a_page_gets_a_sentence(
         assert "out of date" in str(await opened.recv())
 
 
-def test_fields_that_no_form_has_are_not_built() -> None:
-    """They were, one by one, for 0.7 s a message of the size that is taken."""
+def test_unknown_fields_are_not_built() -> None:
+    """Building them one by one took 0.7 s for a message of the maximum size."""
     many = ",".join(f'"k{number}":{number}' for number in range(80_000))
     assert fields_of('{"action":"watch",' + many + "}") == {"action": "watch"}
 
 
-async def test_text_that_is_no_utf_8_is_refused_by_a_code(server: Server, person: Person) -> None:
+async def test_text_that_is_not_utf_8_is_refused_with_a_code(
+    server: Server, person: Person
+) -> None:
     async with open_socket(server, person) as opened:
         await opened.send(b'{"action": "\xff"}', text=True)
         assert await close_code(opened) == 1007
@@ -501,7 +502,7 @@ async def test_text_that_is_no_utf_8_is_refused_by_a_code(server: Server, person
         ("/ws/", {"origin": "http://evil.example", "host": "evil.example"}),
     ],
 )
-async def test_who_may_not_open_a_socket_is_refused_calmly(
+async def test_a_forbidden_handshake_is_refused_without_a_traceback(
     server: Server, person: Person, path: str, headers: dict[str, str | None]
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:
@@ -511,8 +512,8 @@ async def test_who_may_not_open_a_socket_is_refused_calmly(
 
 
 @pytest.mark.thorough
-async def test_thousands_are_refused_calmly(server: Server) -> None:
-    """Daphne forgets once a second who was refused, which may be before the connection ends."""
+async def test_thousands_of_handshakes_are_refused_without_a_traceback(server: Server) -> None:
+    """Daphne forgets refused ones once a second, possibly before the connection ends."""
     host, _, port = server.url.removeprefix("http://").partition(":")
 
     async def answer() -> bytes:
@@ -529,16 +530,14 @@ async def test_thousands_are_refused_calmly(server: Server) -> None:
 
 
 @pytest.mark.parametrize("session", ["", "x", "0" * 32, "é" * 10, "'--"])
-async def test_a_stranger_is_refused_calmly(server: Server, session: str) -> None:
+async def test_a_stranger_is_refused_without_a_traceback(server: Server, session: str) -> None:
     with pytest.raises(InvalidStatus) as refused:
         async with open_socket(server, Person("stranger", session)):
             pass
     assert refused.value.response.status_code == 403
 
 
-async def test_a_page_that_asks_whether_the_server_is_there_is_told_so_at_once(
-    server: Server, person: Person
-) -> None:
+async def test_a_heartbeat_is_answered_at_once(server: Server, person: Person) -> None:
     async with visit(server, person) as visitor:
         before = visitor.page.root.text
         await visitor.socket.send('{"action":"beat"}')
@@ -548,7 +547,9 @@ async def test_a_page_that_asks_whether_the_server_is_there_is_told_so_at_once(
         assert visitor.page.root.text == before
 
 
-async def test_a_beat_amid_a_message_is_none(server: Server, person: Person) -> None:
+async def test_a_heartbeat_inside_a_fragmented_message_is_a_protocol_error(
+    server: Server, person: Person
+) -> None:
     async with open_socket(server, person) as opened:
         opened.transport.write(BEGIN)
         await asyncio.wait_for(await opened.ping(), WAIT_SECONDS)

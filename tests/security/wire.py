@@ -1,4 +1,5 @@
-"""A client that writes whatever bytes a test wants, over a socket of its own.
+"""A client that writes arbitrary bytes over a socket of its own.
+
 
 with Wire(server.url) as wire:
     wire.write(b"GET / HTTP/1.1\\r\\n")
@@ -20,18 +21,18 @@ from tests.support.program import WAIT_SECONDS
 
 @dataclass(frozen=True)
 class Answer:
-    """One reply, taken apart; `raw` is all that came."""
+    """One parsed response; `raw` is everything received."""
 
     raw: bytes
 
     @property
     def status(self) -> int:
-        """0 where the connection was closed without a word."""
+        """The status code; 0 if the connection was closed without a response."""
         return int(self.raw.split(b" ", 2)[1]) if self.raw.startswith(b"HTTP/1.1 ") else 0
 
     @property
     def headers(self) -> dict[str, str]:
-        """By name in lower case, the last of each."""
+        """The headers by lower-case name, the last of each."""
         lines = self.raw.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
         pairs = (line.partition(": ") for line in lines)
         return {name.lower(): value for name, _, value in pairs}
@@ -48,7 +49,7 @@ class Wire:
         parts = urlsplit(url)
         self.host = parts.netloc
         self._socket = socket.socket()
-        if receive_bytes:  # how little of what the server writes the kernel takes by itself
+        if receive_bytes:  # limits how much the kernel buffers of what the server writes
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self._socket.settimeout(WAIT_SECONDS)
         self._socket.connect((parts.hostname, parts.port))
@@ -68,8 +69,8 @@ class Wire:
         self._socket.sendall(data)
 
     def write_until_refused(self, piece: bytes, most: int) -> int:
-        """Writes the piece again and again, this many bytes at most; returns how many were taken
-        before the server hung up."""
+        """Write the piece repeatedly, up to `most` bytes; return how many were accepted before the
+        server hung up."""
         written = 0
         with suppress(BrokenPipeError, ConnectionResetError):
             while written < most:
@@ -77,15 +78,15 @@ class Wire:
         return written
 
     def write_until_stuck(self, piece: bytes, most: int) -> None:
-        """Writes the piece again and again, this many bytes at most, until the server takes nothing
-        for half a second or hangs up."""
+        """Write the piece repeatedly, up to `most` bytes, until the server accepts nothing for half
+        a second or hangs up."""
         written = 0
         with suppress(BrokenPipeError, ConnectionResetError):
             while written < most and select.select([], [self._socket], [], 0.5)[1]:
                 written += self._socket.send(piece)
 
     def drip(self, piece: bytes, pause_seconds: float) -> Answer:
-        """Writes the piece again and again with a pause after each, until something comes."""
+        """Write the piece repeatedly with a pause after each, until the server responds."""
         give_up_at = time.monotonic() + WAIT_SECONDS
         while not select.select([self._socket], [], [], pause_seconds)[0]:
             assert time.monotonic() < give_up_at, "nothing came"
@@ -93,16 +94,16 @@ class Wire:
         return self.read_to_the_end()
 
     def ask(self, *lines: bytes, body: bytes = b"") -> Answer:
-        """Sends a head of these lines and a body; returns what comes until the server closes."""
+        """Send these header lines and a body; return the response when the server closes."""
         self.write(head(*lines) + body)
         return self.read_to_the_end()
 
     def read(self) -> bytes:
-        """What comes next; nothing where the server has closed."""
+        """Return the next data, or nothing if the server has closed."""
         return self._socket.recv(65536)
 
     def read_to_the_end(self) -> Answer:
-        """All that comes until the server closes, however it does that."""
+        """Return all data until the server closes or resets the connection."""
         raw = b""
         with suppress(ConnectionResetError):
             while data := self.read():
@@ -110,13 +111,13 @@ class Wire:
         return Answer(raw)
 
     def reset(self) -> None:
-        """Closes so that the server sees no end but a reset (RST), at once."""
+        """Close at once so that the server sees a reset (RST) instead of an end of data."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
 
 def handshake(url: str, cookies: str = "", path: str = "/ws/") -> bytes:
-    """What a page of this address sends to open a WebSocket."""
+    """Return the request with which a page of this address opens a WebSocket."""
     return head(
         b"GET " + path.encode() + b" HTTP/1.1",
         b"Host: " + urlsplit(url).netloc.encode(),

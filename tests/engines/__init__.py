@@ -1,2 +1,2 @@
-"""Firefox and WebKit at the main job, each driven by the protocol that it brings along: WebDriver
-BiDi over a WebSocket, and WebDriver over HTTP. Chromium is Playwright's, in `tests/browser`."""
+"""Firefox and WebKit doing the main job, each driven by its own protocol: WebDriver BiDi over a
+WebSocket, and WebDriver over HTTP. Chromium is driven by Playwright in `tests/browser`."""

@@ -1,4 +1,4 @@
-"""Another engine than Chromium, and the app with an upstream for it."""
+"""An engine other than Chromium, and the app with an upstream for it."""
 
 import os
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from tests.support.live import Server, Site
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     is_there = {"firefox": firefox.path, "webkit": webkit.browser}[request.param]()
     if not is_there:
-        told = f"{request.param} is not installed, or what drives it is not"
+        problem = f"{request.param} is not installed, or what drives it is not"
         if os.environ.get("CHATAPP_TEST_REQUIRE_ENGINES") == "1":
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(problem)
+        pytest.skip(problem)
     start = {"firefox": firefox.firefox, "webkit": webkit.webkit}[request.param]
     opened: AbstractContextManager[Engine] = start(tmp_path)
     with opened as engine:

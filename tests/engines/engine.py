@@ -1,4 +1,4 @@
-"""What every engine can be asked for, in the words of who sits before it."""
+"""What every engine can do, from a person's point of view."""
 
 import json
 import time
@@ -7,13 +7,13 @@ from typing import Any
 
 from tests.support.program import WAIT_SECONDS
 
-ENTER = "\ue007"  # as WebDriver writes keys that have no character
+ENTER = "\ue007"  # WebDriver's code for a key without a character
 
 Action = dict[str, Any]
 
 
 class Engine(ABC):
-    """One window. `errors` is what its console was told."""
+    """One window. `errors` holds what its console logged."""
 
     errors: list[str]
 
@@ -25,19 +25,19 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, expression: str) -> Any:
-        """The value of an expression in the page, or of its promise, as JSON has it."""
+        """Return the value of an expression in the page, or of its promise, as JSON."""
 
     @abstractmethod
     def perform(self, source: Action) -> None:
-        """One source of WebDriver's actions, which both protocols write alike."""
+        """Perform one input source of WebDriver actions, which both protocols write alike."""
 
     def type(self, text: str) -> None:
-        """By keys, into what has the focus."""
+        """Type into the focused element."""
         keys = [{"type": kind, "value": key} for key in text for kind in ("keyDown", "keyUp")]
         self.perform({"type": "key", "id": "keyboard", "actions": keys})
 
     def click(self, selector: str) -> None:
-        """By the mouse, in the middle of what is found, once that stays where it is."""
+        """Click the middle of the element with the mouse, once it stays in place."""
         self.until(f"document.querySelector({json.dumps(selector)})?.checkVisibility() ?? false")
         before, (x, y) = None, self._middle(selector)
         while before != (x, y):
@@ -47,7 +47,7 @@ class Engine(ABC):
         self.perform({"type": "pointer", "id": "mouse", "actions": [move, *press]})
 
     def _middle(self, selector: str) -> list[int]:
-        """Of what is found, in the next frame that is painted."""
+        """Return the middle of the element in the next painted frame."""
         box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
         numbers = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({box})"
         found = self.run(
@@ -56,7 +56,7 @@ class Engine(ABC):
         return list(found)
 
     def until(self, expression: str) -> None:
-        """Waits until it is true."""
+        """Wait until the expression is true."""
         give_up_at = time.monotonic() + WAIT_SECONDS
         while self.run(expression) is not True:
             assert time.monotonic() < give_up_at, (

@@ -1,4 +1,4 @@
-"""Firefox, by WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/)."""
+"""Firefox, driven by WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/)."""
 
 import itertools
 import json
@@ -83,7 +83,7 @@ class Firefox(Engine):
         self._send("input.performActions", context=self._context, actions=[source])
 
     def _send(self, method: str, **params: Any) -> Any:
-        """One command's result. Events that come meanwhile are entries of the console."""
+        """Return the result of one command; events that arrive meanwhile are console entries."""
         number = next(self._numbers)
         self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
         while True:

@@ -20,7 +20,7 @@ def ending(name: str) -> str:
 
 
 def shows(text: str) -> str:
-    """Whether the last answer is this."""
+    """Return an expression for whether the last answer is this text."""
     answers = "document.querySelectorAll('[data-region=answer]')"
     return f"[...{answers}].at(-1)?.textContent.trim() === '{text}'"
 

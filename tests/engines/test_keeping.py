@@ -21,7 +21,9 @@ def upstream(upstream: FakeUpstream) -> FakeUpstream:
     return upstream
 
 
-def test_what_is_kept(engine: Engine, site: Site, server: Server, upstream: FakeUpstream) -> None:
+def test_replies_versions_and_chats_are_kept(
+    engine: Engine, site: Site, server: Server, upstream: FakeUpstream
+) -> None:
     sign_in(engine, server, site.person().username)
     ask_two_at_once(engine, upstream)
     go_on_with_the_second(engine, upstream)
@@ -37,7 +39,7 @@ def answer(upstream: FakeUpstream, text: str) -> None:
 
 
 def choose(engine: Engine, text: str) -> None:
-    """The model of this name, in the list that is open."""
+    """Choose a model by name in the open list."""
     engine.until("document.querySelector('#model-sheet').matches(':popover-open')")
     engine.type(text + ENTER)
 
@@ -65,7 +67,7 @@ def go_on_with_the_second(engine: Engine, upstream: FakeUpstream) -> None:
 
 
 def change_what_was_asked(engine: Engine, upstream: FakeUpstream) -> None:
-    """By ArrowUp; and then back to what was there before."""
+    """Edit the prompt with ArrowUp, and then go back to the previous version."""
     answer(upstream, "Otherwise.")
     engine.click("#message")
     engine.type(ARROW_UP)

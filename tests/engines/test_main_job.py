@@ -22,7 +22,8 @@ from tests.support.live import Server, Site
 pytestmark = pytest.mark.browser
 
 STREAMING = "document.querySelector('[data-ending=streaming]') !== null"
-NETWORK = r"(?i)websocket|htmx:ws:error|connection to|networkerror|load failed"  # of a server away
+# for an unreachable server
+NETWORK = r"(?i)websocket|htmx:ws:error|connection to|networkerror|load failed"
 
 
 def test_the_main_job(engine: Engine, site: Site, server: Server, upstream: FakeUpstream) -> None:

@@ -1,4 +1,4 @@
-"""WebKitGTK's MiniBrowser, by WebDriver (https://www.w3.org/TR/webdriver2/)."""
+"""WebKitGTK's MiniBrowser, driven by WebDriver (https://www.w3.org/TR/webdriver2/)."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from tests.engines.engine import Action, Engine
 from tests.support.live import free_port
 from tests.support.program import WAIT_SECONDS, Program
 
-# WebKit's WebDriver has no log: what the console is told from here on is kept in the page.
+# WebKit's WebDriver has no log, so what the console logs from here on is kept in the page.
 _LISTEN = """
 (() => {
   window.told = [];
@@ -28,7 +28,7 @@ _LISTEN = """
 
 
 def browser() -> str | None:
-    """MiniBrowser, where all that it takes to drive it is there."""
+    """Return the path of MiniBrowser if everything needed to drive it is installed."""
     found = sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))
     has_all = shutil.which("WebKitWebDriver") and shutil.which("Xvfb")
     return str(found[-1]) if found and has_all else None
@@ -42,7 +42,7 @@ class Display(Program):
 
 
 class Driver(Program):
-    ready = ""  # it says nothing
+    ready = ""  # it logs nothing
 
     def __init__(self, display: str, folder: Path) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class WebKit(Engine):
         self._path = f"/session/{session}"
 
     @property
-    def errors(self) -> list[str]:  # type: ignore[override]  # asked for, not listened to
+    def errors(self) -> list[str]:  # type: ignore[override]  # polled, not pushed
         return [*self._told, *self.run("window.told ?? []")]
 
     def go(self, url: str) -> None:

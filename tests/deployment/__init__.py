@@ -1,3 +1,2 @@
-"""What deploy/ describes, started for real: several servers on PostgreSQL and Redis, behind nginx
-and Caddy as they are configured there. `.ci/run` runs these in a step of their own.
-"""
+"""Starts what deploy/ describes for real: several servers on PostgreSQL and Redis, behind nginx and
+Caddy configured as there. `.ci/run` runs these tests in a step of their own."""

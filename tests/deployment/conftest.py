@@ -1,4 +1,4 @@
-"""One PostgreSQL, one Redis and one scripted upstream for all; servers and proxies on them."""
+"""One PostgreSQL, one Redis and one scripted upstream for all tests, with servers and proxies."""
 
 import os
 import shutil
@@ -29,10 +29,10 @@ def programs() -> None:
     missing += [name for name in ("initdb", "postgres") if not postgres_program(name)]
     if not missing:
         return
-    told = f"not installed: {', '.join(missing)}"
+    problem = f"not installed: {', '.join(missing)}"
     if os.environ.get("CHATAPP_TEST_REQUIRE_DEPLOYMENT") == "1":
-        pytest.fail(told)
-    pytest.skip(told)
+        pytest.fail(problem)
+    pytest.skip(problem)
 
 
 @pytest.fixture(scope="package")
@@ -64,7 +64,7 @@ def team_upstream() -> Iterator[FakeUpstream]:
 
 @pytest.fixture(autouse=True)
 def forget_requests(team_upstream: FakeUpstream) -> None:
-    """The upstream begins each test without what an earlier one left."""
+    """Make the upstream forget requests and scripts of earlier tests."""
     team_upstream.forget()
 
 
@@ -72,7 +72,7 @@ def forget_requests(team_upstream: FakeUpstream) -> None:
 def one_server(
     team: Site, redis: Redis, team_upstream: FakeUpstream, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stack]:
-    """A single server behind both proxies, which waits long for whoever leaves."""
+    """A single server behind both proxies, with long graces for closed tabs."""
     folder = tmp_path_factory.mktemp("one")
     with Stack(team, redis, team_upstream, folder, servers=1, environment=PATIENCE) as stack:
         yield stack
@@ -89,7 +89,7 @@ def three_servers(
 
 @pytest.fixture
 def stack(three_servers: Stack, postgres: Postgres) -> Iterator[Stack]:
-    """Three servers that wait long for whoever leaves; what a test ended is started again."""
+    """Three servers with long graces for closed tabs; whatever a test stopped is restarted."""
     yield three_servers
     restore(three_servers, postgres)
 
@@ -105,7 +105,7 @@ def three_hasty_servers(
 
 @pytest.fixture
 def hasty(three_hasty_servers: Stack, postgres: Postgres) -> Iterator[Stack]:
-    """Three servers that wait for nobody."""
+    """Three servers without any grace for closed tabs."""
     yield three_hasty_servers
     restore(three_hasty_servers, postgres)
 
@@ -120,7 +120,7 @@ def restore(stack: Stack, postgres: Postgres) -> None:
 
 
 def until_ready(server: Server) -> None:
-    """Waits until it has seen that everything is back."""
+    """Wait until the server has noticed that everything is back."""
     give_up_at = time.monotonic() + WAIT_SECONDS
     with server.visit() as client:
         while client.get("/readyz", timeout=WAIT_SECONDS).status_code != 200:
@@ -130,7 +130,7 @@ def until_ready(server: Server) -> None:
 
 @pytest.fixture(params=["nginx", "caddy"])
 def proxy(request: pytest.FixtureRequest, one_server: Stack) -> Proxy:
-    """Each of the two, before one server."""
+    """Each of the two proxies in turn, in front of one server."""
     proxy: Proxy = getattr(one_server, request.param)
     return proxy
 

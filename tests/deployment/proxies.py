@@ -1,6 +1,5 @@
-"""nginx and Caddy on the configurations that deploy/ ships, with nothing changed but addresses,
-ports, certificates and where logs go. Their TLS is real, on https://localhost:PORT.
-"""
+"""nginx and Caddy on the configurations shipped in deploy/, changed only in addresses, ports,
+certificates and log destinations. Their TLS is real, on https://localhost:PORT."""
 
 import os
 import re
@@ -23,7 +22,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Proxy(Program, Address):
-    """One proxy before some servers; `url` is what the browser opens."""
+    """One proxy in front of some servers; `url` is what the browser opens."""
 
     name = ""
 
@@ -35,11 +34,14 @@ class Proxy(Program, Address):
         self.url = f"https://{NAME}:{self.https_port}"
 
     def check_configuration(self) -> str:
-        """What the program says of its configuration. Raises `CalledProcessError`."""
+        """Return what the program reports about its configuration.
+
+        Raises `CalledProcessError` if it rejects it.
+        """
         raise NotImplementedError
 
     def reload(self) -> None:
-        """Reads its configuration again, without ending."""
+        """Reload its configuration without restarting."""
         raise NotImplementedError
 
     def _run(self, command: list[str]) -> str:
@@ -102,7 +104,7 @@ class Nginx(Proxy):
         return shipped_servers.sub(servers, text)
 
     def _temporary_files(self) -> dict[str, str]:
-        """Places for whoever is not root, who cannot write to nginx's own."""
+        """Return directories for a user who is not root and cannot write to nginx's own."""
         if os.geteuid() == 0:
             return {}
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -111,7 +113,7 @@ class Nginx(Proxy):
 
 
 class Caddy(Proxy):
-    """Its certificate is of its own authority, as `localhost` gets one by itself."""
+    """A Caddy whose certificate comes from its own authority, its default for `localhost`."""
 
     name = "caddy"
     ready = r"serving initial configuration"
@@ -139,7 +141,7 @@ class Caddy(Proxy):
         }
 
     def start(self) -> Self:
-        """Ready is when it has its certificate, too."""
+        """Start it and wait until it has a certificate, too."""
         super().start()
         root = self.folder / ".local/share/caddy/pki/authorities/local/root.crt"
         until_tls_answers(self.https_port, root)
@@ -159,7 +161,7 @@ PROXIES: list[type[Nginx] | type[Caddy]] = [Nginx, Caddy]
 
 
 def make_certificate(certificate: Path, key: Path) -> None:
-    """A self-signed one for localhost."""
+    """Write a self-signed certificate for localhost."""
     key_of = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     subject = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
     paths = ["-out", str(certificate), "-keyout", str(key)]

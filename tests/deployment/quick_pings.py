@@ -1,4 +1,4 @@
-"""`manage.py serve` that pings as often as Daphne can: `python -m tests.deployment.quick_pings`."""
+"""`manage.py serve` pinging as often as Daphne can: `python -m tests.deployment.quick_pings`."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ install: Callable[[Any], None] = twisted.internet.main.installReactor
 
 def install_and_quicken(reactor: Any) -> None:
     install(reactor)
-    # Not before, since it takes the reactor that is there.
+    # Imported only now, since it uses the installed reactor.
     import daphne.server
 
     daphne.server.Server = partial(daphne.server.Server, ping_interval=1)

@@ -1,6 +1,7 @@
-"""Tabs that lose their connection again and again, and come back through another server or proxy.
+"""Tabs that lose their connection repeatedly and come back through another server or proxy.
 
-For a test, which wants no character lost or repeated, and for the benchmark, which counts them.
+Used by a test, which requires that no character is lost or repeated, and by the benchmark, which
+counts them.
 """
 
 import asyncio
@@ -17,22 +18,22 @@ from tests.support.live import Address, Person
 from tests.support.viewer import Viewer
 
 TOKEN_SECONDS = 0.02
-SECONDS_A_RECONNECT = 0.5  # how long the reply streams for each, about
+SECONDS_A_RECONNECT = 0.5  # roughly how long the reply streams for each reconnect
 
 
 @dataclass(frozen=True)
 class Tally:
     reconnects: int
-    lost: int  # characters of the upstream's that a tab does not show at the end
-    repeated: int  # characters that a tab shows once more at the end
-    went_back: int  # times that a tab showed less, or something else, than just before
+    lost: int  # characters sent by the upstream that a tab does not show at the end
+    repeated: int  # characters that a tab shows more than once at the end
+    went_back: int  # times that a tab showed less than before, or something else
 
 
 async def reconnect_at_random(
     stack: Stack, upstream: FakeUpstream, people: Sequence[Person], times: int, seed: int
 ) -> Tally:
-    """One reply and one tab for each person, and so many abrupt losses for each tab."""
-    choose = random.Random(seed)  # noqa: S311 - of no secret
+    """Stream one reply to one tab for each person; each tab loses its connection `times` times."""
+    choose = random.Random(seed)  # noqa: S311 - not for secrets
     addresses: list[Address] = [*stack.servers, stack.nginx, stack.caddy]
     words = [f"w{n} " for n in range(int(times * SECONDS_A_RECONNECT / TOKEN_SECONDS))]
     async with AsyncExitStack() as tabs:
@@ -63,7 +64,7 @@ async def _lose_and_return(
         viewer.address = choose.choice(addresses)
         await viewer.lose_connection()
         await viewer.until_back(before)
-        await asyncio.sleep(choose.uniform(0, 0.2))  # in any phase of what follows a connection
+        await asyncio.sleep(choose.uniform(0, 0.2))  # at any phase of what follows a connection
 
 
 def _tally(viewers: Sequence[Viewer], words: Sequence[str], reconnects: int) -> Tally:

@@ -1,4 +1,4 @@
-"""Replies of three servers, half there when something happens, and what is kept of them."""
+"""Replies half streamed on several servers when something happens, and checks of the result."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ WHOLE = "".join(WORDS)
 
 
 def with_a_pause(pause: Pause) -> list[Step]:
-    """The second half of a reply, from a pause on."""
+    """Return the steps of a reply's second half, after a pause."""
     return [pause, *map(delta, WORDS[20:]), finish(), done()]
 
 
@@ -39,7 +39,8 @@ def with_two_pauses(first: Pause, second: Pause) -> list[Step]:
 async def half_a_reply(
     stack: Stack, upstream: FakeUpstream, person: Person, *rest: Step
 ) -> AsyncIterator[tuple[list[Viewer], Request]]:
-    """A tab at each server: the first one asked and owns the reply, of which twenty words came."""
+    """Open a tab at each server; the first sends a prompt and owns its reply of twenty words so
+    far."""
     upstream.script(role(), *map(delta, WORDS[:20]), *rest)
     async with AsyncExitStack() as tabs:
         owner = await tabs.enter_async_context(Viewer.opened(stack.servers[0], person))
@@ -56,7 +57,7 @@ async def half_a_reply(
 
 
 async def until_complete(*viewers: Viewer, whole: str = WHOLE) -> None:
-    """Waits until each shows the whole reply, which it never lost or repeated a character of."""
+    """Wait until each tab shows the whole reply, without ever having lost or repeated text."""
     for viewer in viewers:
         ending = await viewer.until_ended()
         assert (ending, viewer.text) == ("complete", whole.strip())
@@ -73,7 +74,7 @@ async def page_of(address: Address, person: Person, path: str) -> Page:
 async def until_saved(
     address: Address, person: Person, path: str, text: str, ending: str = ""
 ) -> None:
-    """Waits until the newest reply is kept with this text: a checkpoint shows only in a page."""
+    """Wait until a page has the newest reply saved with this text; only pages show checkpoints."""
     last = ""
     try:
         async with asyncio.timeout(WAIT_SECONDS):
@@ -89,12 +90,12 @@ async def until_saved(
 
 
 async def until_ready_says(server: Server, **parts: bool) -> dict[str, Any]:
-    """Waits until /readyz tells these parts so; returns them all, and its `status`."""
+    """Wait until /readyz reports these parts; return all parts, with its `status`."""
     with server.visit() as client:
         async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 answer = await asyncio.to_thread(client.get, "/readyz", timeout=WAIT_SECONDS)
-                told = answer.json() | {"status": answer.status_code}
-                if parts.items() <= told.items():
-                    return dict(told)
+                reported = answer.json() | {"status": answer.status_code}
+                if parts.items() <= reported.items():
+                    return dict(reported)
                 await asyncio.sleep(0.05)

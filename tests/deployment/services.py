@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis of the tests' own: empty, on free ports, quick and forgetful."""
+"""PostgreSQL and Redis for the tests: empty, on free ports, fast and without durability."""
 
 import os
 import shutil
@@ -13,25 +13,25 @@ from typing import Self
 from tests.support.live import free_port
 from tests.support.program import Program
 
-DEBIANS = "/usr/lib/postgresql/*/bin"  # which are in no PATH
-POSTGRES_USER = "postgres"  # who runs it where the tests run as root, which it refuses
+DEBIANS = "/usr/lib/postgresql/*/bin"  # not in PATH
+POSTGRES_USER = "postgres"  # runs it if the tests run as root, which PostgreSQL refuses
 
 
 def postgres_program(name: str) -> str:
-    """The path of `initdb` or `postgres`; empty where there is none."""
+    """Return the path of `initdb` or `postgres`, or an empty string if it is not installed."""
     installed = sorted(Path("/").glob(f"{DEBIANS[1:]}/{name}"), reverse=True)
     return str(installed[0]) if installed else shutil.which(name) or ""
 
 
 class Postgres(Program):
-    """A cluster in a folder of its own, gone at the end. `stop` is fast, `kill` is a crash."""
+    """A cluster in a temporary folder. `stop` is a fast shutdown, `kill` a crash."""
 
     ready = r"database system is ready to accept connections"
     polite = signal.SIGINT
-    impolite = signal.SIGQUIT  # at SIGKILL its children would still hold the shared memory
+    impolite = signal.SIGQUIT  # after SIGKILL its children would still hold the shared memory
 
     def __init__(self, *, is_durable: bool = False) -> None:
-        """What it has not written to the disk yet it may lose, unless it `is_durable`."""
+        """Unless it `is_durable`, it may lose what it has not yet written to the disk."""
         super().__init__()
         self._is_durable = is_durable
         self.port = free_port()
@@ -68,7 +68,7 @@ class Postgres(Program):
         return [*self._as_user, *program, *options]
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Its children too, each of which has a session of its own."""
+        """Signal its children too, since each has a session of its own."""
         if self.is_running:
             for child in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
                 with suppress(ProcessLookupError):
@@ -88,7 +88,7 @@ class Postgres(Program):
 
 
 class Redis(Program):
-    """Keeps nothing: what was in it is gone when it ends."""
+    """Stores nothing on the disk: its data is gone when it ends."""
 
     ready = r"Ready to accept connections"
 

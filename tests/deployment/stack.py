@@ -1,12 +1,13 @@
 """A team's deployment: servers on one database and one Redis, behind nginx and Caddy.
 
+
     with Stack(site, redis, upstream, folder, servers=3) as stack:
         async with Viewer.opened(stack.nginx, stack.person()) as viewer:
             stack.servers[0].kill()
 
-Everything in it is a `Program`: it can be stopped, killed, paused, and started on the same port.
-From a test that has viewers do so in a thread (`await asyncio.to_thread(stack.redis.stop)`), or
-they would stand still meanwhile.
+Every part is a `Program`: it can be stopped, killed, paused, and started on the same port. A test
+that has viewers does this in a thread (`await asyncio.to_thread(stack.redis.stop)`), so that the
+viewers are not blocked meanwhile.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ class Stack:
         nginx: Mapping[str, str] = NOTHING,
         environment: Mapping[str, str] = NOTHING,
     ) -> None:
-        """`nginx` is what to change in its configuration, `environment` in the servers'."""
+        """`nginx` holds changes to its configuration, `environment` variables for the servers."""
         self.redis = redis
         ports = [free_port() for _ in range(servers)]
         self.nginx = Nginx(made(folder / "nginx"), ports, nginx)

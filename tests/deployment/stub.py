@@ -1,4 +1,4 @@
-"""A server that tells what a proxy sent it: for what concerns the proxy alone."""
+"""A server that records what a proxy sends, for tests of the proxy alone."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,13 +9,13 @@ from tests.support.live import free_port
 
 
 class Stub:
-    """Answers everything with one status, and keeps each request's headers; a context manager."""
+    """Answers everything with one status and records request headers; a context manager."""
 
     def __init__(self, status: int = 200, ready: int = 200) -> None:
         self.port = free_port()
         self.status = status
-        self.ready = ready  # what `/readyz` answers
-        self.requests: list[dict[str, str]] = []  # names in lower case; probes are left out
+        self.ready = ready  # the status of `/readyz`
+        self.requests: list[dict[str, str]] = []  # names in lower case; without probes
 
     def __enter__(self) -> Self:
         stub = self

@@ -1,4 +1,4 @@
-"""Without Redis there is one process, and a second one is told so."""
+"""Without Redis there is only one process; a second one is refused with an explanation."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +17,7 @@ def test_a_second_process_without_redis_is_refused_at_start(team: Site) -> None:
         assert "Traceback" not in second.log
 
 
-def test_after_a_crash_it_is_started_again_at_once(team: Site) -> None:
+def test_after_a_crash_it_can_be_restarted_at_once(team: Site) -> None:
     server = Server(team.copy())
     with server:
         server.kill()
@@ -25,7 +25,7 @@ def test_after_a_crash_it_is_started_again_at_once(team: Site) -> None:
 
 
 @pytest.mark.thorough
-def test_of_two_that_start_at_once_one_serves(team: Site) -> None:
+def test_only_one_of_two_concurrent_starts_succeeds(team: Site) -> None:
     shared = team.copy()
     servers = [Server(shared), Server(shared)]
     with ThreadPoolExecutor(len(servers)) as starting:

@@ -7,10 +7,8 @@ from tests.support.live import Person, Site
 from tests.support.viewer import Viewer
 
 
-async def test_neither_listens_where_the_other_speaks(
-    team: Site, redis: Redis, alice: Person
-) -> None:
-    """Their people have the same numbers, of which channels are named."""
+async def test_two_installations_share_no_channel(team: Site, redis: Redis, alice: Person) -> None:
+    """People in both have the same ids, which are part of channel names."""
     with team.server(REDIS_URL=redis.url) as first, team.server(REDIS_URL=redis.url) as second:
         async with Viewer.opened(first, alice), Viewer.opened(second, alice):
             with Client.from_url(redis.url) as client:

@@ -27,14 +27,14 @@ WORDS = [f"word{number} " for number in range(60)]
 # Pages
 
 
-def test_http_leads_to_https(proxy: Proxy) -> None:
+def test_http_redirects_to_https(proxy: Proxy) -> None:
     answer = httpx.get(f"http://localhost:{proxy.http_port}/c/?a=1", trust_env=False)
     assert answer.status_code in (301, 308)
     assert answer.headers["location"].startswith("https://localhost")
     assert answer.headers["location"].endswith("/c/?a=1")
 
 
-def test_signing_in_gives_cookies_that_only_tls_carries(proxy: Proxy, alice: Person) -> None:
+def test_signing_in_sets_secure_cookies(proxy: Proxy, alice: Person) -> None:
     with proxy.visit() as client:
         login = client.get("/", follow_redirects=True)
         assert login.url.scheme == "https"
@@ -49,7 +49,7 @@ def test_signing_in_gives_cookies_that_only_tls_carries(proxy: Proxy, alice: Per
         assert "max-age" in page.headers["strict-transport-security"]
 
 
-def test_a_login_from_a_strange_page_is_refused(proxy: Proxy, alice: Person) -> None:
+def test_a_login_from_a_foreign_origin_is_refused(proxy: Proxy, alice: Person) -> None:
     with proxy.visit() as client:
         login = client.get("/accounts/login/")
         answer = client.post(
@@ -65,7 +65,7 @@ def login_form(page: httpx.Response, person: Person) -> dict[str, str]:
     return {"csrfmiddlewaretoken": token, "login": person.username, "password": PASSWORD}
 
 
-def test_static_files_come_as_the_app_compressed_them(proxy: Proxy, alice: Person) -> None:
+def test_static_files_are_served_as_the_app_compressed_them(proxy: Proxy, alice: Person) -> None:
     with proxy.visit(alice) as client:
         page = parse(client.get("/").text)
         css = page.find_all("link", rel="stylesheet")[0].attributes["href"]
@@ -83,7 +83,7 @@ def test_metrics_are_not_public(proxy: Proxy) -> None:
 # The socket
 
 
-async def test_each_token_comes_while_the_next_is_still_held_back(
+async def test_each_token_arrives_while_the_next_is_held_back(
     proxy: Proxy, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pauses = [Pause() for _ in range(5)]
@@ -97,7 +97,7 @@ async def test_each_token_comes_while_the_next_is_still_held_back(
         assert await visitor.until_ended() == "complete"
 
 
-async def test_a_socket_from_a_strange_page_is_refused(proxy: Proxy, alice: Person) -> None:
+async def test_a_socket_from_a_foreign_origin_is_refused(proxy: Proxy, alice: Person) -> None:
     with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
         await websockets.asyncio.client.connect(
             proxy.url.replace("https", "wss") + "/ws/",
@@ -109,11 +109,11 @@ async def test_a_socket_from_a_strange_page_is_refused(proxy: Proxy, alice: Pers
     assert refused.value.response.status_code == 403
 
 
-# The proxy goes away
+# The proxy restarts
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-async def test_a_proxy_that_restarts_costs_no_character(
+async def test_a_proxy_restart_costs_no_character(
     proxy: Proxy, team_upstream: FakeUpstream, alice: Person, how: str
 ) -> None:
     first, second = Pause(), Pause()
@@ -133,7 +133,7 @@ async def test_a_proxy_that_restarts_costs_no_character(
         await viewer.until_says("word19")
         before = viewer.connections
         await asyncio.to_thread(getattr(proxy, how))
-        first.release()  # twenty words come while nobody can look
+        first.release()  # twenty words arrive while nobody is connected
         assert await asyncio.to_thread(second.reached.wait, WAIT_SECONDS)
         await asyncio.to_thread(proxy.start)
         await viewer.until_back(before)
@@ -146,7 +146,7 @@ async def test_a_proxy_that_restarts_costs_no_character(
     assert again.region("answer").strip() == "".join(WORDS).strip()
 
 
-async def test_a_proxy_that_is_reloaded_costs_no_character(
+async def test_a_proxy_reload_costs_no_character(
     proxy: Proxy, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -170,10 +170,10 @@ class QuickPings(Server):
 
 
 @pytest.mark.thorough
-async def test_a_silence_longer_than_the_time_out_is_bridged_by_pings(
+async def test_pings_bridge_a_silence_longer_than_the_proxys_timeout(
     team: Site, redis: Redis, team_upstream: FakeUpstream, alice: Person, tmp_path: Path
 ) -> None:
-    """On quicker clocks: Daphne pings every 2 to 4 s, and nginx waits 5 s. Caddy waits for ever."""
+    """With faster clocks: Daphne pings every 2 to 4 s, and nginx waits 5 s. Caddy waits forever."""
     pauses = {"nginx": Pause(), "caddy": Pause()}
     hasty = {"proxy_read_timeout 90s": "proxy_read_timeout 5s"}
     with Stack(

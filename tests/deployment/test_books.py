@@ -1,4 +1,4 @@
-"""What two servers record over all endings, against what the upstream itself counted."""
+"""The usage that two servers record over all endings, against what the upstream counted."""
 
 import json
 from collections import Counter
@@ -16,10 +16,10 @@ from tests.support.live import Person, Server, Site
 from tests.support.viewer import Viewer
 from tests.test_books import LAST, PROMPT, SAID, Case, check
 
-# A process is killed, and the upstream's silence is not waited for any more.
+# These come last: a process is killed, and the upstream's silence is cut short.
 LAST_OF_ALL = (Ending.INTERRUPTED, Ending.TIMED_OUT)
 ENDINGS = [*[one for one in SAID if one not in LAST_OF_ALL], *LAST_OF_ALL]
-# Each is tried with and without a report in one process elsewhere; here every other one has one.
+# Elsewhere each is tried with and without a usage report in one process; here every other has one.
 CASES = [(one, bool(number % 2)) for number, one in enumerate(ENDINGS)]
 CASES.insert(-1, (Ending.INTERRUPTED, not dict(CASES)[Ending.INTERRUPTED]))
 SMALL = """
@@ -58,7 +58,7 @@ def two_servers(
         yield first, started.enter_context(Server(shared))
 
 
-async def test_what_two_servers_record_adds_up_to_what_the_upstream_wrote(
+async def test_usage_recorded_by_two_servers_adds_up_to_what_the_upstream_counted(
     two_servers: tuple[Server, Server], team_upstream: FakeUpstream, team: Site
 ) -> None:
     truths: dict[str, tuple[Case, int, int]] = {}
@@ -72,7 +72,7 @@ async def test_what_two_servers_record_adds_up_to_what_the_upstream_wrote(
         truths[reply] = case, *case.truth(team_upstream.chat_requests[before:][:1])
     names = [person.username for person in people]
     records, daily = json.loads(two_servers[0].run(BOOKED.format(names=names)))
-    assert sorted(reply for reply, _ in records) == sorted(truths)  # each once
+    assert sorted(reply for reply, _ in records) == sorted(truths)  # each exactly once
     books: Counter[str] = Counter()
     for reply, record in records:
         case, prompt, completion = truths[reply]
@@ -87,7 +87,7 @@ async def test_what_two_servers_record_adds_up_to_what_the_upstream_wrote(
 async def ended(
     case: Case, person: Person, servers: tuple[Server, Server], upstream: FakeUpstream
 ) -> str:
-    """Asks at the first of the servers, and ends the reply as the case wants it; returns its id."""
+    """Send a prompt at the first server and end the reply as the case says; return its id."""
     asked, other = servers
     if case.ending is Ending.OVER_BUDGET:
         asked.run(SMALL.format(name=person.username))

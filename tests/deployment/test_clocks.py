@@ -1,4 +1,4 @@
-"""A database whose clock is set while replies stream: nobody is taken for dead."""
+"""The database's clock is stepped while replies stream: no process is taken for dead."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.program import WAIT_SECONDS
 
 pytestmark = pytest.mark.thorough
 
-# PostgreSQL has no clock of its own to set, so what it says of the time is put before its own.
+# PostgreSQL has no clock of its own to set, so this function shadows its own.
 CLOCK = """
 CREATE TABLE IF NOT EXISTS clock (step interval);
 DELETE FROM clock;
@@ -25,7 +25,7 @@ CREATE OR REPLACE FUNCTION public.statement_timestamp() RETURNS timestamptz
 LANGUAGE sql AS 'SELECT pg_catalog.statement_timestamp() + step FROM public.clock'
 """
 BEFORE_ITS_OWN = "-c search_path=public,pg_catalog"
-BEATS = 6  # more than a lease has
+BEATS = 6  # more than a lease allows to miss
 
 
 class Clock:
@@ -33,7 +33,7 @@ class Clock:
         self._url = database_url
 
     async def step(self, seconds: int) -> None:
-        """Sets the clock so far from the right time, and waits until everyone has seen it."""
+        """Step the clock this far from the real time, and wait until every process has seen it."""
         await asyncio.to_thread(self._execute, CLOCK.format(step=seconds))
         seen: dict[str, set[object]] = {}
         async with asyncio.timeout(WAIT_SECONDS):
@@ -52,7 +52,7 @@ class Clock:
 
 
 @pytest.mark.parametrize("seconds", [30, -3600])
-async def test_replies_stream_on_where_the_databases_clock_is_set(
+async def test_replies_continue_when_the_databases_clock_is_stepped(
     team: Site,
     redis: Redis,
     team_upstream: FakeUpstream,
@@ -65,7 +65,7 @@ async def test_replies_stream_on_where_the_databases_clock_is_set(
     with Stack(team, redis, team_upstream, tmp_path, servers=2, environment=options) as stack:
         clock = Clock(stack.servers[0].environment["DATABASE_URL"])
         async with half_a_reply(stack, team_upstream, alice, *with_a_pause(pause)) as (viewers, _):
-            for step in (0, seconds, 0):  # the first, until the servers judge each other
+            for step in (0, seconds, 0):  # the first, until the servers have judged each other
                 await clock.step(step)
             assert {viewer.ending for viewer in viewers} == {"streaming"}
             pause.release()

@@ -1,4 +1,4 @@
-"""What deploy/ ships, by itself: the programs accept it, and proxies pass on what they should."""
+"""The files of deploy/ alone: programs accept them, and proxies pass on what they should."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ ENVIRONMENT = (DEPLOY / "chatapp.env.example").read_text()
 
 @contextmanager
 def before(kind: type[Proxy], folder: Path, *ports: int) -> Iterator[httpx.Client]:
-    """A client of such a proxy before servers on these ports."""
+    """Open a client of such a proxy in front of servers on these ports."""
     with kind(folder, ports) as proxy, proxy.visit() as client:
         yield client
 
@@ -33,12 +33,12 @@ def before(kind: type[Proxy], folder: Path, *ports: int) -> Iterator[httpx.Clien
 
 @KINDS
 def test_the_program_accepts_its_configuration(kind: type[Proxy], tmp_path: Path) -> None:
-    told = kind(tmp_path, [8001, 8002, 8003]).check_configuration()
-    assert "successful" in told or "Valid configuration" in told
-    assert "warn" not in told.replace("must be run as", "")
+    output = kind(tmp_path, [8001, 8002, 8003]).check_configuration()
+    assert "successful" in output or "Valid configuration" in output
+    assert "warn" not in output.replace("must be run as", "")
 
 
-def test_caddy_accepts_what_compose_adds(tmp_path: Path) -> None:
+def test_caddy_accepts_the_options_that_compose_adds(tmp_path: Path) -> None:
     """All but `stream_close_delay`, which Debian's Caddy is too old for."""
     compose = (DEPLOY / "compose.yaml").read_text()
     [options] = re.findall(r"PROXY_OPTIONS: \|\n((?: {8}.*\n)+)", compose)
@@ -70,11 +70,11 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
         assert judged.returncode == 0, judged.stdout
 
 
-# What they pass on
+# Proxying
 
 
 @KINDS
-def test_what_a_client_claims_about_itself_is_dropped(kind: type[Proxy], tmp_path: Path) -> None:
+def test_forwarding_headers_of_clients_are_replaced(kind: type[Proxy], tmp_path: Path) -> None:
     lies = {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "http", "X-Request-ID": "mine"}
     lies |= dict.fromkeys(NOBODYS, "/evil")
     with Stub() as stub, before(kind, tmp_path, stub.port) as client:
@@ -92,7 +92,7 @@ NOBODYS = ("Daphne-Root-Path", "Forwarded", "X-Forwarded-Host", "X-Real-IP")
 
 
 @KINDS
-def test_a_body_that_the_app_takes_gets_through_and_a_larger_one_does_not(
+def test_a_body_up_to_the_apps_limit_is_passed_on_and_a_larger_one_is_not(
     kind: type[Proxy], tmp_path: Path
 ) -> None:
     with Stub() as stub, before(kind, tmp_path, stub.port) as client:
@@ -101,14 +101,14 @@ def test_a_body_that_the_app_takes_gets_through_and_a_larger_one_does_not(
 
 
 @KINDS
-def test_a_server_that_is_gone_is_passed_over(kind: type[Proxy], tmp_path: Path) -> None:
+def test_an_unreachable_server_is_skipped(kind: type[Proxy], tmp_path: Path) -> None:
     with Stub() as stub, before(kind, tmp_path, free_port(), stub.port, free_port()) as client:
         assert [client.get("/").status_code for _ in range(9)] == [200] * 9
         assert client.post("/", content=b"once").status_code == 200
         assert len(stub.requests) == 10
 
 
-def test_nginx_repeats_what_is_safe_where_a_server_is_draining(tmp_path: Path) -> None:
+def test_nginx_retries_safe_requests_when_a_server_is_draining(tmp_path: Path) -> None:
     with (
         Stub(status=503) as draining,
         Stub() as other,
@@ -117,11 +117,11 @@ def test_nginx_repeats_what_is_safe_where_a_server_is_draining(tmp_path: Path) -
         for _ in range(4):
             client.get("/")
         assert len(other.requests) == 4
-        assert draining.requests  # it was asked, and the other one then
+        assert draining.requests  # it was asked first, then the other one
 
 
 @KINDS
-def test_a_post_is_sent_once(kind: type[Proxy], tmp_path: Path) -> None:
+def test_a_post_is_never_retried(kind: type[Proxy], tmp_path: Path) -> None:
     with (
         Stub(status=503) as one,
         Stub(status=503) as other,
@@ -131,11 +131,12 @@ def test_a_post_is_sent_once(kind: type[Proxy], tmp_path: Path) -> None:
         assert len(one.requests + other.requests) == 1
 
 
-def test_caddy_leaves_out_a_server_that_is_not_ready(tmp_path: Path) -> None:
+def test_caddy_skips_a_server_that_is_not_ready(tmp_path: Path) -> None:
     with Stub(ready=503) as draining, Stub() as other:
         caddy = Caddy(tmp_path, [draining.port, other.port])
         with caddy, caddy.visit() as client:
-            caddy.wait_for(r"(?s)(status_code\":503.*){2}")  # it says so first, then leaves it out
+            # it logs this before skipping the server
+            caddy.wait_for(r"(?s)(status_code\":503.*){2}")
             draining.requests.clear()
             for _ in range(10):
                 assert client.get("/").status_code == 200
@@ -153,10 +154,10 @@ def test_nginx_finds_static_files_that_only_one_server_has(tmp_path: Path) -> No
         assert {client.get("/c/").status_code for _ in range(4)} == {200, 404}
 
 
-# Numbers that belong together
+# Numbers that must agree
 
 
-def test_an_idle_socket_is_kept_for_longer_than_the_app_takes_to_ping_and_to_give_up() -> None:
+def test_the_proxy_timeout_exceeds_the_apps_ping_interval_and_timeout() -> None:
     asked = "import inspect, daphne.server as d; p = inspect.signature(d.Server).parameters"
     asked += "; print(p['ping_interval'].default, p['ping_timeout'].default)"
     interval, patience = map(int, run({}, "-c", asked).stdout.split())
@@ -165,7 +166,7 @@ def test_an_idle_socket_is_kept_for_longer_than_the_app_takes_to_ping_and_to_giv
         assert int(setting(location, name, r"(\d+)s;")) > interval + patience
 
 
-def test_processes_are_given_longer_than_they_take_to_drain() -> None:
+def test_the_stop_timeout_exceeds_the_drain_time() -> None:
     drain = int(setting(ENVIRONMENT, "CHATAPP_DRAIN_SECONDS=", r"(\d+)"))
     unit = (DEPLOY / "systemd/chatapp@.service").read_text()
     assert int(setting(unit, "TimeoutStopSec=", r"(\d+)")) > drain + 10
@@ -186,7 +187,7 @@ def setting(text: str, name: str, value: str) -> str:
     return found[1]
 
 
-def test_the_environment_file_reads_the_same_for_systemd_and_compose() -> None:
+def test_the_environment_file_means_the_same_to_systemd_and_compose() -> None:
     for line in ENVIRONMENT.splitlines():
         assert re.fullmatch(r"|#.*|[A-Z_]+=[^\s\"'$#\\]*", line), line
 
@@ -195,12 +196,12 @@ def test_the_environment_file_reads_the_same_for_systemd_and_compose() -> None:
 
 
 @pytest.mark.parametrize(("ready", "status"), [(200, 0), (503, 1)])
-def test_the_probe_says_whether_the_app_answers(ready: int, status: int) -> None:
+def test_the_probe_reports_whether_the_app_is_ready(ready: int, status: int) -> None:
     with Stub(ready=ready) as stub:
         assert probe(stub.port).returncode == status
 
 
-def test_the_probe_fails_where_nothing_listens() -> None:
+def test_the_probe_fails_if_nothing_listens() -> None:
     assert probe(free_port()).returncode == 1
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL crashes: what anybody was told is recorded stands in the log, and the log holds."""
+"""PostgreSQL crashes: everything confirmed is in the audit log, and the log verifies."""
 
 import json
 import re
@@ -61,10 +61,10 @@ def durable(programs: None) -> Iterator[Postgres]:
         yield postgres
 
 
-def test_a_crash_loses_nothing_that_was_told(durable: Postgres, tmp_path: Path) -> None:
+def test_a_crash_loses_nothing_that_was_confirmed(durable: Postgres, tmp_path: Path) -> None:
     environment = Site(tmp_path, durable.url).nothing()
     run(environment, "manage.py", "migrate", "--verbosity", "0")
-    told: set[int] = set()
+    confirmed: set[int] = set()
     for crash in range(CRASHES):
         with ExitStack() as started:
             writers = [Writer(environment, f"{crash}.{number}") for number in range(WRITERS)]
@@ -74,10 +74,12 @@ def test_a_crash_loses_nothing_that_was_told(durable: Postgres, tmp_path: Path) 
             durable.kill()
             for writer in writers:
                 assert writer.wait() == 0, writer.log
-        told |= {int(one) for writer in writers for one in re.findall(r": (\d+)\n", writer.log)}
+        confirmed |= {
+            int(one) for writer in writers for one in re.findall(r": (\d+)\n", writer.log)
+        }
         durable.start()
         of, labels = json.loads(run(environment, "-c", RECORDED).stdout)
-        assert not told - set(map(int, of))
+        assert not confirmed - set(map(int, of))
         assert sorted(of.values()) == sorted(labels)
         assert "The audit log holds" in run(environment, "manage.py", "audit", "verify").stdout
-    assert len(told) > CRASHES * WRITERS
+    assert len(confirmed) > CRASHES * WRITERS

@@ -1,4 +1,4 @@
-"""A channel layer that drops what it has no room for."""
+"""A channel layer that drops messages beyond its capacity."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.live import Person, Site
 pytestmark = pytest.mark.thorough
 
 
-async def test_a_layer_of_capacity_1_costs_no_character(
+async def test_a_channel_layer_of_capacity_1_costs_no_character(
     team: Site,
     redis: Redis,
     team_upstream: FakeUpstream,

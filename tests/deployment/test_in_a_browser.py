@@ -1,4 +1,4 @@
-"""Real Chromium at nginx before three servers: what a person sees while something is away."""
+"""Real Chromium at nginx in front of three servers: what a person sees during an outage."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from tests.deployment.stack import Stack
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, role
 from tests.support.live import Person, Server
 
-# What Chromium and htmx say of a socket that could not be opened.
+# What Chromium and htmx log about a socket that could not be opened.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|503"
 
 
-# The module's end ends Playwright's event loop, which other tests' loops could not run beside.
+# At the end of the module it stops Playwright's event loop, which blocks the loops of other tests.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -44,7 +44,7 @@ def half_a_reply(desk: Desk, upstream: FakeUpstream, pause: Pause) -> Tab:
 
 
 def counted(server: Server, name: str) -> float:
-    """One of the server's gauges."""
+    """Return one of the server's gauges."""
     with server.visit() as client:
         text = client.get("/metrics", headers={"Authorization": "Bearer metrics"}).text
     [line] = [line for line in text.splitlines() if line.startswith(f"{name} ")]
@@ -52,11 +52,11 @@ def counted(server: Server, name: str) -> float:
 
 
 def viewers(stack: Stack) -> list[float]:
-    """Of each server."""
+    """Return the number of viewers of each server, sorted."""
     return sorted(counted(server, "chatapp_viewers") for server in stack.servers)
 
 
-def test_a_prompt_stays_in_the_composer_while_the_database_is_away(
+def test_a_prompt_stays_in_the_composer_while_the_database_is_unavailable(
     desk: Desk, postgres: Postgres
 ) -> None:
     tab = desk.open()
@@ -66,7 +66,7 @@ def test_a_prompt_stays_in_the_composer_while_the_database_is_away(
     expect(tab.message).to_have_value("Hello?")
     expect(tab.page.locator(".prompt")).to_have_count(0)
     postgres.start()
-    while tab.message.input_value():  # refused until the server has seen that it is back
+    while tab.message.input_value():  # refused until the server notices that the database is back
         tab.message.press("Enter")
         tab.page.wait_for_timeout(200)
     tab.expect_ending("complete")
@@ -74,7 +74,7 @@ def test_a_prompt_stays_in_the_composer_while_the_database_is_away(
 
 
 @pytest.mark.thorough
-def test_a_tab_whose_server_is_stopped_shows_everything_once(
+def test_a_tab_of_a_stopped_server_shows_everything_once(
     desk: Desk, stack: Stack, team_upstream: FakeUpstream
 ) -> None:
     pause = Pause()
@@ -93,14 +93,14 @@ def test_a_tab_whose_server_is_stopped_shows_everything_once(
 
 
 @pytest.mark.thorough
-def test_the_word_that_a_reply_is_out_of_hearing_comes_and_goes(
+def test_the_notice_that_a_reply_cant_be_reached_comes_and_goes(
     desk: Desk, stack: Stack, team_upstream: FakeUpstream
 ) -> None:
     pause = Pause()
     tab = half_a_reply(desk, team_upstream, pause)
     other = desk.open(tab.page.url.removeprefix(desk.url))
     expect(other.answer).to_contain_text("word19")
-    while viewers(stack) != [0, 1, 1]:  # nginx may take the same server, where others are busy
+    while viewers(stack) != [0, 1, 1]:  # nginx may choose the same server if others are busy
         other.reload()
     stack.redis.stop()
     expect(other.reply).to_contain_text("can't be reached right now")

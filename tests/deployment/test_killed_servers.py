@@ -1,4 +1,4 @@
-"""kill -9, again and again: nothing is lost of what anybody was shown, and all of it is booked."""
+"""Repeated kill -9: no text that anybody saw is lost, and all usage is booked."""
 
 import asyncio
 import random
@@ -33,11 +33,11 @@ WORDS = [f"word{number} " for number in range(2000)]
 
 
 def journals(server: Server) -> list[Path]:
-    """The files of replies that are not saved."""
+    """Return the journal files of replies that are not saved yet."""
     return list((server.data_dir / "journal").glob("*/*"))
 
 
-async def test_killing_servers_again_and_again_loses_no_character(
+async def test_killing_servers_repeatedly_loses_no_character(
     stack: Stack, team_upstream: FakeUpstream, team: Site
 ) -> None:
     chance, lost, shown = random.Random(9), 0, 0  # noqa: S311
@@ -79,7 +79,7 @@ def replies_without_usage(server: Server) -> int:
 
 
 @pytest.mark.thorough
-async def test_a_frozen_owners_reply_is_booked_once_and_at_last_as_reported(
+async def test_a_frozen_owners_reply_is_booked_once_and_finally_as_reported(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -92,7 +92,7 @@ async def test_a_frozen_owners_reply_is_booked_once_and_at_last_as_reported(
             await elsewhere.until_says("It is")
             owner.pause()
             assert await elsewhere.until_ended() == "interrupted"
-            assert journals(owner)  # which nobody touches while it lives
+            assert journals(owner)  # nobody touches them while the owner lives
             owner.resume()
             pause.release()
             await elsewhere.until_ending("complete")
@@ -118,7 +118,7 @@ def two_hosts(
 
 
 @pytest.mark.thorough
-async def test_a_host_that_comes_back_completes_what_another_had_to_cut_short(
+async def test_a_host_that_comes_back_completes_a_reply_another_cut_short(
     two_hosts: tuple[Server, Server], team_upstream: FakeUpstream, alice: Person
 ) -> None:
     owner, other = two_hosts
@@ -131,7 +131,7 @@ async def test_a_host_that_comes_back_completes_what_another_had_to_cut_short(
             await asyncio.to_thread(owner.kill)
             assert await elsewhere.until_ended() == "interrupted"
             cut = await page_of(other, alice, viewer.path)
-            assert cut.region("answer") == ""  # it was checkpointed never
+            assert cut.region("answer") == ""  # it had no checkpoint
             assert "tokens, estimated" in cut.reply().text
             await asyncio.to_thread(owner.start)
             await elsewhere.until(lambda: elsewhere.text == "All of it")

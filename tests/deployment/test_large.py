@@ -1,4 +1,4 @@
-"""Replies that are larger than a message used to be, written by one server and read on another."""
+"""Replies larger than the former limit of a message, written by one server and read on another."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from tests.support.live import Person
 
 pytestmark = pytest.mark.thorough
 
-# 1.1 MB, and fewer characters than a page shows of one text
+# 1.1 MB, but fewer characters than a page shows of one text
 PARAGRAPHS = ["wörd " * 20_000 + f"end{number}.\n\n" for number in range(9)]
 
 
-async def test_a_reply_of_more_than_a_mebibyte_comes_whole_to_every_server(
+async def test_a_reply_over_a_mebibyte_reaches_every_server_whole(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -23,7 +23,7 @@ async def test_a_reply_of_more_than_a_mebibyte_comes_whole_to_every_server(
         for viewer in viewers:
             await viewer.until_says("end8.")
         viewers[1].reconnect_quickly()
-        await viewers[1].lose_connection()  # it comes back to a snapshot of all that
+        await viewers[1].lose_connection()  # a snapshot follows with all of it
         await viewers[1].until_back(1)
         pause.release()
         for viewer in viewers:

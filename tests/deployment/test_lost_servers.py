@@ -1,7 +1,7 @@
-"""Three servers, and what happens to replies when one of them goes: killed, stopped or frozen.
+"""What happens to replies when one of three servers is killed, stopped or frozen.
 
-A tab that is opened at a server's own address is served by that server, so the first one's prompt
-says who owns the reply; a tab that is opened at a proxy may be anywhere, and moves.
+A tab opened at a server's own address is served by that server, so the server of the tab that sent
+the prompt owns the reply; a tab opened at a proxy may be served anywhere, and moves.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ HALF = "".join(WORDS[:20])
 # Together
 
 
-async def test_every_tab_reads_along_wherever_it_is_served(
+async def test_every_tab_follows_the_reply_whichever_server_serves_it(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -53,7 +53,7 @@ async def test_stop_reaches_the_owner_from_another_server(
             viewer.check_that_it_only_grew(HALF)
 
 
-async def test_the_last_tabs_close_reaches_the_owner_from_another_server(
+async def test_closing_the_last_tab_reaches_the_owner_from_another_server(
     hasty: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(hasty, team_upstream, alice, Stall()) as (viewers, request):
@@ -88,7 +88,7 @@ async def test_signing_out_closes_the_sessions_tabs_on_other_servers(
 
 
 @pytest.mark.parametrize("action", ["retry", "continue"])
-async def test_a_killed_owners_reply_is_interrupted_and_can_be_taken_up_elsewhere(
+async def test_a_killed_owners_reply_is_interrupted_and_can_be_resumed_elsewhere(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, action: str
 ) -> None:
     async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, _):
@@ -106,7 +106,7 @@ async def test_a_killed_owners_reply_is_interrupted_and_can_be_taken_up_elsewher
 
 
 async def take_up(viewer: Viewer, action: str) -> None:
-    """Presses Retry or Continue under the newest reply."""
+    """Press Retry or Continue under the newest reply."""
     [button] = [
         element
         for element in viewer.page.reply().find_all("button")
@@ -115,7 +115,7 @@ async def take_up(viewer: Viewer, action: str) -> None:
     await viewer.press(button)
 
 
-async def test_a_killed_viewers_server_does_not_keep_a_reply_running_for_nobody(
+async def test_a_reply_does_not_run_on_for_tabs_of_a_killed_server(
     hasty: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(hasty, team_upstream, alice, Stall()) as (viewers, request):
@@ -131,7 +131,7 @@ async def test_a_killed_viewers_server_does_not_keep_a_reply_running_for_nobody(
 
 
 @pytest.mark.thorough
-async def test_a_frozen_owners_last_word_is_the_truth(
+async def test_a_frozen_owners_final_state_replaces_the_interruption(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -151,7 +151,7 @@ async def test_a_frozen_owners_last_word_is_the_truth(
 # Stopped
 
 
-async def test_a_draining_owner_ends_its_reply_for_tabs_that_went_elsewhere(
+async def test_a_draining_owner_finishes_its_reply_for_tabs_that_moved(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -171,7 +171,7 @@ async def test_a_draining_owner_ends_its_reply_for_tabs_that_went_elsewhere(
         await until_saved(stack.servers[2], alice, viewers[0].path, WHOLE, "complete")
 
 
-async def test_a_draining_server_takes_neither_sockets_nor_prompts(
+async def test_a_draining_server_accepts_neither_sockets_nor_prompts(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, team: Site
 ) -> None:
     pause = Pause()
@@ -193,7 +193,7 @@ async def test_a_draining_server_takes_neither_sockets_nor_prompts(
 
 
 @pytest.mark.thorough
-async def test_a_reply_longer_than_the_drain_is_saved_as_far_as_it_arrived(
+async def test_a_reply_that_outlasts_the_drain_is_saved_up_to_that_point(
     hasty: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(hasty, team_upstream, alice, Stall()) as (viewers, request):
@@ -209,7 +209,7 @@ async def test_a_reply_longer_than_the_drain_is_saved_as_far_as_it_arrived(
 async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
     stack: Stack, team: Site, team_upstream: FakeUpstream, name: str
 ) -> None:
-    """Twelve people ask again and again, until every server was restarted."""
+    """Twelve people send prompts continuously until every server has restarted."""
     proxy: Proxy = getattr(stack, name)
     paced = [step for word in WORDS[:20] for step in (Delay(0.1), delta(word))]
     before, team_upstream.default = team_upstream.default, [role(), *paced, finish(), done()]
@@ -236,7 +236,7 @@ async def test_a_rolling_restart_under_load_loses_and_repeats_nothing(
 
 
 async def ask_until(restarted: asyncio.Event, viewer: Viewer) -> int:
-    """Asks for one reply after another; returns how many there were, all of them whole."""
+    """Ask for one reply after another; return how many there were, all of them complete."""
     replies = 0
     while not restarted.is_set():
         await viewer.ask("Count")

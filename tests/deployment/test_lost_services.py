@@ -1,4 +1,4 @@
-"""Three servers whose Redis or PostgreSQL goes away and comes back while replies stream."""
+"""Redis or PostgreSQL goes away and comes back while replies stream on three servers."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ from tests.support.program import Program
 from tests.support.viewer import Viewer
 
 SILENT = "can't be reached right now"
-SOON = 2.0  # seconds within which nobody asks why nothing happens
+SOON = 2.0  # seconds before anybody wonders why nothing happens
 BACK = {"stop": "start", "pause": "resume"}
 HOW = pytest.mark.parametrize("how", sampled(BACK))
 
@@ -76,12 +76,12 @@ async def test_without_redis_the_owners_tabs_read_on_and_others_catch_up(
 
 
 def check_quiet(stack: Stack) -> None:
-    """One line tells that Redis is away; no library's tracebacks."""
+    """Check that an outage of Redis leaves no tracebacks of libraries in the logs."""
     for server in stack.servers:
         assert "Traceback" not in server.log, server.log
 
 
-async def test_a_reply_that_ends_while_redis_is_away_ends_everywhere(
+async def test_a_reply_that_ends_during_a_redis_outage_ends_everywhere(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -91,7 +91,7 @@ async def test_a_reply_that_ends_while_redis_is_away_ends_everywhere(
         await until_complete(*viewers)
 
 
-async def test_a_server_that_starts_without_redis_is_heard_once_it_is_there(
+async def test_a_server_started_without_redis_joins_once_it_is_back(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     pause = Pause()
@@ -112,7 +112,7 @@ async def test_a_server_that_starts_without_redis_is_heard_once_it_is_there(
 
 
 @HOW
-async def test_without_postgresql_replies_run_on_and_are_saved_when_it_is_back(
+async def test_without_postgresql_replies_continue_and_are_saved_when_it_is_back(
     stack: Stack,
     postgres: Postgres,
     team: Site,
@@ -134,7 +134,7 @@ async def test_without_postgresql_replies_run_on_and_are_saved_when_it_is_back(
         for viewer in viewers:
             await viewer.until_says("word59")
         if how == "pause":
-            # It hangs for longer than a process may go unseen.
+            # It hangs for longer than a process may miss its heartbeats.
             await asyncio.sleep(EXPIRY_SECONDS + 1)
         for server in stack.servers:
             ready = await until_ready_says(server, database=False)

@@ -10,7 +10,7 @@ from tests.support.live import Site
 pytestmark = pytest.mark.thorough
 
 
-async def test_who_is_cut_off_again_and_again_loses_and_repeats_nothing(
+async def test_repeated_disconnects_lose_and_repeat_nothing(
     stack: Stack, team: Site, team_upstream: FakeUpstream
 ) -> None:
     people = [team.person() for _ in range(3)]

@@ -1,5 +1,4 @@
-"""Three servers, and a person whose right to their sockets ends: on whichever server, by whatever
-program."""
+"""A person loses access to sockets on three servers, whichever program causes it."""
 
 import asyncio
 import statistics
@@ -18,7 +17,7 @@ from tests.support.profile import sampled
 from tests.support.viewer import DEACTIVATED, SIGNED_OUT, Viewer
 
 HALF = "".join(WORDS[:20])
-SOON = 20.0  # seconds: by the news of it, and not by the look that a server takes every minute
+SOON = 20.0  # seconds: fast enough to be a reaction to the event and not the check of every minute
 PROMISED = 1.0  # seconds
 TIMES = 7
 PROGRAM = """
@@ -59,7 +58,7 @@ EVENTS = {
 
 
 @pytest.mark.parametrize("event", sampled(EVENTS, 2))
-async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
+async def test_a_change_by_another_program_closes_sockets_on_all_servers(
     stack: Stack, team_upstream: FakeUpstream, team: Site, alice: Person, event: str
 ) -> None:
     statement, code = EVENTS[event]
@@ -78,7 +77,7 @@ async def test_a_program_beside_the_servers_ends_the_sockets_on_all_of_them(
         assert bobs.closes == []
 
 
-async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
+async def test_a_deactivated_persons_reply_ends_whichever_server_runs_it(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
     async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
@@ -92,10 +91,10 @@ async def test_the_reply_of_who_is_deactivated_ends_wherever_it_is_written(
         await until_saved(stack.servers[1], alice, path, HALF, "abandoned")
 
 
-async def test_a_reply_whose_tabs_were_lost_ends_with_the_session_that_asked_for_it(
+async def test_a_reply_without_tabs_ends_with_the_session_that_sent_its_prompt(
     stack: Stack, team_upstream: FakeUpstream, alice: Person
 ) -> None:
-    """Also where one of another server's was the last to be lost; they would be waited for."""
+    """Even if the last tab lost was another server's; its grace would still be running."""
     async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
         for viewer in viewers:
             await viewer.close()
@@ -104,10 +103,8 @@ async def test_a_reply_whose_tabs_were_lost_ends_with_the_session_that_asked_for
         assert (await request.until_closed()).was_streaming
 
 
-async def test_the_sockets_of_who_may_not_go_on_are_closed_within_a_second(
-    stack: Stack, team: Site
-) -> None:
-    """The best of a few shows it, whatever else a slow machine does meanwhile."""
+async def test_losing_access_closes_sockets_within_a_second(stack: Stack, team: Site) -> None:
+    """The best of a few attempts counts, so that a busy machine does not matter."""
     people = [team.person() for _ in range(TIMES)]
     async with AsyncExitStack() as tabs:
         viewers = [
@@ -126,14 +123,14 @@ async def test_the_sockets_of_who_may_not_go_on_are_closed_within_a_second(
 
 
 async def closed_at(*viewers: Viewer) -> float:
-    """When all of them were, by the clock."""
+    """Return the clock time at which all of them had been closed."""
     for viewer in viewers:
         await viewer.until_closed(DEACTIVATED)
     return time.time()
 
 
 @pytest.mark.parametrize(("what", "code"), [("active", DEACTIVATED), ("sign-out", SIGNED_OUT)])
-async def test_an_administrators_page_ends_what_runs_on_all_servers(
+async def test_an_administrators_page_ends_sockets_and_replies_on_all_servers(
     stack: Stack, team_upstream: FakeUpstream, alice: Person, what: str, code: int
 ) -> None:
     async with half_a_reply(stack, team_upstream, alice, Stall()) as (viewers, request):
@@ -146,7 +143,7 @@ async def test_an_administrators_page_ends_what_runs_on_all_servers(
 
 
 def press(client: httpx.Client, url: str, person: Person, what: str) -> float:
-    """As the operator, on the person's page; returns when it was done, by the clock."""
+    """Press a button on the person's page as the operator; return the clock time afterwards."""
     post(client, url, "/accounts/login/", {"login": "olive", "password": PASSWORD})
     links = parse(client.get(f"/people/?q={person.username}").text).find_all("tbody th a")
     [page] = [str(one.attributes["href"]) for one in links if one.text == person.username]
@@ -171,7 +168,7 @@ async def test_a_new_password_ends_the_other_sessions_on_all_servers(
 
 
 def change_password(client: httpx.Client, url: str, person: Person) -> None:
-    """Signs in, in a browser of its own, and chooses another one."""
+    """Sign in with a browser of its own, and change the password."""
     new = "quite another battery"
     forms = [
         ("/accounts/login/", {"login": person.username, "password": PASSWORD}),
@@ -187,7 +184,7 @@ def change_password(client: httpx.Client, url: str, person: Person) -> None:
 def post(
     client: httpx.Client, url: str, path: str, fields: dict[str, str], to: str | None = None
 ) -> None:
-    """Sends a form of the page at this path."""
+    """Submit a form of the page at this path."""
     page = parse(client.get(path).text)
     token = page.find_all("input", name="csrfmiddlewaretoken")[0].attributes["value"]
     data = fields | {"csrfmiddlewaretoken": token}
@@ -196,7 +193,7 @@ def post(
 
 
 async def happens(stack: Stack, person: Person, statement: str) -> float:
-    """Runs it in a program of its own; returns when it was done, by the clock."""
+    """Run the statement in a separate program; return the clock time afterwards."""
     event = statement.format(session=person.session)
     script = PROGRAM.format(name=person.username, event=event)
     done = await asyncio.to_thread(run, stack.servers[0].environment, "-c", script)

@@ -1,4 +1,4 @@
-"""`serve --workers`: several processes behind one port, any of which may die, with one end."""
+"""`serve --workers`: several processes behind one port; any may die, and they stop together."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ def are_there(pids: Iterable[int]) -> bool:
 
 
 def process_of(server: Server, tab: Viewer) -> int:
-    """The worker that writes the tab's reply."""
+    """Return the worker that runs the tab's reply."""
     with psycopg.connect(server.environment["DATABASE_URL"]) as connection:
         row = connection.execute(PROCESS_OF, [tab.replies[-1]]).fetchone()
     assert row
@@ -58,7 +58,7 @@ def process_of(server: Server, tab: Viewer) -> int:
 async def a_reply_in_each(
     server: Server, upstream: FakeUpstream, team: Site, *rest: object
 ) -> AsyncIterator[dict[int, Viewer]]:
-    """Tabs by the worker that writes their half reply; the kernel chooses who accepts them."""
+    """Open tabs until each worker runs a half-finished reply; the kernel picks the workers."""
     tabs: dict[int, Viewer] = {}
     async with AsyncExitStack() as opened, asyncio.timeout(WAIT_SECONDS):
         while len(tabs) < WORKERS:
@@ -72,7 +72,7 @@ async def a_reply_in_each(
         yield tabs
 
 
-async def test_one_that_is_killed_takes_no_other_with_it_and_is_there_again(
+async def test_a_killed_worker_is_replaced_and_takes_no_other_with_it(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     pause = Pause()
@@ -89,7 +89,7 @@ async def test_one_that_is_killed_takes_no_other_with_it_and_is_there_again(
             assert killed not in tabs
 
 
-async def test_one_sigterm_ends_all_and_their_tabs_see_the_end_of_their_replies(
+async def test_one_sigterm_stops_all_workers_and_tabs_see_their_replies_end(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     async with a_reply_in_each(server, team_upstream, team) as tabs:
@@ -101,7 +101,7 @@ async def test_one_sigterm_ends_all_and_their_tabs_see_the_end_of_their_replies(
 
 
 @pytest.mark.thorough
-async def test_workers_end_where_their_supervisor_was_killed_and_leave_the_port(
+async def test_workers_stop_if_their_supervisor_is_killed_and_free_the_port(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     async with a_reply_in_each(server, team_upstream, team) as tabs:
@@ -115,7 +115,7 @@ async def test_workers_end_where_their_supervisor_was_killed_and_leave_the_port(
     await asyncio.to_thread(server.start)
 
 
-async def test_whoever_comes_in_elsewhere_reads_along(
+async def test_a_tab_on_another_worker_follows_the_reply(
     server: Server, team_upstream: FakeUpstream, team: Site
 ) -> None:
     pause = Pause()
@@ -127,7 +127,7 @@ async def test_whoever_comes_in_elsewhere_reads_along(
         others = [
             await opened.enter_async_context(Viewer.opened(server, tab.person, tab.path))
             for tab in tabs.values()
-            for _ in range(4)  # of which one is in another process, but once in 16
+            for _ in range(4)  # all four in the same process only once in 16
         ]
         pause.release()
         for other in others:
@@ -136,7 +136,7 @@ async def test_whoever_comes_in_elsewhere_reads_along(
 
 
 @pytest.mark.thorough
-def test_hundreds_of_pages_at_once_are_all_answered(server: Server, alice: Person) -> None:
+def test_hundreds_of_concurrent_pages_are_all_answered(server: Server, alice: Person) -> None:
     async def ask_all() -> list[int]:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(

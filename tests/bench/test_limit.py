@@ -1,4 +1,4 @@
-"""The limit is driven as the app is, and hands on every token."""
+"""The limit can be driven like the app, and passes on every token."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from bench.server import limiting
 pytestmark = pytest.mark.server
 
 
-async def test_each_token_of_each_reply_comes_through() -> None:
+async def test_each_token_of_each_reply_arrives() -> None:
     with limiting() as limit:
         async with Browser.signed_in(limit) as browser:
             tabs = await browser.open_tabs(3)
@@ -23,7 +23,9 @@ async def test_each_token_of_each_reply_comes_through() -> None:
 
 
 @pytest.mark.parametrize("end", [Tab.stop, lambda tab: tab.socket.close()], ids=["stop", "close"])
-async def test_whoever_leaves_closes_the_upstream(end: Callable[[Tab], object]) -> None:
+async def test_stopping_or_leaving_closes_the_upstream_request(
+    end: Callable[[Tab], object],
+) -> None:
     with limiting() as limit:
         async with Browser.signed_in(limit) as browser:
             tab = await browser.open_tab()
@@ -34,7 +36,7 @@ async def test_whoever_leaves_closes_the_upstream(end: Callable[[Tab], object]) 
             assert (await browser.request_of(order, closed=True)).closed_at
 
 
-async def test_what_all_its_processes_use_is_counted() -> None:
+async def test_the_usage_of_all_its_processes_is_counted() -> None:
     with limiting() as limit:
         assert limit.resident_mib() > 1
         assert 0 < limit.cpu_seconds() < time.monotonic()

@@ -1,4 +1,4 @@
-"""docs/performance.md is made of the figures that it is given, and fails where one is missing."""
+"""docs/performance.md is made from the figures given, and fails if one is missing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ SVG = {"svg": "http://www.w3.org/2000/svg"}
 
 
 def rows_of(name: str) -> list[Row]:
-    """Two of each figure, one of which has a bar that is missed."""
+    """Return two rows for each figure, one of which misses its bar."""
     met = Row(f"{name} one", "1.5 ms", "≤ 3 ×", True, "0.5", 3.0, point_of(name))
     return [met, Row(f"{name} two", "7 MiB", "≤ 5 MiB", False)]
 
@@ -28,7 +28,7 @@ def taken(names: Sequence[str], others: float = 0.0) -> list[page.Taken]:
     return [page.Taken(name, page.about(FIGURES[name]), rows_of(name), others) for name in names]
 
 
-def test_each_figure_stands_in_the_page(tmp_path: Path) -> None:
+def test_each_figure_is_on_the_page(tmp_path: Path) -> None:
     page.write("a machine of 4 cores", taken(list(FIGURES)), tmp_path)
     text = (tmp_path / "performance.md").read_text()
     assert "a machine of 4 cores" in text
@@ -56,7 +56,7 @@ def test_the_page_names_what_was_taken_on_a_busy_machine(tmp_path: Path) -> None
     assert f"were taken: {busy[0].name}." in (tmp_path / "performance.md").read_text()
 
 
-def test_no_page_is_written_without_a_figure_that_it_tells_of(tmp_path: Path) -> None:
+def test_no_page_is_written_if_a_figure_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UndefinedError):
         page.write("a machine", taken(["steady", "storm"]), tmp_path)
 
@@ -75,10 +75,10 @@ def test_the_picture_has_a_line_for_each_load_at_app_and_limit(tmp_path: Path) -
         circle.get("class"): float(circle.get("cy", "0"))
         for circle in picture.iterfind(".//svg:circle", SVG)
     }
-    assert heights["app"] < heights["limit"]  # which took longer is higher up
+    assert heights["app"] < heights["limit"]  # the slower one is higher up
     said = [title.text for title in picture.iterfind(".//svg:circle/svg:title", SVG)]
     assert "limit, storm of 50: 0.5 ms" in said
 
 
-def test_what_has_no_bar_has_no_verdict() -> None:
+def test_a_row_without_a_bar_has_no_verdict() -> None:
     assert table.formatted(Row("figure", "1 ms", "", True)).split() == ["figure", "1", "ms"]

@@ -1,4 +1,4 @@
-"""`make bench` takes one figure after another; a whole run is written to the page."""
+"""`make bench` takes one figure after another; only a whole run is written to the page."""
 
 import sys
 
@@ -10,18 +10,18 @@ from tests.support.profile import sampled
 
 
 async def whole(quick: bool) -> list[Row]:
-    """One that can be taken."""
+    """A figure that can be taken."""
     return [Row("figure", "1 ms", "≤ 2 ms", True)]
 
 
 async def broken(quick: bool) -> list[Row]:
-    """One that can't."""
+    """A figure that fails."""
     raise RuntimeError("no Chromium is installed")
 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[list[page.Taken]]:
-    """What the page is made of, each time that it is."""
+    """Record what the page is made of, each time it is written."""
     written: list[list[page.Taken]] = []
     monkeypatch.setattr(page, "write", lambda machine, figures, is_quick: written.append(figures))
     return written
@@ -38,7 +38,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "pages"), sampled([([], 1), (["one"], 0), (["--quick"], 1)], 2)
 )
-def test_a_run_of_all_figures_alone_makes_the_page(
+def test_only_a_run_of_all_figures_writes_the_page(
     monkeypatch: pytest.MonkeyPatch,
     written: list[list[page.Taken]],
     arguments: list[str],
@@ -49,7 +49,7 @@ def test_a_run_of_all_figures_alone_makes_the_page(
     assert len(written) == pages
 
 
-def test_a_figure_that_fails_takes_no_other_along(
+def test_a_failing_figure_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch,
     written: list[list[page.Taken]],
     capsys: pytest.CaptureFixture[str],

@@ -1,7 +1,7 @@
 """A person at a browser: real Chromium, the real server, a scripted upstream.
 
-No test may leave an error in the browser's console, a breach of the content security policy or a
-dialog behind; one that provokes an error says so with `desk.expect_error`.
+No test may cause an error in the browser's console, a violation of the content security policy or a
+dialog; a test that provokes an error allows it with `desk.expect_error`.
 """
 
 import os
@@ -36,17 +36,17 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # A page that a test has changed on its way may still open its socket on this machine.
+    # A page that a test modified in transit must still be able to open its socket on this machine.
     "--disable-features=LocalNetworkAccessChecks",
 ]
 WAIT_MS = 60_000
-# What Chromium and htmx say of what could not be reached.
+# What Chromium and htmx log about an unreachable server.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 
 expect.set_options(timeout=WAIT_MS)
 
 
-# The package's end ends Playwright's event loop, which other tests' loops could not run beside.
+# At the end of the package it stops Playwright's event loop, which blocks the loops of other tests.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -58,10 +58,10 @@ def chromium() -> Iterator[Browser]:
 def launched(playwright: Playwright, names: Sequence[str] = NAMES) -> Browser:
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
-        told = "no Chromium is installed (looked for " + ", ".join(names) + ")"
+        problem = "no Chromium is installed (looked for " + ", ".join(names) + ")"
         if os.environ.get("CHATAPP_TEST_REQUIRE_CHROMIUM") == "1":
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(problem)
+        pytest.skip(problem)
     return playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
 
 
@@ -80,7 +80,7 @@ def upstream(package_upstream: FakeUpstream) -> FakeUpstream:
 
 @pytest.fixture(scope="package")
 def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
-    """The tests' server, which waits long for a lost tab and a moment for a closed one."""
+    """The tests' server, with a long grace for lost tabs and a short one for closed tabs."""
     with site.server(
         OPENAI_BASE_URL=package_upstream.base_url,
         OPENAI_API_KEY="sk-very-secret",
@@ -91,7 +91,7 @@ def server(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
 
 
 class Tab:
-    """One browser tab, in the words of who uses it."""
+    """One browser tab, from its user's point of view."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -126,7 +126,7 @@ class Tab:
 
 
 class Desk:
-    """Who sits there, with as many tabs as they open."""
+    """A person's browser with any number of tabs."""
 
     def __init__(self, context: BrowserContext, url: str, person: Person | None) -> None:
         self.context = context
@@ -148,7 +148,7 @@ class Desk:
         return tab
 
     def expect_error(self, pattern: str) -> None:
-        """Lets errors through that the test itself provokes."""
+        """Allow errors that the test itself provokes."""
         self._expected.append(pattern)
 
     def unexpected(self) -> list[str]:
@@ -168,7 +168,8 @@ SitDown = Callable[..., Desk]
 
 @pytest.fixture
 def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
-    """Opens desks: `sit_down(person)`, or `sit_down(url=line.url)`; with a phone of this size."""
+    """Open browsers: `sit_down(person)`, or `sit_down(url=line.url)`; `phone` emulates one this
+    size."""
     desks: list[Desk] = []
 
     def sit_down(
@@ -192,7 +193,7 @@ def sit_down(chromium: Browser, server: Server) -> Iterator[SitDown]:
 
 
 def confirmed(page: Page, address: str) -> Page:
-    """The page, at an address of staff's, with the password given once more where it is asked."""
+    """Open a staff page, confirming the password if it is asked for."""
     page.goto(address)
     if page.get_by_role("heading", name="Confirm it is you").is_visible():
         page.get_by_label("Password").fill(PASSWORD)
@@ -213,13 +214,13 @@ def bob(site: Site) -> Person:
 
 @pytest.fixture
 def desk(sit_down: SitDown, alice: Person) -> Desk:
-    """Alice's."""
+    """Alice's browser."""
     return sit_down(alice)
 
 
 @pytest.fixture
 def tab(desk: Desk) -> Tab:
-    """Alice's, on a new chat."""
+    """Alice's tab, on a new chat."""
     return desk.open()
 
 

@@ -1,7 +1,5 @@
-"""The app's settings, whose server waits for an upstream's list of models, and for a tool server's
-list of tools, as long as a test may take: until the test lets it answer, or a busy machine has
-started it.
-"""
+"""The app's settings for a server that waits for lists of models and tools as long as a test may
+take: until the test lets the other server answer, or a busy machine has started it."""
 
 from django.apps import AppConfig
 
@@ -15,7 +13,7 @@ class Patient(AppConfig):
     name = "tests.browser"
 
     def ready(self) -> None:
-        from chatapp import catalogue  # which needs the models
+        from chatapp import catalogue  # needs the models
         from chatapp.tools import toolbox
         from chatapp.upstream import client
 

@@ -30,11 +30,12 @@ from tests.support.reviewer import address, open_in
 
 AXE = (ROOT / "tests/vendor/axe-core-4.14.1/axe.min.js").read_text()
 WIDTHS = scaled({"wide": 1280}, {"wide": 1280, "narrow": 390})
-# A phone's innerWidth grows with what is wider.
+# A phone's innerWidth grows with content wider than the screen.
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-# To preload, for one rule about turned phones, it puts styles into the page, which ours forbid.
+# With preload, for one rule about rotated phones, axe adds styles to the page, which our CSP
+# forbids.
 RUN = "axe.run(document, { resultTypes: ['violations'], preload: %s })"
-# What is on its way from one scheme to the other has neither's colours.
+# During a transition between schemes, colours belong to neither.
 SETTLE = """() => new Promise((resolve) => requestAnimationFrame(() => {
   for (const one of document.getAnimations()) {
     if (one instanceof CSSTransition) one.finish();
@@ -80,21 +81,21 @@ $$\\begin{pmatrix} 1 & 2 \\\\ 3 & 4 \\end{pmatrix}$$
 
 
 def violations(page: Page, preload: str = "false") -> list[str]:
-    """Each rule that is broken as it looks now, and by what."""
+    """Return each rule that the page breaks as it looks now, and the elements that break it."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     page.evaluate(SETTLE)
     found = page.evaluate(RUN % preload)
-    return [_told(rule) for rule in found["violations"]]
+    return [_described(rule) for rule in found["violations"]]
 
 
-def _told(rule: dict[str, Any]) -> str:
+def _described(rule: dict[str, Any]) -> str:
     nodes = "; ".join(f"{node['target']} {node['failureSummary']}" for node in rule["nodes"][:4])
     return f"{rule['id']}: {rule['help']}: {nodes}"
 
 
 def expect_accessible(page: Page, widths: Iterable[str] = WIDTHS) -> None:
-    """In these widths and both schemes, and afterwards as it was."""
+    """Check the page in these widths and both schemes, and restore the window."""
     before = page.viewport_size
     found: dict[str, list[str]] = {}
     for width in widths:
@@ -115,7 +116,7 @@ def expect_accessible(page: Page, widths: Iterable[str] = WIDTHS) -> None:
 
 @pytest.fixture
 def page(sit_down: SitDown) -> Page:
-    """Of somebody who has not signed in."""
+    """A page of somebody who has not signed in."""
     desk = sit_down()
     desk.expect_error("404|403|400")
     return desk.context.new_page()
@@ -125,7 +126,7 @@ def page(sit_down: SitDown) -> Page:
     "path",
     sampled(["/accounts/login/", "/accounts/password/reset/", "/accounts/signup/", "/nowhere/"]),
 )
-def test_before_signing_in(page: Page, server: Server, path: str) -> None:
+def test_pages_before_signing_in(page: Page, server: Server, path: str) -> None:
     page.goto(server.url + path)
     expect_accessible(page)
 
@@ -141,7 +142,7 @@ def test_signing_in_with_a_wrong_password(page: Page, server: Server) -> None:
 
 
 @pytest.mark.thorough
-def test_the_set_up_and_its_errors(page: Page, site: Site, upstream: FakeUpstream) -> None:
+def test_the_setup_and_its_errors(page: Page, site: Site, upstream: FakeUpstream) -> None:
     with site.empty_server(OPENAI_BASE_URL=upstream.base_url) as server:
         page.goto(f"{server.url}/")
         expect_accessible(page)
@@ -157,7 +158,7 @@ def test_the_set_up_and_its_errors(page: Page, site: Site, upstream: FakeUpstrea
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("status", [400, 403, "403_csrf", 404, 429, 500, 503])
-def test_pages_of_errors(page: Page, server: Server, status: int | str) -> None:
+def test_error_pages(page: Page, server: Server, status: int | str) -> None:
     html = render_to_string(f"{status}.html", {"retry_after": 600})
     page.route("**/failing", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto(f"{server.url}/failing")
@@ -167,7 +168,7 @@ def test_pages_of_errors(page: Page, server: Server, status: int | str) -> None:
 @pytest.mark.parametrize(
     "path", sampled(["/", "/help/", "/accounts/password/change/", "/accounts/logout/", "/nowhere/"])
 )
-def test_signed_in(desk: Desk, path: str) -> None:
+def test_pages_when_signed_in(desk: Desk, path: str) -> None:
     desk.expect_error("404")
     page = desk.context.new_page()
     page.goto(desk.url + path)
@@ -203,14 +204,14 @@ def test_a_reply(tab: Tab, upstream: FakeUpstream, name: str) -> None:
     expect_accessible(tab.page)
 
 
-def test_a_reply_that_failed(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_failed_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(401, {"error": {"message": "bad key"}})
     tab.ask("Hello?")
     tab.expect_ending("failed")
     expect_accessible(tab.page)
 
 
-def test_a_reply_that_streams(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_streaming_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), reasoning("Hm."), delta("Half of "), Stall())
     tab.ask("Hello?")
     expect(tab.answer).to_have_text("Half of")
@@ -231,7 +232,7 @@ def test_a_long_reply_scrolled_away_from_its_end(tab: Tab, upstream: FakeUpstrea
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("at", [None, 10, 15])
-def test_a_part_of_a_long_conversation_and_its_outline(
+def test_part_of_a_long_conversation_and_its_outline(
     desk: Desk, server: Server, at: int | None
 ) -> None:
     assert desk.person
@@ -257,7 +258,7 @@ def hello(tab: Tab, upstream: FakeUpstream) -> Tab:
     return tab
 
 
-def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
+def test_the_account_menu_and_the_keyboard_shortcuts(hello: Tab) -> None:
     hello.page.get_by_role("button", name="Account").click()
     expect_accessible(hello.page)
     hello.page.get_by_role("button", name="Keyboard shortcuts").click()
@@ -266,7 +267,7 @@ def test_the_accounts_menu_and_the_sheet_of_keys(hello: Tab) -> None:
 
 
 @pytest.mark.parametrize("item", sampled(["", "Rename", "Pin", "Move to…", "Select", "Delete"]))
-def test_the_menu_of_a_conversation_and_what_it_opens(hello: Tab, item: str) -> None:
+def test_the_conversation_menu_and_what_it_opens(hello: Tab, item: str) -> None:
     hello.page.get_by_role("button", name="Options for Hello").click()
     expect(hello.page.get_by_role("menu", name="Conversation")).to_be_visible()
     if item:
@@ -321,7 +322,7 @@ def test_the_picker(hello: Tab) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/", "/admin/chatapp/user/"])
-def test_a_turned_phone_turns_the_page(
+def test_a_rotated_phone_shows_a_rotated_page(
     chromium: Browser, site: Site, server: Server, path: str
 ) -> None:
     context = chromium.new_context(bypass_csp=True, viewport={"width": 844, "height": 390})
@@ -359,7 +360,7 @@ ADMIN = {
 
 @pytest.fixture
 def olive(sit_down: SitDown, site: Site, server: Server) -> Page:
-    """The operator's page, who has said once more who she is."""
+    """The operator's page, after confirming her password."""
     return confirmed(sit_down(site.olive).context.new_page(), f"{server.url}/limits/new/")
 
 
@@ -384,13 +385,13 @@ def test_a_legal_hold_and_an_erasure(olive: Page, site: Site, server: Server) ->
 
 
 @pytest.mark.parametrize("name", sampled(ADMIN))
-def test_administration(olive: Page, server: Server, name: str) -> None:
+def test_admin_pages(olive: Page, server: Server, name: str) -> None:
     olive.goto(server.url + ADMIN[name])
     expect_accessible(olive)
 
 
 @pytest.mark.thorough
-def test_administrations_errors(olive: Page, server: Server) -> None:
+def test_errors_of_the_admin(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/admin/chatapp/upstream/add/")
     olive.get_by_role("button", name="Save", exact=True).click()
     expect(olive.locator(".errornote")).to_be_visible()
@@ -422,7 +423,7 @@ def test_a_review(hello: Tab, olive: Page, server: Server) -> None:
 
 
 @pytest.mark.thorough
-def test_a_review_that_a_colleague_changed_meanwhile(
+def test_a_review_changed_by_a_colleague_meanwhile(
     sit_down: SitDown, hello: Tab, site: Site, server: Server
 ) -> None:
     conversation = hello.page.url.rstrip("/").rpartition("/")[2]
@@ -446,7 +447,7 @@ def test_a_review_that_a_colleague_changed_meanwhile(
         ("after=nowhere", "That page doesn't exist."),
     ],
 )
-def test_a_list_of_the_review_without_rows(
+def test_a_review_list_without_rows(
     sit_down: SitDown, site: Site, server: Server, query: str, told: str
 ) -> None:
     page = sit_down(site.olive).context.new_page()
@@ -456,7 +457,7 @@ def test_a_list_of_the_review_without_rows(
 
 
 @pytest.mark.thorough
-def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> None:
+def test_the_review_before_there_are_any_chats(site: Site, sit_down: SitDown) -> None:
     with site.server() as server:
         page = sit_down(site.olive, url=server.url).context.new_page()
         page.goto(f"{server.url}/review/")
@@ -465,7 +466,7 @@ def test_a_review_before_there_is_anything(site: Site, sit_down: SitDown) -> Non
 
 
 @pytest.mark.thorough
-def test_the_policy_of_reviews(olive: Page, server: Server) -> None:
+def test_the_review_policy(olive: Page, server: Server) -> None:
     olive.goto(f"{server.url}/policy/")
     expect_accessible(olive)
     olive.get_by_label("Reviewers may read flagged chats").check()

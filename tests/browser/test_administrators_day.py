@@ -1,4 +1,4 @@
-"""An administrator's first day: from the link in the terminal to a log that tells it all."""
+"""An administrator's first day, from the link in the terminal to an audit log of all of it."""
 
 from playwright.sync_api import Page, expect
 
@@ -25,7 +25,7 @@ DAY = (
 STAFF = ("people", "people/groups", "usage", "limits", "policy", "retention", "audit", "admin")
 
 
-def test_from_the_set_up_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) -> None:
+def test_from_the_setup_link_to_a_log_of_the_day(sit_down: SitDown, site: Site) -> None:
     with site.empty_server() as server, FakeUpstream() as gateway:
         gateway.models = ["swift", "slow"]
         page = sit_down(url=server.url).context.new_page()
@@ -54,7 +54,7 @@ def test_from_the_set_up_link_to_a_log_of_the_day(sit_down: SitDown, site: Site)
         page.get_by_role("button", name="Show").click()
         expect(page.get_by_role("row", name="ravi")).to_contain_text("20")
 
-        lay_the_review_down(page)
+        give_up_the_reviewer_role(page)
         page.get_by_role("link", name="Audit", exact=True).click()
         expect(
             page.get_by_role("listitem").filter(has_text="changed the permissions")
@@ -108,7 +108,7 @@ def set_the_policy(page: Page) -> None:
 
 
 def invite(page: Page) -> str:
-    """A reviewer, into a group that is made first."""
+    """Invite a reviewer into a new group; return the link."""
     page.get_by_role("link", name="People", exact=True).click()
     page.get_by_role("link", name="Groups", exact=True).click()
     page.get_by_label("Name").fill("Writers")
@@ -145,8 +145,8 @@ def set_a_limit(page: Page) -> None:
     expect(page.get_by_role("status")).to_contain_text("A limit is set: 100,000 tokens a month")
 
 
-def lay_the_review_down(page: Page) -> None:
-    """The first account reviews, as long as nobody else does."""
+def give_up_the_reviewer_role(page: Page) -> None:
+    """Remove the reviewer role, which the first account has until somebody else reviews."""
     page.get_by_role("link", name="People", exact=True).click()
     page.get_by_role("link", name="olga", exact=True).click()
     page.get_by_label("Reviewer").uncheck()
@@ -156,7 +156,7 @@ def lay_the_review_down(page: Page) -> None:
 
 
 def expect_nothing_to_read(page: Page, server: Server, conversation: str) -> None:
-    """No room of an administrator's has a word of it, and what would have refuses."""
+    """Check that no staff page shows the chat, and that its own pages refuse administrators."""
     for path in STAFF:
         page.goto(f"{server.url}/{path}/")
         assert SECRET not in page.content()

@@ -1,4 +1,4 @@
-"""The page of the audit log in a browser: read, opened, narrowed, checked, taken away."""
+"""The audit log page in a browser: read, expanded, filtered, verified, exported."""
 
 from pathlib import Path
 
@@ -13,9 +13,7 @@ from tests.support.live import PASSWORD, Server, Site
 pytestmark = pytest.mark.thorough
 
 
-def test_a_walk_through_the_log(
-    sit_down: SitDown, site: Site, server: Server, tmp_path: Path
-) -> None:
+def test_the_audit_log_page(sit_down: SitDown, site: Site, server: Server, tmp_path: Path) -> None:
     stranger = sit_down().context.new_page()
     stranger.goto(f"{server.url}/accounts/login/")
     stranger.get_by_label("Login").or_(stranger.get_by_label("Username")).first.fill("olive<b>")

@@ -1,4 +1,4 @@
-"""Back and Forward lead to what was shown there, as it was left."""
+"""Back and Forward show again what was shown there, as it was left."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ LONG = [f"Line {number} of a long answer.\n\n" for number in range(80)]
 
 
 def shows(tab: Tab, title: str) -> None:
-    """All that says so: the thread, the heading, the window's title, the sidebar."""
+    """Check everything that names the chat: thread, heading, window title and sidebar."""
     is_new = title == "New chat"
     expect(tab.page.locator("#title")).to_have_text(title)
     expect(tab.page.locator(".prompt .typed")).to_have_text([] if is_new else [title])
@@ -34,7 +34,7 @@ def new_chat(tab: Tab) -> None:
 
 @pytest.fixture
 def two(tab: Tab) -> Tab:
-    """Who asked about the sky, and then about the sea."""
+    """A tab with two chats, about the sky and about the sea."""
     tab.ask("The sky")
     tab.expect_ending("complete")
     new_chat(tab)
@@ -48,7 +48,7 @@ def link(tab: Tab, title: str) -> Locator:
     return tab.sidebar.get_by_role("link", name=title)
 
 
-def test_back_and_forward_go_through_all_that_was_opened(two: Tab) -> None:
+def test_back_and_forward_go_through_everything_opened(two: Tab) -> None:
     link(two, "The sky").click()
     shows(two, "The sky")
     new_chat(two)
@@ -82,7 +82,7 @@ def place_of(tab: Tab, text: str) -> float:
 
 @pytest.fixture
 def reading(tab: Tab, upstream: FakeUpstream) -> Tab:
-    """Who reads in the midst of a long answer."""
+    """A tab scrolled to the middle of a long reply."""
     tab.ask("The sky")
     tab.expect_ending("complete")
     new_chat(tab)
@@ -107,7 +107,9 @@ def leave_and_come_back(tab: Tab) -> None:
 
 
 @pytest.mark.parametrize("come_back", sampled([go_away_and_back, leave_and_come_back, Tab.reload]))
-def test_who_comes_back_is_where_they_read(reading: Tab, come_back: Callable[[Tab], None]) -> None:
+def test_coming_back_restores_the_scroll_position(
+    reading: Tab, come_back: Callable[[Tab], None]
+) -> None:
     before = place_of(reading, "Line 30 of a long answer.")
     come_back(reading)
     expect(reading.page.get_by_role("button", name="Latest")).to_be_visible()
@@ -115,7 +117,7 @@ def test_who_comes_back_is_where_they_read(reading: Tab, come_back: Callable[[Ta
 
 
 @pytest.mark.thorough
-def test_who_opens_it_anew_sees_its_end(reading: Tab) -> None:
+def test_opening_a_chat_again_shows_its_end(reading: Tab) -> None:
     for title in ("The sky", "The sea"):
         link(reading, title).click()
         shows(reading, title)
@@ -123,7 +125,7 @@ def test_who_opens_it_anew_sees_its_end(reading: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_reply_that_streams_is_left_and_found_again(two: Tab, upstream: FakeUpstream) -> None:
+def test_a_streaming_reply_is_left_and_found_again(two: Tab, upstream: FakeUpstream) -> None:
     pause = Pause()
     upstream.script(role(), delta("First"), pause, delta(" and last."), finish(), done())
     two.ask("Slowly")
@@ -139,7 +141,7 @@ def test_a_reply_that_streams_is_left_and_found_again(two: Tab, upstream: FakeUp
 
 
 class Slow:
-    """Answers of conversations that wait until they are let go."""
+    """Holds responses of conversation pages until they are let go."""
 
     def __init__(self, desk: Desk) -> None:
         self.held: dict[str, Route] = {}
@@ -160,7 +162,7 @@ class Slow:
             self.held.pop(url).continue_()
 
 
-def test_of_two_that_are_opened_the_last_is_shown(desk: Desk, two: Tab) -> None:
+def test_the_last_of_two_chats_opened_is_shown(desk: Desk, two: Tab) -> None:
     slow = Slow(desk)
     sea = two.page.url
     sky = f"{desk.url}{link(two, 'The sky').get_attribute('href')}"
@@ -176,7 +178,7 @@ def test_of_two_that_are_opened_the_last_is_shown(desk: Desk, two: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_who_goes_back_before_a_page_has_come_does_not_get_it(desk: Desk, two: Tab) -> None:
+def test_going_back_before_a_page_has_arrived_discards_it(desk: Desk, two: Tab) -> None:
     slow = Slow(desk)
     sea = two.page.url
     sky = f"{desk.url}{link(two, 'The sky').get_attribute('href')}"
@@ -190,7 +192,7 @@ def test_who_goes_back_before_a_page_has_come_does_not_get_it(desk: Desk, two: T
 
 
 class LateFrames:
-    """Frames that wait until they are let go. It is there before the tab is."""
+    """Holds frames until they are let go. Create it before the tab."""
 
     def __init__(self, desk: Desk) -> None:
         self.holds = False
@@ -223,7 +225,7 @@ def late(desk: Desk) -> LateFrames:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ask_in", ["The sky", "New chat"])
-def test_frames_that_come_after_back_leave_the_address_that_it_led_to(
+def test_late_frames_do_not_change_the_address_after_back(
     desk: Desk, late: LateFrames, two: Tab, ask_in: str
 ) -> None:
     sea = two.page.url

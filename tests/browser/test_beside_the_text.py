@@ -22,7 +22,7 @@ from tests.support.fake_upstream import (
 
 
 def png(width: int, height: int) -> str:
-    """A data URL of a grey picture that is not packed, so that it is large."""
+    """Return a data URL of an uncompressed grey picture, so that it is large."""
 
     def piece(name: bytes, data: bytes) -> bytes:
         checksum = struct.pack(">I", zlib.crc32(name + data))
@@ -34,9 +34,7 @@ def png(width: int, height: int) -> str:
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
-def test_sources_and_an_image_of_megabytes_are_shown_and_stay(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+def test_sources_and_a_large_image_are_shown_and_stay(tab: Tab, upstream: FakeUpstream) -> None:
     sources = [
         {"url": "https://a.example/one", "title": "<b>One</b>"},
         {"url": "javascript:alert(1)"},
@@ -72,7 +70,7 @@ def test_sources_and_an_image_of_megabytes_are_shown_and_stay(
         ([reasoning("Hm."), finish(), done()], "thought, but gave no answer"),
     ],
 )
-def test_where_there_was_no_answer_that_is_said_and_retry_asks_again(
+def test_a_missing_answer_is_explained_and_can_be_retried(
     tab: Tab, upstream: FakeUpstream, said: list[bytes], told: str
 ) -> None:
     upstream.script(*said)
@@ -87,7 +85,7 @@ def test_where_there_was_no_answer_that_is_said_and_retry_asks_again(
     expect(tab.answer).to_have_text("Packets in flight")
 
 
-def test_done_after_half_an_answer_is_cut_off_and_continue_asks_for_the_rest(
+def test_done_after_half_an_answer_is_cut_off_and_can_be_continued(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half of it"), done())

@@ -1,5 +1,5 @@
-"""What a person does with a message: edits it, asks anew, forks, deletes and undoes; by mouse, key
-and touch."""
+"""What a person does with a message: edits, retries, forks, deletes and restores it; by mouse,
+keyboard and touch."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.support.live import Person, Site
 
 @pytest.fixture
 def talk(tab: Tab, upstream: FakeUpstream) -> Tab:
-    """Two prompts and their replies."""
+    """A tab with two prompts and their replies."""
     for text in ("Why is the sky blue?", "And at night?"):
         upstream.script(role(), delta(f"To: {text}"), finish(), done())
         tab.ask(text)
@@ -43,7 +43,7 @@ def expect_prompts(tab: Tab, *texts: str) -> None:
 # Editing
 
 
-def test_an_edited_prompt_stands_beside_the_first_one(talk: Tab) -> None:
+def test_an_edited_prompt_becomes_a_second_version(talk: Tab) -> None:
     talk.message.fill("A draft")
     prompts(talk).first.hover()
     button(talk, "Edit prompt", 0).click()
@@ -64,17 +64,17 @@ def test_an_edited_prompt_stands_beside_the_first_one(talk: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_the_last_prompt_is_edited_by_key(talk: Tab) -> None:
+def test_the_last_prompt_is_edited_by_keyboard(talk: Tab) -> None:
     talk.message.press("ArrowUp")
     expect(talk.message).to_have_value("And at night?")
-    talk.message.press("ArrowUp")  # within the text from now on
+    talk.message.press("ArrowUp")  # moves within the text from now on
     talk.ask("And by day?")
     expect_prompts(talk, "Why is the sky blue?", "And by day?")
     expect(talk.message).to_have_value("")
 
 
 @pytest.mark.thorough
-def test_escape_gives_an_edit_up_and_stops_nothing(talk: Tab, upstream: FakeUpstream) -> None:
+def test_escape_cancels_an_edit_and_stops_no_reply(talk: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     talk.ask("And then?")
     expect(talk.answer).to_have_text("Half")
@@ -90,7 +90,7 @@ def test_escape_gives_an_edit_up_and_stops_nothing(talk: Tab, upstream: FakeUpst
 
 
 @pytest.mark.thorough
-def test_neither_an_edit_nor_the_draft_before_it_is_lost_by_a_reload(talk: Tab) -> None:
+def test_a_reload_loses_neither_an_edit_nor_the_draft_before_it(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     talk.message.fill("A draft")
     button(talk, "Edit prompt").click()
@@ -104,7 +104,7 @@ def test_neither_an_edit_nor_the_draft_before_it_is_lost_by_a_reload(talk: Tab) 
 
 
 @pytest.mark.thorough
-def test_a_refused_edit_is_still_one(talk: Tab, desk: Desk) -> None:
+def test_a_refused_edit_remains_an_edit(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
     talk.message.press("ArrowUp")
     expect(talk.message).to_have_value("And at night?")
@@ -117,11 +117,11 @@ def test_a_refused_edit_is_still_one(talk: Tab, desk: Desk) -> None:
     expect(talk.message).to_have_value("")
 
 
-# Asking anew
+# Retrying
 
 
 @pytest.mark.thorough
-def test_another_model_answers_beside_the_first(site: Site, sit_down: SitDown) -> None:
+def test_another_models_reply_is_a_second_version(site: Site, sit_down: SitDown) -> None:
     with FakeUpstream() as upstream:
         upstream.models = ["alpha", "beta"]
         with site.server(OPENAI_BASE_URL=upstream.base_url, OPENAI_API_KEY="sk") as server:
@@ -143,7 +143,7 @@ def test_another_model_answers_beside_the_first(site: Site, sit_down: SitDown) -
 
 
 @pytest.mark.thorough
-def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
+def test_cancelling_the_choice_of_a_model_returns_the_focus(talk: Tab) -> None:
     more = talk.reply.get_by_role("button", name="More for this reply")
     more.focus()
     talk.page.keyboard.press("Enter")
@@ -158,7 +158,7 @@ def test_who_chooses_no_other_model_is_back_at_the_reply(talk: Tab) -> None:
 # Forks
 
 
-def test_a_fork_opens_and_back_leads_to_where_it_came_from(talk: Tab) -> None:
+def test_a_fork_opens_and_back_returns_to_its_origin(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     here = talk.page.url
     choose(talk, talk.page.locator("article").first, "Fork from here")
@@ -179,8 +179,8 @@ SETTLED = """document.getElementById("composer-state").dispatchEvent(
 
 
 @pytest.mark.thorough
-def test_what_settles_while_back_awaits_its_page_leaves_the_address_as_it_is(talk: Tab) -> None:
-    """As what a turn brings does on a slow machine, where the reply is short."""
+def test_a_swap_while_back_awaits_its_page_keeps_the_address(talk: Tab) -> None:
+    """As happens when a short reply ends on a slow machine."""
     page = talk.page
     page.wait_for_url("**/c/**")
     here = page.url
@@ -199,7 +199,7 @@ def test_what_settles_while_back_awaits_its_page_leaves_the_address_as_it_is(tal
 # Deleting
 
 
-def test_what_is_deleted_can_be_brought_back_by_key(talk: Tab, desk: Desk) -> None:
+def test_a_deletion_is_undone_by_keyboard(talk: Tab, desk: Desk) -> None:
     beside = desk.open(talk.page.url.removeprefix(desk.url))
     prompts(talk).first.get_by_role("button", name="More for this prompt").focus()
     talk.page.keyboard.press("Enter")
@@ -220,18 +220,19 @@ def test_what_is_deleted_can_be_brought_back_by_key(talk: Tab, desk: Desk) -> No
 
 
 @pytest.mark.thorough
-def test_a_reply_is_deleted_alone_and_its_prompt_answered_anew(talk: Tab) -> None:
+def test_a_reply_is_deleted_alone_and_its_prompt_answered_again(talk: Tab) -> None:
     choose(talk, talk.reply, "Delete")
     expect(talk.page.get_by_text("Reply deleted.")).to_be_visible()
     expect(talk.page.locator("article")).to_have_count(1)
     button(talk, "Answer this prompt").click()
     expect(talk.page.locator("article")).to_have_count(2)
     talk.expect_ending("complete")
-    expect(talk.page.get_by_role("button", name="Undo")).to_have_count(0)  # who went on
+    # gone after the next action
+    expect(talk.page.get_by_role("button", name="Undo")).to_have_count(0)
 
 
 @pytest.mark.thorough
-def test_an_emptied_conversation_is_asked_in_again(talk: Tab) -> None:
+def test_an_emptied_conversation_can_be_continued(talk: Tab) -> None:
     talk.page.wait_for_url("**/c/**")
     here = talk.page.url
     choose(talk, prompts(talk).first, "Delete")

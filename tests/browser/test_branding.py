@@ -1,4 +1,4 @@
-"""An administrator makes the app their own, and people see it in the chat and at the sign-in."""
+"""An administrator brands the app, and people see it in the chat and on the sign-in page."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from tests.support.pictures import png
 
 pytestmark = pytest.mark.thorough
 
-NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as one may be
+NAME = "Würfel & Söhne, Gesellschaft für Würfel"  # as long as a name may be
 ACCENT = "#b3261e"
-# What is saved after this is the app's own, of which the server then knows.
+# The next save stores the defaults and makes the server load them.
 BACK = """
 from chatapp.models import Installation, Logo
 Installation.objects.all().delete()
@@ -26,7 +26,7 @@ BUTTON = "getComputedStyle(document.querySelector('.button')).backgroundColor"
 
 @pytest.fixture
 def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
-    """The administrator's page, who has said once more who she is."""
+    """The administrator's page, after confirming her password."""
     page = confirmed(sit_down(site.olive).context.new_page(), server.url + PAGE)
     yield page
     server.run(BACK)
@@ -35,7 +35,7 @@ def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
     expect(page.get_by_text("Saved.")).to_be_visible()
 
 
-def test_an_installation_has_its_own_name_colour_and_logo(
+def test_an_installation_gets_its_own_name_colour_and_logo(
     olive: Page, site: Site, sit_down: SitDown, server: Server
 ) -> None:
     own = olive.evaluate("getComputedStyle(document.body).getPropertyValue('--accent')")

@@ -1,4 +1,4 @@
-"""A person's whole path: sign in, ask, read, stop, leave and come back."""
+"""A person's whole path: sign in, send a prompt, read, stop, leave and come back."""
 
 import pytest
 from playwright.sync_api import expect
@@ -73,7 +73,7 @@ def test_reasoning_is_open_until_the_answer_begins(tab: Tab, upstream: FakeUpstr
     expect(tab.reply.locator('[data-usage="reported"]')).to_have_text("30 tokens")
 
 
-def test_the_prompt_is_seen_at_once_and_the_box_is_free(tab: Tab, upstream: FakeUpstream) -> None:
+def test_the_prompt_appears_at_once_and_the_box_is_free(tab: Tab, upstream: FakeUpstream) -> None:
     pause = Pause()
     upstream.script(role(), pause, delta("Here."), finish(), done())
     tab.ask("Where?")
@@ -88,7 +88,7 @@ def test_the_prompt_is_seen_at_once_and_the_box_is_free(tab: Tab, upstream: Fake
     assert len(upstream.chat_requests) == 1
 
 
-def test_streamed_text_is_one_node_to_lay_out_and_swaps_nothing(
+def test_streamed_text_stays_one_text_node_and_needs_no_swap(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     pause = Pause()
@@ -108,7 +108,7 @@ def test_streamed_text_is_one_node_to_lay_out_and_swaps_nothing(
 
 
 @pytest.mark.parametrize("by", sampled(["button", "Escape"]))
-def test_stop_closes_the_upstream_and_keeps_what_came(
+def test_stop_closes_the_upstream_request_and_keeps_the_text(
     tab: Tab, upstream: FakeUpstream, by: str
 ) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
@@ -127,7 +127,7 @@ def test_stop_closes_the_upstream_and_keeps_what_came(
     expect(tab.message).to_be_focused()
 
 
-def test_a_reload_in_the_middle_shows_every_word_once(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_reload_in_mid_reply_shows_every_word_once(tab: Tab, upstream: FakeUpstream) -> None:
     first, second = Pause(), Pause()
     upstream.script(
         role(),
@@ -152,7 +152,7 @@ def test_a_reload_in_the_middle_shows_every_word_once(tab: Tab, upstream: FakeUp
     expect(tab.answer).to_have_text(TEXT)
 
 
-def test_closing_the_tab_closes_the_upstream_and_the_conversation_stays(
+def test_closing_the_tab_closes_the_upstream_request_and_keeps_the_chat(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half of it"), Stall())
@@ -168,7 +168,7 @@ def test_closing_the_tab_closes_the_upstream_and_the_conversation_stays(
     expect(again.reply.get_by_role("button", name="Continue")).to_be_visible()
 
 
-def test_the_reply_goes_on_while_another_conversation_is_shown(
+def test_a_reply_continues_while_another_conversation_is_shown(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("The first one")
@@ -201,7 +201,7 @@ def test_the_reply_goes_on_while_another_conversation_is_shown(
         ]
     ),
 )
-def test_an_error_is_a_sentence_and_retry_asks_again(
+def test_an_error_is_explained_and_can_be_retried(
     tab: Tab, upstream: FakeUpstream, status: int, headers: dict[str, str], told: str
 ) -> None:
     for _ in range(TRIES if status >= 500 else 1):
@@ -225,7 +225,7 @@ def test_an_error_is_a_sentence_and_retry_asks_again(
         ]
     ),
 )
-def test_what_came_before_an_error_stays(
+def test_text_before_an_error_is_kept(
     tab: Tab, upstream: FakeUpstream, steps: list[bytes], ending: str, told: str
 ) -> None:
     upstream.script(role(), delta("Half of it"), *steps)
@@ -270,7 +270,7 @@ def test_another_person_does_not_find_the_conversation(
     assert "Between us" not in page.content()
 
 
-def test_signing_out_ends_what_other_tabs_can_do(desk: Desk, tab: Tab) -> None:
+def test_signing_out_disables_other_tabs(desk: Desk, tab: Tab) -> None:
     other = desk.open()
     tab.page.get_by_role("button", name="Account").click()
     tab.page.get_by_role("button", name="Sign out").click()
@@ -294,9 +294,7 @@ def test_the_keyboard_is_enough(tab: Tab, upstream: FakeUpstream) -> None:
     expect(tab.message).to_be_focused()
 
 
-def test_a_refused_prompt_comes_back_to_its_box_as_often_as_it_is_refused(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+def test_a_refused_prompt_returns_to_its_box_every_time(tab: Tab, upstream: FakeUpstream) -> None:
     option = tab.page.locator("#model option")
     offered = option.get_attribute("value")
     for words in ("One", "Two"):

@@ -1,4 +1,4 @@
-"""What matters asks for the password again, in a real browser."""
+"""Sensitive actions ask for the password again, in a real browser."""
 
 import pytest
 from playwright.sync_api import expect
@@ -35,7 +35,7 @@ FIELDS = {
 }
 
 
-def test_an_administrator_is_asked_once_and_goes_on(
+def test_an_administrator_is_asked_once_and_continues(
     site: Site, server: Server, sit_down: SitDown
 ) -> None:
     server.run(LONG_AGO.format(key=site.olive.session))
@@ -55,7 +55,7 @@ def test_an_administrator_is_asked_once_and_goes_on(
     page.get_by_role("link", name="first-wiki").click()
     page.get_by_role("button", name="Ask for its tools").click()
     expect(page.get_by_text("can't be reached")).to_be_visible()
-    # A script in one of her pages has her session and her token, and still changes nothing.
+    # A script in one of her pages has her session and her token, but still changes nothing.
     desk.expect_error("403")
     for mark in ({}, {"HX-Request": "true"}, {"Sec-Fetch-Mode": "navigate"}):
         assert page.evaluate(POST, [ADD, FIELDS, mark]) == 403
@@ -63,7 +63,7 @@ def test_an_administrator_is_asked_once_and_goes_on(
     expect(page.get_by_role("link", name="evil")).to_have_count(0)
 
 
-def test_what_was_typed_is_kept_where_the_password_is_wanted_anew(
+def test_typed_text_is_kept_when_the_password_is_asked_for_again(
     site: Site, server: Server, sit_down: SitDown
 ) -> None:
     desk = sit_down(site.olive)

@@ -1,4 +1,4 @@
-"""Confirming by the organisation's sign-in, whose origin is another one, in a real browser."""
+"""Confirming with the organisation's sign-in, which is on another origin, in a real browser."""
 
 import time
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import SitDown
 from tests.support.live import Site
 
 
-def test_the_browser_goes_there_and_back(site: Site, sit_down: SitDown) -> None:
+def test_confirming_leads_there_and_back(site: Site, sit_down: SitDown) -> None:
     with running() as provider:
         provider.claims = {"sub": "c-1", "preferred_username": "carol"}
         provider.session_since = int(time.time()) - 3600
@@ -26,5 +26,5 @@ def test_the_browser_goes_there_and_back(site: Site, sit_down: SitDown) -> None:
             page.goto(f"{server.url}/accounts/second-factor/")
             page.get_by_role("button", name="Confirm with Example Ltd").click()
             page.wait_for_url(f"{server.url}/accounts/second-factor/")
-            page.go_back()  # to no page that would send the form again
+            page.go_back()  # the page it returns to would not submit the form again
             expect(page.get_by_role("heading", name="Confirm it is you")).to_be_visible()

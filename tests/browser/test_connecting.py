@@ -1,4 +1,4 @@
-"""An administrator connects a gateway, step by step, and asks its model; on a phone as well."""
+"""An administrator connects a gateway step by step and tests a model, also on a phone."""
 
 import pytest
 from playwright.sync_api import ViewportSize, expect

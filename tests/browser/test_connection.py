@@ -17,7 +17,7 @@ from tests.support.program import WAIT_SECONDS
 AT_ONCE_MS = 3000  # sooner than a silent network is noticed
 
 
-def test_after_a_loss_every_word_is_there_once(
+def test_after_a_loss_every_word_is_shown_once(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -49,7 +49,7 @@ def test_after_a_loss_every_word_is_there_once(
     expect(tab.answer).to_have_text(TEXT)
 
 
-def test_a_prompt_sent_while_the_connection_is_down_is_asked_once(
+def test_a_prompt_sent_while_disconnected_is_sent_once(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -67,7 +67,7 @@ def test_a_prompt_sent_while_the_connection_is_down_is_asked_once(
 
 
 def streaming(upstream: FakeUpstream) -> tuple[Pause, Pause]:
-    """Twenty words, and twenty more after each of two pauses."""
+    """Script twenty words, and twenty more after each of two pauses."""
     first, second = Pause(), Pause()
     upstream.script(
         role(),
@@ -84,7 +84,7 @@ def streaming(upstream: FakeUpstream) -> tuple[Pause, Pause]:
 
 
 @pytest.mark.thorough
-def test_a_network_that_goes_silent_is_told_within_five_seconds(
+def test_a_silent_network_is_reported_within_five_seconds(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -111,7 +111,7 @@ def test_a_network_that_goes_silent_is_told_within_five_seconds(
 
 
 @pytest.mark.thorough
-def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_keeps_its_socket(
+def test_an_idle_visible_page_notices_too_and_a_working_socket_is_kept(
     sit_down: SitDown, line: Line, alice: Person
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -128,7 +128,7 @@ def test_an_idle_page_that_is_looked_at_notices_too_and_one_on_a_living_line_kee
 
 
 @pytest.mark.thorough
-def test_a_page_that_nobody_touches_notices_as_soon_and_one_that_nobody_sees_asks_nothing(
+def test_an_untouched_page_notices_as_soon_and_a_hidden_one_sends_no_heartbeats(
     sit_down: SitDown, line: Line, alice: Person
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -153,7 +153,7 @@ def test_a_page_that_nobody_touches_notices_as_soon_and_one_that_nobody_sees_ask
 
 
 class Beats:
-    """What a page asks its server to see whether it is there, by a clock that waits for answers."""
+    """A page's heartbeats and their answers, with a clock that waits for answers."""
 
     def __init__(self, page: Page) -> None:
         self.sockets: list[WebSocket] = []
@@ -169,7 +169,7 @@ class Beats:
             self.until_answered()
 
     def until_answered(self) -> None:
-        self._page.evaluate("0")  # by its answer all has come that was sent before
+        self._page.evaluate("0")  # a round trip, after which all earlier events have arrived
         while len(self.answered) < len(self.asked):
             self.sockets[-1].wait_for_event("framereceived")
 
@@ -188,7 +188,7 @@ class Beats:
 
 
 def see(tab: Tab, state: str) -> None:
-    """Chromium without a window never hides a page by itself."""
+    """Set the page's visibility, since Chromium without a window never hides a page itself."""
     told = {"visibilityState": state, "hidden": state == "hidden"}
     tab.page.evaluate(
         """told => {
@@ -202,7 +202,7 @@ def see(tab: Tab, state: str) -> None:
 
 
 @pytest.mark.thorough
-def test_that_the_server_cannot_be_reached_is_said_until_it_can(
+def test_an_unreachable_server_is_reported_until_it_is_back(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -220,10 +220,10 @@ def test_that_the_server_cannot_be_reached_is_said_until_it_can(
 
 
 @pytest.mark.thorough
-def test_a_silent_connection_is_replaced_where_the_network_is_there(
+def test_a_silent_connection_is_replaced_while_the_network_works(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
-    """As after a change from one network to another, or at a proxy that forgot the connection."""
+    """As after switching networks, or at a proxy that forgot the connection."""
     desk = sit_down(alice, line.url)
     desk.expect_error(NETWORK)
     tab = desk.open()
@@ -239,7 +239,7 @@ def test_a_silent_connection_is_replaced_where_the_network_is_there(
 
 
 @pytest.mark.thorough
-def test_stop_in_a_silent_network_is_kept_and_sent(
+def test_stop_in_a_silent_network_is_kept_and_sent_later(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -260,7 +260,7 @@ def test_stop_in_a_silent_network_is_kept_and_sent(
 
 
 @pytest.mark.thorough
-def test_a_prompt_into_a_silent_network_is_asked_once(
+def test_a_prompt_in_a_silent_network_is_sent_once(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -275,7 +275,7 @@ def test_a_prompt_into_a_silent_network_is_asked_once(
     assert len(upstream.chat_requests) == 1
 
 
-def test_offline_and_online_count_at_once(
+def test_offline_and_online_events_take_effect_at_once(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -291,7 +291,7 @@ def test_offline_and_online_count_at_once(
 
 
 @pytest.mark.thorough
-def test_a_page_whose_database_was_away_is_loaded_once_it_is_back(sit_down: SitDown) -> None:
+def test_a_page_without_database_reloads_once_it_is_back(sit_down: SitDown) -> None:
     away = render_to_string("503.html", {"retry_after": 10})
     is_away = True
 

@@ -1,4 +1,4 @@
-"""What is copied is what the model wrote."""
+"""Copying gives what the model wrote."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -65,7 +65,7 @@ def test_a_reply_is_copied_as_markdown_and_as_html(
     desk: Desk, reader: Page, upstream: FakeUpstream, clipboard: str
 ) -> None:
     if clipboard == "closed":
-        desk.context.add_init_script(NO_CLIPBOARD)  # as where there is no TLS
+        desk.context.add_init_script(NO_CLIPBOARD)  # as on a page without TLS
     tab = answered(desk, upstream)
     tab.reply.get_by_role("button", name="Copy reply").click()
     expect(tab.page.locator("#announcer")).to_have_text("Copied")
@@ -90,7 +90,7 @@ def test_code_is_copied_exactly(desk: Desk, reader: Page, upstream: FakeUpstream
 
 
 @pytest.mark.thorough
-def test_a_stopped_reply_copies_what_there_is(
+def test_copying_a_stopped_reply_copies_its_text_so_far(
     desk: Desk, reader: Page, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half *of"), Stall())
@@ -105,7 +105,7 @@ def test_a_stopped_reply_copies_what_there_is(
 
 
 @pytest.mark.thorough
-def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> None:
+def test_a_failed_copy_is_reported(desk: Desk, upstream: FakeUpstream) -> None:
     desk.expect_error("Failed to load resource|ERR_FAILED")
     tab = answered(desk, upstream)
     tab.page.route("**/markdown/", lambda route: route.abort())
@@ -118,7 +118,7 @@ def test_what_can_not_be_copied_is_said(desk: Desk, upstream: FakeUpstream) -> N
 
 
 @pytest.mark.thorough
-def test_code_is_copied_though_the_thread_moves_while_the_button_is_pressed(
+def test_code_is_copied_although_the_thread_moves_during_the_press(
     desk: Desk, reader: Page, upstream: FakeUpstream
 ) -> None:
     more, rest = Pause(), Pause()
@@ -143,7 +143,7 @@ def test_code_is_copied_though_the_thread_moves_while_the_button_is_pressed(
 
 
 @pytest.mark.thorough
-def test_who_leaves_a_button_before_the_press_ends_does_not_press_it(
+def test_leaving_a_button_before_release_does_not_press_it(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     tab = answered(desk, upstream)

@@ -1,4 +1,4 @@
-"""Text that runs from right to left does so, wherever a person or a model wrote it."""
+"""Right-to-left text is laid out right to left, whether a person or a model wrote it."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -19,7 +19,7 @@ def direction(element: Locator) -> str:
 
 
 def side(element: Locator) -> str:
-    """Where the first line of it begins in its box."""
+    """Return the side of its box at which the element's first line begins."""
     found: str = element.evaluate(
         """el => {
           const range = document.createRange();
@@ -58,7 +58,7 @@ def test_each_block_has_the_direction_of_its_first_letter(tab: Tab, upstream: Fa
 
 
 @pytest.mark.thorough
-def test_a_task_is_named_by_its_words(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_task_checkbox_is_labelled_by_its_text(tab: Tab, upstream: FakeUpstream) -> None:
     text = "- [x] Write *it* down\n- [ ] Read it\n\n  again\n"
     upstream.script(role(), delta(text), finish(), usage(), done())
     tab.ask("What is to do?")

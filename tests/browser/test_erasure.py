@@ -1,5 +1,5 @@
-"""A member reads who read them, takes all of it along, and has it erased; a legal hold keeps
-another's."""
+"""A member sees who read their chats, exports everything and erases their account; another's is
+kept by a legal hold."""
 
 import re
 import time
@@ -44,7 +44,7 @@ def test_from_a_members_words_to_their_erasure(
         read(ritas, server, alice)
 
         own = read_who_read(alices, server, rita)
-        archive = take_along(own)
+        archive = download_everything(own)
         assert archive["conversations.jsonl"].count(WORD.encode()) >= 3
         assert [name for name in archive if name.startswith("images/")]
         assert REASON.encode() in b"".join(archive.values())
@@ -71,7 +71,7 @@ def test_from_a_members_words_to_their_erasure(
 
 
 def chat(tab: Tab, upstream: FakeUpstream) -> str:
-    """A text, an image and what is said of them; returns the conversation's id."""
+    """Have a text, an image and feedback in a chat; return the conversation's id."""
     image = choice({"images": [{"image_url": {"url": png(8, 8)}}]})
     upstream.script(role(), delta(f"Here is the {WORD}."), image, finish(), usage(), done())
     tab.ask(f"Draw my {WORD}")
@@ -86,7 +86,7 @@ def chat(tab: Tab, upstream: FakeUpstream) -> str:
 
 
 def read(page: Page, server: Server, whose: Person) -> None:
-    """From the list, by keys, with a reason."""
+    """Open the chat from the list by keyboard, with a reason."""
     page.goto(f"{server.url}/review/")
     assert WORD not in page.content()
     row = page.get_by_role("row", name=whose.username)
@@ -115,7 +115,7 @@ def read_who_read(desk: Desk, server: Server, reader: Person) -> Page:
     return page
 
 
-def take_along(page: Page) -> dict[str, bytes]:
+def download_everything(page: Page) -> dict[str, bytes]:
     everything = page.get_by_role("button", name="Download everything")
     everything.click()
     page.get_by_label("Password").fill(PASSWORD)
@@ -134,7 +134,7 @@ def page_of(page: Page, server: Server, person: Person) -> None:
 
 
 def hold(page: Page, server: Server, person: Person) -> None:
-    """What is under one can't be erased, which the page says before it is tried."""
+    """Set a legal hold; the page says that it prevents erasure before anybody tries."""
     page_of(page, server, person)
     page.get_by_label("Reason").fill("The matter of Smith")
     page.get_by_role("button", name="Set a legal hold").click()
@@ -145,7 +145,7 @@ def hold(page: Page, server: Server, person: Person) -> None:
 
 
 def erase_oneself(page: Page, person: Person) -> str:
-    """Returns the report."""
+    """Erase the person's own account; return the report."""
     page.get_by_role("link", name="Erase my account").click()
     expect(page.get_by_text("1 chat with 2 messages and 1 image will be")).to_be_visible()
     expect_accessible(page)
@@ -171,7 +171,7 @@ def expect_on_no_page(staff: Page, reviewer: Page, server: Server, conversation:
 
 
 def until_gone_from_files(server: Server) -> None:
-    """Its housekeeping comes to that soon after an erasure."""
+    """Wait for the housekeeping, which cleans the files soon after an erasure."""
     deadline = time.monotonic() + WAIT_SECONDS
     while files_with_it(server):
         assert time.monotonic() < deadline

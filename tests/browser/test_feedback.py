@@ -1,4 +1,4 @@
-"""What a person thinks of a reply, given and read in the real page."""
+"""Feedback on a reply, given and read in the real page."""
 
 import re
 
@@ -16,7 +16,7 @@ MARKUP = '</textarea><img src="/x" onerror="alert(1)"><b hx-get="/x" hx-trigger=
 
 @pytest.fixture(params=[1280, 390])
 def tab(desk: Desk, upstream: FakeUpstream, request: pytest.FixtureRequest) -> Tab:
-    """Alice's, wide and narrow, with a reply."""
+    """Alice's tab with a reply, wide and narrow."""
     upstream.script(role(), delta("Rayleigh."), finish(), done())
     tab = desk.open()
     tab.page.set_viewport_size({"width": request.param, "height": 800})
@@ -34,9 +34,7 @@ def note(tab: Tab, what: str = "good") -> Locator:
 
 
 @pytest.mark.thorough
-def test_a_thumb_and_its_note_are_there_after_a_reload(
-    tab: Tab, sit_down: SitDown, site: Site
-) -> None:
+def test_a_rating_and_its_note_survive_a_reload(tab: Tab, sit_down: SitDown, site: Site) -> None:
     for name in ("Good reply", "Bad reply"):
         expect(thumb(tab, name)).to_have_attribute("aria-pressed", "false")
     thumb(tab, "Good reply").focus()
@@ -44,7 +42,7 @@ def test_a_thumb_and_its_note_are_there_after_a_reload(
     expect(thumb(tab, "Good reply")).to_have_attribute("aria-pressed", "true")
     expect(thumb(tab, "Good reply")).to_be_focused()
     for _ in range(3):
-        tab.page.keyboard.press("Tab")  # past the other thumb, and what folds the note
+        tab.page.keyboard.press("Tab")  # past the other thumb and the summary of the note
     expect(note(tab)).to_be_focused()
     expect_accessible(tab.page)
     tab.page.keyboard.insert_text(MARKUP)
@@ -78,7 +76,7 @@ def test_a_thumb_and_its_note_are_there_after_a_reload(
     expect_accessible(olive)
 
 
-def test_escape_gives_a_note_up_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
+def test_escape_cancels_a_note_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
     first = tab.page.locator("article[data-reply]").first
     first.get_by_role("button", name="Good reply").click()
     upstream.script(role(), delta("Half of "), Stall())
@@ -97,7 +95,7 @@ def test_escape_gives_a_note_up_and_stops_no_reply(tab: Tab, upstream: FakeUpstr
 
 
 @pytest.mark.thorough
-def test_what_was_not_kept_is_said(desk: Desk, tab: Tab) -> None:
+def test_feedback_that_was_not_saved_is_reported(desk: Desk, tab: Tab) -> None:
     desk.expect_error("422|500|ERR_FAILED|htmx:error|Failed to fetch")
     address = re.compile(r"/replies/[0-9a-f-]+/feedback/$")
     toast = tab.page.locator("#toast")

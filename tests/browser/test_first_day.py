@@ -1,4 +1,4 @@
-"""What a new person meets first: pages and sentences without the words of who runs the app."""
+"""What a new person meets first: pages and messages without the operators' vocabulary."""
 
 import re
 
@@ -21,14 +21,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", sampled(BROKEN))
-def test_what_went_wrong_is_told_without_our_words(
+def test_errors_are_explained_without_our_vocabulary(
     tab: Tab, upstream: FakeUpstream, name: str
 ) -> None:
     BROKEN[name](upstream)
     tab.ask("What happens?")
-    said = tab.page.locator(SENTENCES).last
-    expect(said).to_be_visible()
-    expect(said).not_to_contain_text(re.compile("upstream|dialect|errno", re.IGNORECASE))
+    message = tab.page.locator(SENTENCES).last
+    expect(message).to_be_visible()
+    expect(message).not_to_contain_text(re.compile("upstream|dialect|errno", re.IGNORECASE))
 
 
 @pytest.mark.thorough
@@ -50,7 +50,7 @@ def test_no_line_below_a_reply_begins_with_a_dot(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mark", ["- ", "> "])
-def test_what_is_nested_deeply_can_be_read_on_a_phone(
+def test_deeply_nested_text_is_readable_on_a_phone(
     sit_down: SitDown, site: Site, upstream: FakeUpstream, mark: str
 ) -> None:
     levels = (" " * 2 * level + mark + f"level {level}\n" for level in range(50))
@@ -67,7 +67,7 @@ def test_what_is_nested_deeply_can_be_read_on_a_phone(
 
 
 @pytest.mark.thorough
-def test_the_administrations_pages_have_the_apps_icon_and_leave_the_console_quiet(
+def test_admin_pages_have_the_apps_icon_and_no_console_errors(
     site: Site, sit_down: SitDown
 ) -> None:
     desk = sit_down(site.olive)

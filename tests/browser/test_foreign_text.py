@@ -1,7 +1,7 @@
-"""What a model, a tool or another person writes acts on nobody's behalf, in the real page.
+"""What a model, a tool or another person writes cannot act for anybody, in the real page.
 
-First the corpus, as it comes over the socket and after a reload. Then, with the server's cleaner
-taken out of the way on the line between server and browser, the page's own lock, alone.
+First the corpus, over the socket and after a reload. Then the page's own defences alone, with the
+server's sanitising undone on the way between server and browser.
 """
 
 import json
@@ -30,7 +30,7 @@ from tests.support.fake_upstream import (
 from tests.support.live import Person, Server, Site
 from tests.support.profile import scaled
 
-AT_ONCE = 60  # payloads in one reply
+AT_ONCE = 60  # payloads per reply
 CORPUS = scaled({"some of each set": PAYLOADS[::12]}, SETS)
 OWN_PATH = re.compile(r"/(?:|c/[0-9a-f-]{36}/|conversations/|static/[\w./-]+|ws/)\Z")
 EQUIP = """
@@ -41,7 +41,7 @@ COUNT_TOOL_SERVERS = """
 from chatapp.models import ToolServer
 print(ToolServer.objects.count())
 """
-# The elements below foreign text as [tag, [name, value]…], the page's own copy buttons apart.
+# The elements below foreign text as [tag, [name, value]…], without the page's own copy buttons.
 FOREIGN_ELEMENTS = """
 [...document.querySelectorAll("[hx-ignore] *")]
   .filter((element) => !element.closest(".code > .copy-code:first-child"))
@@ -51,7 +51,7 @@ FOREIGN_ELEMENTS = """
 
 @pytest.fixture(scope="module")
 def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
-    """A server with one tool server, whose tools ask first."""
+    """A server with one tool server, whose tools ask for permission."""
     with site.server(
         OPENAI_BASE_URL=package_upstream.base_url,
         OPENAI_API_KEY="sk-very-secret",
@@ -63,7 +63,7 @@ def equipped(site: Site, package_upstream: FakeUpstream) -> Iterator[Server]:
 
 
 class Witness:
-    """Sees what a person's pages ask for and send."""
+    """Records what a person's pages request and send."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -82,11 +82,12 @@ class Witness:
         return [sent["action"] for sent in self.sent if sent["action"] != "beat"]
 
     def _path(self, url: str) -> str:
-        """Without the query where it is a path of this server."""
+        """Return the path of a URL of this server without its query; other URLs unchanged."""
         return url.removeprefix(self.desk.url).partition("?")[0]
 
     def check(self, page: Page) -> None:
-        """Nothing ran, nothing left the page but its own, and foreign text holds what is listed."""
+        """Check that nothing ran, no foreign request was made, and foreign text is on the
+        allowlist."""
         assert page.evaluate("window.__pwned") is None
         assert {path for path in self.paths if not OWN_PATH.match(path)} == set()
         elements = page.evaluate(FOREIGN_ELEMENTS)
@@ -121,7 +122,7 @@ def call(**arguments: object) -> Step:
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_the_corpus_runs_nothing(
+def test_the_corpus_executes_nothing(
     name: str, desk: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
     """As prompt, title, reasoning, answer, arguments, result and refusal; live and reloaded."""
@@ -139,7 +140,7 @@ def test_the_corpus_runs_nothing(
         )
         upstream.script(role(), *in_pieces(refusal, payloads), finish(), usage(), done())
         tab = desk.open()
-        tab.ask(text.replace("\0", ""))  # which no prompt may hold
+        tab.ask(text.replace("\0", ""))  # no prompt may contain NUL
         tab.region("tool-call").get_by_role("button", name="Allow").click()
         expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
         expect(tab.region("tool-call")).to_have_attribute("data-state", "done")
@@ -152,7 +153,7 @@ def test_the_corpus_runs_nothing(
     print(f"{name}: {tried} tried, none executed")
 
 
-def test_a_reply_on_an_administrators_screen_makes_no_tool_server(
+def test_a_reply_on_an_administrators_screen_adds_no_tool_server(
     sit_down: SitDown, site: Site, equipped: Server, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(site.olive, url=equipped.url)
@@ -172,7 +173,7 @@ def test_a_reply_on_an_administrators_screen_makes_no_tool_server(
     witness.check(tab.page)
 
 
-def test_a_model_does_not_allow_its_own_call(
+def test_a_model_cannot_allow_its_own_call(
     desk: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
     attack = (
@@ -184,14 +185,14 @@ def test_a_model_does_not_allow_its_own_call(
     tab = desk.open()
     tab.ask("Call it")
     expect(tab.region("tool-call")).to_have_attribute("data-state", "asking")
-    tab.page.wait_for_timeout(600)  # in which the attack would have been sent
+    tab.page.wait_for_timeout(600)  # time in which the attack would be sent
     tab.region("tool-call").get_by_role("button", name="Deny").click()
     expect(tab.region("tool-call")).to_have_attribute("data-state", "denied")
-    tab.expect_ending("complete")  # or the next test's script answers the second round
+    tab.expect_ending("complete")  # or the next test's script would answer the second round
     assert witness.actions == ["prompt", "deny"]
 
 
-def test_text_does_not_say_of_which_conversation_a_frame_is(
+def test_text_cannot_change_which_conversation_a_frame_belongs_to(
     desk: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
     text = 'An id="composer-state" and data-url="/c/nowhere/" in one line.'
@@ -206,7 +207,7 @@ def test_text_does_not_say_of_which_conversation_a_frame_is(
     assert witness.actions == ["prompt", "prompt"]
 
 
-# ---- the page's own lock
+# ---- the page's own defences
 
 PLACEHOLDER = "foreign-text-here"
 FORGED = (
@@ -243,7 +244,7 @@ HOSTILE = f"""<p>before</p>
 
 @pytest.fixture
 def uncleaned(desk: Desk) -> Desk:
-    """Alice's pages get hostile HTML where the upstream wrote PLACEHOLDER."""
+    """Alice's pages, with hostile HTML in place of the upstream's PLACEHOLDER."""
 
     def answer(route: Route) -> None:
         if route.request.resource_type not in ("document", "fetch", "xhr"):
@@ -266,7 +267,7 @@ def with_hostile(html: str) -> str:
     return html.replace(PLACEHOLDER, HOSTILE)
 
 
-def test_hostile_html_is_inert_without_the_cleaner(
+def test_hostile_html_is_inert_even_if_not_sanitised(
     uncleaned: Desk, witness: Witness, upstream: FakeUpstream
 ) -> None:
     tab = uncleaned.open()
@@ -279,7 +280,7 @@ def test_hostile_html_is_inert_without_the_cleaner(
         usage(),
         done(),
     )
-    question = "Question" + " after question" * 9 + PLACEHOLDER  # which is not in its title
+    question = "Question" + " after question" * 9 + PLACEHOLDER  # too long to be in the title whole
     tab.ask(question)
     expect(tab.reply).not_to_have_attribute("data-ending", "streaming")
     check_inert(tab)
@@ -291,7 +292,7 @@ def test_hostile_html_is_inert_without_the_cleaner(
     check_inert(tab)
     tab.page.get_by_role("link", name="New chat").click()
     expect(tab.page.locator("article")).to_have_count(0)
-    tab.page.go_back()  # htmx fetches what is shown then
+    tab.page.go_back()  # htmx fetches the page again
     expect(tab.reply).to_be_attached()
     tab.until_connected()
     check_inert(tab)
@@ -299,7 +300,7 @@ def test_hostile_html_is_inert_without_the_cleaner(
     assert asked == [question, "The second"]
     assert set(witness.actions) <= {"prompt", "watch"}
     assert {path for path in witness.paths if not OWN_PATH.match(path)} == set()
-    # A request may be asked twice, where its connection was lost before anything came.
+    # A request is repeated if its connection was lost before a response.
     reached = {request.body["messages"][-1]["content"] for request in upstream.chat_requests}
     assert reached == {question, "The second"}
 

@@ -1,4 +1,4 @@
-"""Formulas as they are drawn: by the app's own font, whatever fonts the host has."""
+"""Formulas are drawn with the app's own font, whatever fonts the host has."""
 
 import pytest
 from playwright.sync_api import expect
@@ -20,7 +20,7 @@ def show(tab: Tab, upstream: FakeUpstream, text: str) -> None:
     tab.expect_ending("complete")
 
 
-def test_a_root_is_drawn_by_a_font_that_has_one(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_root_is_drawn_with_a_font_that_has_the_sign(tab: Tab, upstream: FakeUpstream) -> None:
     fonts: list[str] = []
     tab.page.on("response", lambda one: fonts.append(one.url) if "woff2" in one.url else None)
     show(tab, upstream, "No formula, so no font.")
@@ -30,7 +30,7 @@ def test_a_root_is_drawn_by_a_font_that_has_one(tab: Tab, upstream: FakeUpstream
     tab.page.evaluate("document.fonts.ready")
     assert len(fonts) == 1
     assert tab.page.evaluate("document.fonts.check('16px \"STIX Two Math\"', '√')")
-    # Without its sign a root is as wide as what stands under it.
+    # Without its sign a root is as wide as its content.
     beyond = tab.answer.locator("msqrt").evaluate(
         "root => root.getBoundingClientRect().width - root.firstChild.getBoundingClientRect().width"
     )
@@ -48,7 +48,7 @@ def test_brackets_are_as_tall_as_their_matrix(tab: Tab, upstream: FakeUpstream) 
         assert bracket.evaluate(HEIGHT) > 0.9 * matrix
 
 
-def test_a_wide_formula_scrolls_in_its_own_box_and_its_number_stands_after_it(
+def test_a_wide_formula_scrolls_in_its_own_box_with_its_number_at_the_end(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     show(tab, upstream, NUMBERED)
@@ -60,7 +60,7 @@ def test_a_wide_formula_scrolls_in_its_own_box_and_its_number_stands_after_it(
     assert term.evaluate(edges)["right"] <= number.evaluate(edges)["left"]
 
 
-def test_a_box_is_drawn_around_what_is_boxed(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_box_is_drawn_around_boxed_content(tab: Tab, upstream: FakeUpstream) -> None:
     show(tab, upstream, r"$$\boxed{x}$$")
     border = "box => parseFloat(getComputedStyle(box).borderTopWidth)"
     assert tab.answer.locator("menclose").evaluate(border) > 0

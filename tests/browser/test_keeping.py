@@ -1,4 +1,4 @@
-"""A conversation that is renamed or deleted, as all open tabs show it."""
+"""Renaming and deleting a conversation, as all open tabs show it."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,7 +32,7 @@ def trash(page: Page, path: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> None:
+def test_a_new_title_appears_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> None:
     beside, same = desk.open(), desk.open(sky)
     title = "<b>Skies</b>, 'quoted' & more"
     post(beside.page, f"{sky}rename/", title=title)
@@ -45,11 +45,11 @@ def test_a_new_title_is_everywhere_at_once(desk: Desk, tab: Tab, sky: str) -> No
 
 
 def path_of(tab: Tab) -> str:
-    """The conversation that it shows, as its address ends."""
+    """Return the end of the address of the conversation shown."""
     return tab.page.url.partition("/c/")[2]
 
 
-def test_a_deleted_one_makes_way_for_a_new_chat_in_every_tab(
+def test_a_deleted_conversation_is_replaced_by_a_new_chat_in_every_tab(
     desk: Desk, tab: Tab, sky: str, upstream: FakeUpstream
 ) -> None:
     beside, same = desk.open(), desk.open(sky)
@@ -76,7 +76,7 @@ def test_a_deleted_one_makes_way_for_a_new_chat_in_every_tab(
 
 
 @pytest.mark.thorough
-def test_one_that_streams_is_closed_at_its_upstream(
+def test_deleting_a_streaming_conversation_closes_the_upstream_request(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Half a reply"), Stall())

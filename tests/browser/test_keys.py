@@ -1,4 +1,4 @@
-"""What keys do: send or make a new line, and scroll the thread from wherever the focus is."""
+"""What keys do: send a prompt or begin a new line, and scroll the thread wherever the focus is."""
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -12,12 +12,12 @@ ROW = 40  # px
 LONG = "\n\n".join(f"Paragraph {number}" for number in range(120))
 IME = """({ key, keyCode, isComposing }) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", { key, keyCode, isComposing, bubbles: true, cancelable: true }))"""
-SAFARIS = {"keyCode": 229, "isComposing": False}  # as the last key of a composition
+SAFARIS = {"keyCode": 229, "isComposing": False}  # how Safari reports the last key of a composition
 
 
 @pytest.fixture
 def long(tab: Tab, upstream: FakeUpstream) -> Tab:
-    """A thread that is longer than what is seen of it, at its end."""
+    """A tab at the end of a thread longer than the window."""
     upstream.script(role(), delta(LONG), finish(), done())
     tab.ask("Go on and on")
     tab.expect_ending("complete")
@@ -30,11 +30,12 @@ def top(tab: Tab) -> int:
 
 
 def is_at(tab: Tab, place: int) -> bool:
-    """But for the row of the button that leads to the end, which comes once one is away from it."""
+    """Return whether it is scrolled there, give or take the row of the button to the latest
+    message."""
     return abs(top(tab) - place) <= 2 * ROW
 
 
-def test_under_a_finger_enter_makes_a_new_line_and_send_sends(
+def test_on_a_touch_screen_enter_begins_a_new_line_and_send_sends(
     chromium: Browser, server: Server, alice: Person, upstream: FakeUpstream
 ) -> None:
     context = chromium.new_context(
@@ -61,7 +62,7 @@ def test_under_a_finger_enter_makes_a_new_line_and_send_sends(
 
 
 @pytest.mark.thorough
-def test_what_sends_is_chosen_once_for_all_tabs_of_the_browser(
+def test_the_sending_key_is_chosen_for_all_tabs_of_the_browser(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     other = desk.open()
@@ -89,7 +90,7 @@ def test_an_input_methods_enter_never_sends(tab: Tab, by: dict[str, object]) -> 
     expect(tab.page.locator(".prompt")).to_have_count(0)
 
 
-def test_an_input_methods_keys_act_nowhere_else(tab: Tab) -> None:
+def test_an_input_methods_keys_trigger_nothing_else(tab: Tab) -> None:
     tab.ask("Hello")
     tab.expect_ending("complete")
     tab.page.get_by_role("combobox", name="Model").click()
@@ -115,7 +116,7 @@ def test_an_input_methods_keys_act_nowhere_else(tab: Tab) -> None:
 @pytest.mark.parametrize(
     "focused", ["body", "[data-copy]", ".about > summary", "#sidebar .new-chat"]
 )
-def test_the_thread_scrolls_by_its_keys_from_wherever_the_focus_is(long: Tab, focused: str) -> None:
+def test_scroll_keys_work_wherever_the_focus_is(long: Tab, focused: str) -> None:
     if focused == "body":
         long.page.evaluate("document.activeElement.blur()")
     else:
@@ -138,7 +139,7 @@ def test_the_thread_scrolls_by_its_keys_from_wherever_the_focus_is(long: Tab, fo
 
 
 @pytest.mark.thorough
-def test_space_scrolls_but_presses_a_button(long: Tab) -> None:
+def test_space_scrolls_except_on_a_button(long: Tab) -> None:
     end = top(long)
     long.page.evaluate("document.activeElement.blur()")
     long.page.keyboard.press("Shift+Space")
@@ -152,7 +153,7 @@ def test_space_scrolls_but_presses_a_button(long: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_from_the_box_pages_scroll_while_it_has_nothing_to_scroll(long: Tab) -> None:
+def test_page_keys_in_a_short_message_box_scroll_the_thread(long: Tab) -> None:
     end = top(long)
     long.message.fill("A word")
     long.message.press("PageUp")
@@ -168,14 +169,14 @@ def test_from_the_box_pages_scroll_while_it_has_nothing_to_scroll(long: Tab) -> 
 
 
 @pytest.mark.thorough
-def test_what_scrolls_itself_keeps_its_keys(long: Tab) -> None:
+def test_a_focused_control_keeps_its_keys(long: Tab) -> None:
     end = top(long)
     long.page.get_by_label("Model").first.focus()
     long.page.keyboard.press("PageUp")
     assert top(long) == end
 
 
-def test_who_scrolls_away_by_a_key_stays_there_while_a_reply_streams(
+def test_scrolling_away_by_keyboard_lasts_while_a_reply_streams(
     long: Tab, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), *[delta(f"More {n}\n\n") for n in range(200)], finish(), done())

@@ -1,4 +1,4 @@
-"""A limit, from the administrator who sets it to the person who meets it."""
+"""A limit, from the administrator who sets it to the person who reaches it."""
 
 from collections.abc import Iterator
 
@@ -21,12 +21,12 @@ Limit.objects.all().delete()
 
 @pytest.fixture
 def unlimited(server: Server) -> Iterator[None]:
-    """Nothing of it is left for the tests that follow."""
+    """Remove all limits after the test."""
     yield
     run(server.environment, "-c", UNSET)
 
 
-def test_a_limit_is_set_met_and_read(
+def test_a_limit_is_set_reached_and_shown(
     sit_down: SitDown, site: Site, alice: Person, unlimited: None, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(site.olive)

@@ -1,4 +1,4 @@
-"""What a person does with conversations in the sidebar, by pointer, keys and finger."""
+"""What a person does with conversations in the sidebar, by mouse, keyboard and touch."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ document.addEventListener("htmx:after:settle", ({ target: { id } }) => {
 
 @pytest.fixture
 def three(server: Server, alice: Person) -> None:
-    """Chat 0, 1 and 2, of today."""
+    """Three chats from today: 0, 1 and 2."""
     give(server, alice, count=3, hours=0)
 
 
@@ -52,7 +52,7 @@ def shelf(tab: Tab, name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_chat_that_begins_while_a_list_is_on_its_way_is_in_it(tab: Tab) -> None:
+def test_a_chat_begun_while_a_list_loads_is_in_the_list(tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
         tab.ask("Meanwhile")
@@ -62,11 +62,12 @@ def test_a_chat_that_begins_while_a_list_is_on_its_way_is_in_it(tab: Tab) -> Non
     tab.page.route(LISTS, bring_late, times=1)
     tab.page.evaluate(COUNT_LISTS)
     tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
-    expect(tab.page.locator("html[data-lists='2']")).to_be_attached()  # it was asked for again
+    # the list was requested again
+    expect(tab.page.locator("html[data-lists='2']")).to_be_attached()
     expect(row(tab, "Meanwhile")).to_be_visible()
 
 
-def test_a_title_is_changed_where_it_stands(desk: Desk, tab: Tab) -> None:
+def test_a_title_is_edited_in_place(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     link = tab.sidebar.get_by_role("link", name="Chat 1")
     link.focus()
@@ -87,13 +88,13 @@ def test_a_title_is_changed_where_it_stands(desk: Desk, tab: Tab) -> None:
     expect(tab.page.locator("#title")).to_have_text("<b>Paris</b> & more")
     menu(tab, "Chat 2", "Rename")
     box.fill("By the menu")
-    tab.message.click()  # elsewhere
+    tab.message.click()  # click elsewhere
     expect(tab.sidebar.get_by_role("link", name="By the menu")).to_be_visible()
     tab.reload()
     assert sorted(shown(tab.page)[1:]) == ["<b>Paris</b> & more", "By the menu", "Chat 0"]
 
 
-def test_a_list_that_was_on_its_way_takes_no_title_away_that_is_being_typed(tab: Tab) -> None:
+def test_a_list_arriving_late_does_not_remove_a_title_being_typed(tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
         menu(tab, "Chat 1", "Rename")
@@ -115,7 +116,7 @@ def test_a_list_that_was_on_its_way_takes_no_title_away_that_is_being_typed(tab:
     expect(row(tab, "Half a ti")).to_be_visible()
 
 
-def test_a_reply_goes_on_while_a_title_is_being_typed(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_reply_continues_while_a_title_is_being_typed(tab: Tab, upstream: FakeUpstream) -> None:
     pause = Pause()
     upstream.script(role(), delta("One "), pause, delta("two."), finish(), done())
     tab.ask("Count")
@@ -130,7 +131,7 @@ def test_a_reply_goes_on_while_a_title_is_being_typed(tab: Tab, upstream: FakeUp
 
 
 @pytest.mark.thorough
-def test_a_frame_takes_no_title_away_that_is_being_typed(
+def test_a_frame_does_not_remove_a_title_being_typed(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     beside = desk.open()
@@ -146,7 +147,7 @@ def test_a_frame_takes_no_title_away_that_is_being_typed(
 
 
 @pytest.mark.thorough
-def test_what_is_pinned_stands_above_in_every_tab(desk: Desk, tab: Tab) -> None:
+def test_pinned_chats_are_on_top_in_every_tab(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     menu(tab, "Chat 0", "Pin")
     for one in (tab, beside):
@@ -164,7 +165,7 @@ def test_what_is_pinned_stands_above_in_every_tab(desk: Desk, tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_archived_is_out_of_the_way_and_opens_all_the_same(desk: Desk, tab: Tab) -> None:
+def test_archived_chats_are_out_of_the_list_but_can_be_opened(desk: Desk, tab: Tab) -> None:
     menu(tab, "Chat 1", "Archive")
     expect(row(tab, "Chat 1")).to_have_count(0)
     expect(toast(tab)).to_have_text("Archived.")
@@ -177,7 +178,7 @@ def test_what_is_archived_is_out_of_the_way_and_opens_all_the_same(desk: Desk, t
     expect(row(tab, "Chat 1")).to_be_visible()
 
 
-def test_a_deletion_is_undone_by_the_keyboard(tab: Tab) -> None:
+def test_a_deletion_is_undone_by_keyboard(tab: Tab) -> None:
     options = tab.page.get_by_role("button", name="Options for Chat 1")
     options.focus()
     tab.page.keyboard.press("Enter")
@@ -192,7 +193,7 @@ def test_a_deletion_is_undone_by_the_keyboard(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_the_trash_gives_back_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
+def test_the_trash_restores_and_deletes_for_good(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     for title in ("Chat 0", "Chat 1", "Chat 2"):
         menu(tab, title, "Delete")
@@ -215,7 +216,7 @@ def test_the_trash_gives_back_and_deletes_for_good(desk: Desk, tab: Tab) -> None
 
 
 @pytest.mark.thorough
-def test_the_list_that_was_asked_for_last_is_shown_whatever_changes_meanwhile(tab: Tab) -> None:
+def test_the_list_requested_last_is_shown_whatever_changes_meanwhile(tab: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
         tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
@@ -229,7 +230,7 @@ def test_the_list_that_was_asked_for_last_is_shown_whatever_changes_meanwhile(ta
     expect(tab.sidebar.get_by_role("link")).to_have_count(3)
 
 
-def test_many_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
+def test_several_chats_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
     titles = shown(tab.page)[1:]
     tab.sidebar.get_by_role("link", name=titles[0]).click(modifiers=["Control"])
     count = tab.page.locator("#selection-count")
@@ -249,7 +250,9 @@ def test_many_are_selected_with_shift_and_ctrl(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_finger_selects_and_deletes(sit_down: SitDown, three: None, alice: Person) -> None:
+def test_chats_are_selected_and_deleted_by_touch(
+    sit_down: SitDown, three: None, alice: Person
+) -> None:
     tab = sit_down(alice, phone={"width": 390, "height": 844}).open()
     tab.page.get_by_role("button", name="Conversations").tap()
     tab.page.get_by_role("button", name="Options for Chat 1").tap()
@@ -263,7 +266,7 @@ def test_a_finger_selects_and_deletes(sit_down: SitDown, three: None, alice: Per
 
 
 @pytest.mark.thorough
-def test_what_is_done_before_its_script_has_come_is_done_then(
+def test_actions_before_their_script_has_loaded_are_performed_afterwards(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     late: list[Route] = []
@@ -286,7 +289,9 @@ def test_what_is_done_before_its_script_has_come_is_done_then(
 
 
 @pytest.mark.thorough
-def test_where_its_script_can_not_be_had_nothing_is_done_and_told(desk: Desk, tab: Tab) -> None:
+def test_nothing_is_done_if_its_script_cannot_be_loaded_and_that_is_reported(
+    desk: Desk, tab: Tab
+) -> None:
     desk.expect_error("ERR_FAILED|list-hands")
     tab.page.route(SCRIPT, lambda route: route.abort())
     tab.page.get_by_role("button", name="Options for Chat 0").click()
@@ -295,7 +300,7 @@ def test_where_its_script_can_not_be_had_nothing_is_done_and_told(desk: Desk, ta
 
 
 @pytest.mark.thorough
-def test_escape_ends_the_selecting_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
+def test_escape_ends_a_selection_and_stops_no_reply(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("Half"), Stall())
     tab.ask("Why?")
     expect(tab.answer).to_have_text("Half")
@@ -308,7 +313,7 @@ def test_escape_ends_the_selecting_and_stops_no_reply(tab: Tab, upstream: FakeUp
 
 
 @pytest.mark.thorough
-def test_what_is_selected_is_downloaded(tab: Tab, tmp_path: Path, upstream: FakeUpstream) -> None:
+def test_the_selection_is_downloaded(tab: Tab, tmp_path: Path, upstream: FakeUpstream) -> None:
     tab.ask("What is <this>?")
     tab.expect_ending("complete")
     for title in ("What is <this>?", "Chat 1"):
@@ -327,7 +332,7 @@ def test_what_is_selected_is_downloaded(tab: Tab, tmp_path: Path, upstream: Fake
 
 
 @pytest.mark.thorough
-def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
+def test_a_list_loads_in_both_directions_and_keeps_a_limited_number_of_rows(
     server: Server, sit_down: SitDown, bob: Person
 ) -> None:
     give(server, bob, count=1000, hours=1)
@@ -349,7 +354,7 @@ def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
         assert len(titles) <= 300
         seen += [title for title in titles if title not in seen]
     assert seen == [f"Chat {number}" for number in range(1000)]
-    # From the first one on, which is not on the page any more.
+    # From the first row, which is no longer on the page.
     tab.page.locator(".conversation-row").last.click(modifiers=["Shift"])
     expect(tab.page.locator("#selection-count")).to_have_text("1000 selected")
     while "Chat 0" not in rows.locator(".conversation-title").all_inner_texts():
@@ -364,7 +369,7 @@ def test_a_list_goes_on_in_both_directions_and_holds_so_many_rows(
 
 
 @pytest.mark.thorough
-def test_what_is_looked_at_stays_where_it_is_while_rows_come_above(
+def test_visible_rows_do_not_move_while_rows_are_added_above(
     server: Server, sit_down: SitDown, bob: Person
 ) -> None:
     give(server, bob, count=1000, hours=1)
@@ -397,7 +402,7 @@ def test_what_is_looked_at_stays_where_it_is_while_rows_come_above(
     assert abs(jump) < 1
     tab.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     tab.page.wait_for_timeout(500)
-    expect(tab.page.locator(".newer")).to_have_count(1)  # it was drawn anew from there on
+    expect(tab.page.locator(".newer")).to_have_count(1)  # it was rendered again from there
 
 
 @pytest.mark.thorough
@@ -413,7 +418,7 @@ def test_a_reply_that_ends_unseen_is_marked_until_it_is_seen(
     tab.sidebar.get_by_role("link", name="Chat 1").click()
     expect(tab.page.locator("#title")).to_have_text("Chat 1")
     upstream.script(role(), delta("Here."), finish(), done())
-    tab.ask("Where am I?")  # once that is answered, the server knows, too
+    tab.ask("Where am I?")  # once this is answered, the server knows that the tab has moved
     tab.expect_ending("complete")
     pause.release()
     for one in (tab, beside):
@@ -427,7 +432,7 @@ def test_a_reply_that_ends_unseen_is_marked_until_it_is_seen(
 
 
 @pytest.mark.thorough
-def test_a_reply_that_is_watched_to_its_end_is_not_marked(
+def test_a_reply_watched_to_its_end_is_not_marked(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("Now")
@@ -438,11 +443,13 @@ def test_a_reply_that_is_watched_to_its_end_is_not_marked(
 
 
 @pytest.mark.thorough
-def test_what_was_done_is_said_for_a_while_and_longer_to_who_is_at_it(desk: Desk, tab: Tab) -> None:
+def test_a_toast_disappears_after_a_while_but_not_while_it_has_the_focus(
+    desk: Desk, tab: Tab
+) -> None:
     tab.page.clock.install()
     menu(tab, "Chat 1", "Pin")
     expect(toast(tab)).to_have_text("Pinned.")
-    expect(tab.page.locator(".htmx-request")).to_have_count(0)  # or its own clock would run out
+    expect(tab.page.locator(".htmx-request")).to_have_count(0)  # or its own clock would time out
     undo = tab.page.get_by_role("button", name="Undo")
     undo.focus()
     tab.page.clock.run_for(30_000)

@@ -1,5 +1,5 @@
-"""Names as long as they may be, of one word, of markup and against the direction of reading: on a
-phone nothing is wider than the page, and none of them acts."""
+"""Names as long as allowed, of a single word, of markup and right to left: on a phone nothing is
+wider than the page, and none of them takes effect."""
 
 import sys
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ def gateway() -> Iterator[FakeUpstream]:
 
 @pytest.fixture(scope="module")
 def named(site: Site, gateway: FakeUpstream) -> Iterator[tuple[Server, Person]]:
-    """A server on which whoever could name a thing did their worst."""
+    """A server where every name that people can set is as bad as possible."""
     person = site.person()
     own = site.server(
         OPENAI_BASE_URL=gateway.base_url,
@@ -124,7 +124,7 @@ def expect_to_fit(page: Page) -> None:
     assert page.evaluate(WIDER) == []
 
 
-def test_the_empty_page_the_sidebar_and_the_picker(phone: Tab) -> None:
+def test_the_empty_page_the_sidebar_and_the_picker_fit(phone: Tab) -> None:
     page = phone.page
     expect(page.locator("[data-suggestion]")).to_have_count(2)
     expect_to_fit(page)
@@ -147,7 +147,7 @@ def test_the_empty_page_the_sidebar_and_the_picker(phone: Tab) -> None:
     expect_to_fit(page)
 
 
-def test_a_conversation_and_the_calls_in_it(phone: Tab, gateway: FakeUpstream) -> None:
+def test_a_conversation_and_its_tool_calls_fit(phone: Tab, gateway: FakeUpstream) -> None:
     page = phone.page
     gateway.script(*call("t" * 30 + "__echo", **{"W" * 300: "w" * 5000}))
     gateway.script(role(), delta("V" * 300 + f" {BACKWARDS * 60}"), finish(), usage(), done())
@@ -187,7 +187,7 @@ print(User.objects.get(username="W" * 150).pk, Upstream.objects.get(name="W" * 1
 """
 
 
-def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
+def test_the_admin_fits(sit_down: SitDown, named: tuple[Server, Person], site: Site) -> None:
     server, _person = named
     keys = dict(zip(NAMED, server.run(KEYS).split(), strict=True))
     desk = sit_down(site.olive, url=server.url, phone={"width": 390, "height": 844})
@@ -206,7 +206,7 @@ def test_the_administration(sit_down: SitDown, named: tuple[Server, Person], sit
     assert wider == {}
 
 
-WIDEST_TABLE = 1500  # px, of all its columns; it scrolls by itself
+WIDEST_TABLE = 1500  # px, of all its columns; a wider table scrolls by itself
 ROOMS = (
     *("people/", "people/{user}/", "people/{user}/delete/", "people/invitations/"),
     *("people/groups/", "people/groups/{group}/", "people/groups/{group}/delete/"),
@@ -219,7 +219,7 @@ ROOMS = (
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_rooms_of_the_staff_with_groups(
+def test_the_staff_pages_fit(
     sit_down: SitDown, named: tuple[Server, Person], site: Site, width: int
 ) -> None:
     server, _person = named

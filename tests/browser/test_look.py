@@ -1,4 +1,4 @@
-"""What a person sees first, and what must not be in the way of what they read."""
+"""What a person sees first, and what must not cover what they read."""
 
 import re
 
@@ -30,7 +30,7 @@ def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstr
     composer = tab.page.locator(".composer-card")
     expect(tab.page.locator(".welcome .mark")).to_be_visible()
     assert height * 0.3 < top(composer) < height * 0.6
-    expect(tab.page.locator(".composer")).to_have_attribute("data-empty", "")  # Send waits
+    expect(tab.page.locator(".composer")).to_have_attribute("data-empty", "")  # Send is disabled
     expect(tab.page.get_by_role("link", name="Connect a gateway")).to_have_count(0)
     tab.ask("Hello")
     tab.expect_ending("complete")
@@ -40,8 +40,8 @@ def test_a_new_chat_has_its_composer_in_the_middle(tab: Tab, upstream: FakeUpstr
 
 
 @pytest.mark.thorough
-def test_an_administrator_is_told_what_to_do_first(sit_down: SitDown, site: Site) -> None:
-    with site.server() as server:  # with the demo alone
+def test_an_administrator_is_shown_what_to_do_first(sit_down: SitDown, site: Site) -> None:
+    with site.server() as server:  # with only the demo
         olives = sit_down(site.olive, url=server.url)
         page = olives.open().page
         page.get_by_role("link", name="Connect a gateway").click()
@@ -52,7 +52,9 @@ def test_an_administrator_is_told_what_to_do_first(sit_down: SitDown, site: Site
         alices.page.close()
 
 
-def test_latest_covers_nothing_and_moves_nothing(tab: Tab, upstream: FakeUpstream) -> None:
+def test_the_latest_button_covers_nothing_and_moves_nothing(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     upstream.script(delta(LONG), finish("stop"), done())
     tab.ask("Much")
     tab.expect_ending("complete")
@@ -71,7 +73,7 @@ def test_latest_covers_nothing_and_moves_nothing(tab: Tab, upstream: FakeUpstrea
 
 
 @pytest.mark.thorough
-def test_what_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream) -> None:
+def test_content_that_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(delta(WIDE), finish("stop"), done())
     tab.ask("Code")
     tab.expect_ending("complete")
@@ -81,7 +83,7 @@ def test_what_is_cut_off_shows_that_it_scrolls(tab: Tab, upstream: FakeUpstream)
 
 
 @pytest.mark.thorough
-def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
+def test_the_admin_fits_a_phone(sit_down: SitDown, site: Site) -> None:
     desk = sit_down(site.olive, phone={"width": 390, "height": 844})
     page = desk.context.new_page()
     wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -94,9 +96,7 @@ def test_the_administration_fits_a_phone(sit_down: SitDown, site: Site) -> None:
 
 
 @pytest.mark.thorough
-def test_what_an_upstream_failed_with_has_no_number_of_the_operating_system(
-    sit_down: SitDown, site: Site, desk: Desk
-) -> None:
+def test_an_upstream_failure_shows_no_errno(sit_down: SitDown, site: Site, desk: Desk) -> None:
     with site.server(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as server:
         tab = sit_down(site.person(), url=server.url).open()
         banner = tab.page.locator(".banner")

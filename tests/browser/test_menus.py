@@ -1,4 +1,4 @@
-"""The account's menu, that of a conversation, and the sheets they open: by pointer and by keys."""
+"""The account menu, the conversation menu, and the dialogs they open: by mouse and by keyboard."""
 
 import re
 
@@ -25,7 +25,7 @@ def choose(tab: Tab, setting: str, choice: str) -> None:
 
 
 @pytest.mark.thorough
-def test_who_is_signed_in_is_seen_and_finds_what_is_theirs(
+def test_the_account_menu_shows_who_is_signed_in_and_their_links(
     sit_down: SitDown, site: Site, tab: Tab, account: Locator
 ) -> None:
     account.click()
@@ -39,9 +39,7 @@ def test_who_is_signed_in_is_seen_and_finds_what_is_theirs(
     olives.until_connected()
 
 
-def test_a_menu_is_gone_through_by_keys_and_gives_the_focus_back(
-    tab: Tab, account: Locator
-) -> None:
+def test_a_menu_is_used_by_keyboard_and_returns_the_focus(tab: Tab, account: Locator) -> None:
     account.focus()
     tab.page.keyboard.press("Enter")
     menu = tab.page.locator("#account-menu")
@@ -84,7 +82,7 @@ def test_escape_closes_what_is_open_and_stops_no_reply(
 
 
 @pytest.mark.thorough
-def test_a_question_mark_shows_the_keys_where_it_is_not_typed(tab: Tab) -> None:
+def test_a_question_mark_outside_text_shows_the_shortcuts(tab: Tab) -> None:
     sheet = tab.page.get_by_role("dialog", name="Keyboard shortcuts")
     tab.message.press_sequentially("Why?")
     expect(tab.message).to_have_value("Why?")
@@ -94,18 +92,18 @@ def test_a_question_mark_shows_the_keys_where_it_is_not_typed(tab: Tab) -> None:
     tab.page.keyboard.press("?")
     expect(sheet).to_be_visible()
     expect(sheet.get_by_role("button", name="Close")).to_be_focused()
-    tab.page.keyboard.press("/")  # goes nowhere while the page waits
+    tab.page.keyboard.press("/")  # ignored while the dialog is open
     tab.page.keyboard.press("Enter")
     expect(sheet).to_be_hidden()
     expect(new_chat).to_be_focused()
 
 
-def test_a_theme_is_kept_and_is_there_before_anything_is_drawn(desk: Desk, tab: Tab) -> None:
+def test_a_theme_is_kept_and_applied_before_the_first_paint(desk: Desk, tab: Tab) -> None:
     beside = desk.open()
     choose(tab, "Theme", "Dark")
     assert tab.page.evaluate(SCHEME) == "dark"
     beside.page.wait_for_function(f"() => {SCHEME} === 'dark'")
-    # Without the modules: what is blocking does it.
+    # The modules are blocked, so only the blocking script can apply it.
     tab.page.route(re.compile(r"/js/(?!early)"), lambda route: route.abort())
     desk.expect_error("Failed to load|ERR_FAILED")
     for path in ("/", "/help/", "/accounts/password/change/"):
@@ -116,7 +114,7 @@ def test_a_theme_is_kept_and_is_there_before_anything_is_drawn(desk: Desk, tab: 
 
 
 @pytest.mark.thorough
-def test_the_administration_follows_the_theme_of_the_chat(sit_down: SitDown, site: Site) -> None:
+def test_the_admin_follows_the_theme_of_the_chat(sit_down: SitDown, site: Site) -> None:
     olives = sit_down(site.olive)
     tab = olives.open()
     choose(tab, "Theme", "Dark")
@@ -128,7 +126,7 @@ def test_the_administration_follows_the_theme_of_the_chat(sit_down: SitDown, sit
 
 
 @pytest.mark.thorough
-def test_text_grows_by_choice(tab: Tab) -> None:
+def test_text_size_can_be_chosen(tab: Tab) -> None:
     size = "parseFloat(getComputedStyle(document.body).fontSize)"
     assert tab.page.evaluate(size) == 16
     choose(tab, "Text size", "Larger")
@@ -138,7 +136,7 @@ def test_text_grows_by_choice(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_figures_stand_below_a_reply_on_demand_or_always(tab: Tab, upstream: FakeUpstream) -> None:
+def test_tokens_and_timing_are_shown_on_demand_or_always(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("Hello")
     tab.expect_ending("complete")
     usage = tab.reply.locator("[data-usage]")
@@ -154,7 +152,7 @@ def test_figures_stand_below_a_reply_on_demand_or_always(tab: Tab, upstream: Fak
 
 
 @pytest.mark.thorough
-def test_a_menu_lies_wholly_in_the_window_of_a_phone_on_its_side(
+def test_a_menu_fits_the_window_of_a_phone_in_landscape(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
     tab = sit_down(site.person(), viewport={"width": 720, "height": 330}).open()
@@ -204,7 +202,7 @@ def test_a_conversation_is_renamed_by_its_menu(hello: Tab, upstream: FakeUpstrea
 
 
 @pytest.mark.thorough
-def test_a_title_of_nothing_changes_nothing(hello: Tab, upstream: FakeUpstream) -> None:
+def test_a_blank_title_changes_nothing(hello: Tab, upstream: FakeUpstream) -> None:
     options(hello, "Hello", "Rename")
     hello.page.get_by_role("textbox", name="Title").fill("   ")
     hello.page.keyboard.press("Enter")
@@ -223,7 +221,7 @@ def test_the_shown_conversation_is_deleted_by_its_menu(hello: Tab, upstream: Fak
 
 
 @pytest.mark.thorough
-def test_what_did_not_work_is_said(desk: Desk, hello: Tab, upstream: FakeUpstream) -> None:
+def test_a_failed_change_is_reported(desk: Desk, hello: Tab, upstream: FakeUpstream) -> None:
     desk.expect_error("ERR_FAILED")
     for path in ("change", "rename"):
         hello.page.route(f"**/{path}/", lambda route: route.abort())

@@ -1,4 +1,4 @@
-"""Choosing one of many models: by mouse, by keyboard, on a phone, and as a driver does it."""
+"""Choosing one of many models: by mouse, by keyboard, on a phone, and with automation."""
 
 import re
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def rows(tab: Tab) -> Locator:
     return sheet(tab).get_by_role("option")
 
 
-def test_a_click_shows_all_models_by_gateway_with_what_they_can_do(
+def test_a_click_shows_all_models_by_gateway_with_their_abilities(
     tab: Tab, picker: Locator
 ) -> None:
     picker.click()
@@ -92,7 +92,9 @@ def test_a_click_shows_all_models_by_gateway_with_what_they_can_do(
     assert sheet(tab).locator("img, b").count() == 0  # what gateways write is text
 
 
-def test_typing_finds_and_enter_chooses(tab: Tab, picker: Locator, gateway: FakeUpstream) -> None:
+def test_typing_searches_and_enter_chooses(
+    tab: Tab, picker: Locator, gateway: FakeUpstream
+) -> None:
     picker.focus()
     tab.page.keyboard.type("gpt4 VISION")
     expect(rows(tab)).to_have_count(1)
@@ -113,7 +115,7 @@ def test_typing_finds_and_enter_chooses(tab: Tab, picker: Locator, gateway: Fake
 
 
 @pytest.mark.thorough
-def test_escape_closes_the_list_and_leaves_all_as_it_was(tab: Tab, picker: Locator) -> None:
+def test_escape_closes_the_list_and_changes_nothing(tab: Tab, picker: Locator) -> None:
     before = picker.input_value()
     picker.focus()
     tab.page.keyboard.press("Enter")
@@ -131,7 +133,7 @@ def test_escape_closes_the_list_and_leaves_all_as_it_was(tab: Tab, picker: Locat
 
 
 @pytest.mark.thorough
-def test_a_click_beside_the_list_closes_it(tab: Tab, picker: Locator) -> None:
+def test_a_click_outside_the_list_closes_it(tab: Tab, picker: Locator) -> None:
     picker.click()
     expect(sheet(tab)).to_be_visible()
     tab.page.mouse.click(640, 700)
@@ -139,7 +141,9 @@ def test_a_click_beside_the_list_closes_it(tab: Tab, picker: Locator) -> None:
 
 
 @pytest.mark.thorough
-def test_a_driver_chooses_in_the_select(tab: Tab, picker: Locator, gateway: FakeUpstream) -> None:
+def test_browser_automation_can_use_the_select(
+    tab: Tab, picker: Locator, gateway: FakeUpstream
+) -> None:
     value = picker.locator("option", has_text="model-42").get_attribute("value")
     assert value
     picker.select_option(value)
@@ -163,7 +167,7 @@ def test_a_new_chat_begins_with_the_model_used_last_in_any_browser(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [390, 1280])
-def test_one_long_name_breaks_neither_the_header_nor_the_list(
+def test_a_long_name_breaks_neither_the_header_nor_the_list(
     sit_down: SitDown, alice: Person, offering: Server, width: int
 ) -> None:
     desk = sit_down(alice, url=offering.url, viewport={"width": width, "height": 800})
@@ -188,7 +192,7 @@ def test_one_long_name_breaks_neither_the_header_nor_the_list(
 
 
 @pytest.mark.thorough
-def test_a_long_title_gives_way_to_the_model(tab: Tab, picker: Locator) -> None:
+def test_a_long_title_leaves_room_for_the_model(tab: Tab, picker: Locator) -> None:
     picker.select_option(label=LONG)
     tab.ask("W" * 79)
     tab.expect_ending("complete")
@@ -199,9 +203,11 @@ def test_a_long_title_gives_way_to_the_model(tab: Tab, picker: Locator) -> None:
 
 @pytest.mark.thorough
 def test_the_list_opens_at_once_on_a_slow_machine(tab: Tab, picker: Locator) -> None:
-    """From the key to the frame that shows it, on a machine of a quarter of the speed: what the
-    main thread computes, since other tests may have the processor meanwhile, whose waiting a
-    throttled browser would multiply."""
+    """From the key to the frame that shows it, on a machine at a quarter of the speed.
+
+    It measures what the main thread computes and multiplies that: a throttled browser would also
+    multiply its waiting while other tests use the processor.
+    """
     devtools = tab.page.context.new_cdp_session(tab.page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -247,10 +253,10 @@ def test_a_reply_names_its_model_as_the_picker_does(
 
 
 @pytest.mark.thorough
-def test_what_is_typed_before_the_list_is_there_chooses_too(
+def test_typing_before_the_list_has_loaded_chooses_too(
     desk: Desk, tab: Tab, picker: Locator
 ) -> None:
-    """It went into the message box, and Enter sent it; or the list took the focus from there."""
+    """The text used to go into the message box, where Enter sent it."""
     late: list[Route] = []
     desk.context.route(re.compile("/model-sheet"), lambda route: late.append(route))
     tab.reload()
@@ -268,7 +274,7 @@ def test_what_is_typed_before_the_list_is_there_chooses_too(
 
 
 @pytest.mark.thorough
-def test_the_browsers_own_list_serves_where_the_script_of_ours_cannot_be_had(
+def test_the_browsers_own_list_is_used_if_our_script_cannot_be_loaded(
     desk: Desk, picker: Locator
 ) -> None:
     desk.expect_error("ERR_FAILED")

@@ -1,4 +1,4 @@
-"""What was asked for on one page, and comes when the person reads another one."""
+"""What was requested on one page and arrives while the person reads another."""
 
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
@@ -8,7 +8,7 @@ from tests.support.fake_upstream import FakeUpstream
 
 
 class Held:
-    """Keeps what the server sends from the page, until it is let go."""
+    """Holds back what the server sends to the page until it is let go."""
 
     def __init__(self, desk: Desk) -> None:
         self.frames: list[str | bytes] | None = None
@@ -36,7 +36,7 @@ def held(desk: Desk) -> Held:
     return Held(desk)
 
 
-def test_a_turn_that_comes_late_is_not_shown_in_another_conversation(
+def test_a_late_turn_is_not_shown_in_another_conversation(
     held: Held, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("The first one")
@@ -61,7 +61,7 @@ def test_a_turn_that_comes_late_is_not_shown_in_another_conversation(
     tab.expect_ending("complete")
 
 
-def test_what_is_asked_next_goes_to_the_conversation_that_is_shown(
+def test_the_next_prompt_goes_to_the_conversation_shown(
     held: Held, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("The first one")

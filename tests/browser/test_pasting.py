@@ -1,4 +1,4 @@
-"""A long text that is pasted stands beside the message box, and is sent with what is typed."""
+"""A long pasted text is shown beside the message box and sent with what is typed."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -30,7 +30,7 @@ def asked(upstream: FakeUpstream) -> object:
     return upstream.chat_requests[-1].body["messages"][-1]["content"]
 
 
-def test_it_is_sent_below_what_is_typed(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_pasted_text_is_sent_below_what_is_typed(tab: Tab, upstream: FakeUpstream) -> None:
     expect(pasted(tab)).to_be_hidden()
     paste(tab, LONG)
     expect(pasted(tab)).to_contain_text(TOLD)
@@ -44,7 +44,7 @@ def test_it_is_sent_below_what_is_typed(tab: Tab, upstream: FakeUpstream) -> Non
 
 
 @pytest.mark.thorough
-def test_alone_it_is_a_prompt_too_and_a_second_one_stands_below_the_first(
+def test_a_pasted_text_can_be_a_prompt_alone_and_a_second_is_added_below(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     for text in (LONG, LONG.upper()):
@@ -56,13 +56,13 @@ def test_alone_it_is_a_prompt_too_and_a_second_one_stands_below_the_first(
 
 
 @pytest.mark.thorough
-def test_a_text_that_is_not_long_stands_in_the_box(tab: Tab) -> None:
+def test_a_short_pasted_text_goes_into_the_box(tab: Tab) -> None:
     paste(tab, "A line\nand another")
     expect(tab.message).to_have_value("A line\nand another")
     expect(pasted(tab)).to_be_hidden()
 
 
-def test_it_is_shown_in_the_box_or_removed_by_key(tab: Tab) -> None:
+def test_a_pasted_text_is_moved_to_the_box_or_removed_by_keyboard(tab: Tab) -> None:
     tab.message.fill("Read this:")
     paste(tab, LONG)
     for _ in range(2):
@@ -82,9 +82,7 @@ def test_it_is_shown_in_the_box_or_removed_by_key(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_draft_has_it_after_a_reload_and_so_has_a_refused_prompt(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+def test_a_pasted_text_survives_a_reload_and_a_refusal(tab: Tab, upstream: FakeUpstream) -> None:
     tab.message.fill("One\n\ntwo")
     paste(tab, LONG)
     tab.reload()
@@ -103,7 +101,9 @@ def test_a_draft_has_it_after_a_reload_and_so_has_a_refused_prompt(
 
 
 @pytest.mark.thorough
-def test_it_counts_for_what_can_be_sent_at_once(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_pasted_text_counts_towards_the_limit_of_a_message(
+    tab: Tab, upstream: FakeUpstream
+) -> None:
     paste(tab, "x" * 200_000)
     tab.ask("Go on")
     expect(tab.problem).to_contain_text("This has 200,007 characters")
@@ -112,7 +112,7 @@ def test_it_counts_for_what_can_be_sent_at_once(tab: Tab, upstream: FakeUpstream
 
 
 @pytest.mark.thorough
-def test_it_stands_beside_the_box_again_when_its_prompt_is_edited(
+def test_a_pasted_text_is_beside_the_box_again_when_its_prompt_is_edited(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.message.fill("Read this:")
@@ -135,7 +135,7 @@ def test_it_stands_beside_the_box_again_when_its_prompt_is_edited(
 
 
 @pytest.mark.thorough
-def test_it_has_place_on_a_phone(sit_down: SitDown, alice: Person) -> None:
+def test_a_pasted_text_fits_on_a_phone(sit_down: SitDown, alice: Person) -> None:
     desk = sit_down(alice, phone={"width": 320, "height": 700})
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=desk.url)
     tab = desk.open()

@@ -1,4 +1,4 @@
-"""Somebody is let in, chats, and is let out again; and a passkey signs in."""
+"""Somebody is invited, chats, and is deactivated; and signing in with a passkey."""
 
 import re
 
@@ -77,7 +77,7 @@ def test_from_an_invitation_to_the_end_of_an_account(
 
 
 def test_a_passkey_signs_in(sit_down: SitDown, site: Site, upstream: FakeUpstream) -> None:
-    """By the name localhost: a number has no passkeys."""
+    """The host must be a name, localhost: an IP address has no passkeys."""
     with site.server(OPENAI_BASE_URL=upstream.base_url) as server:
         url = re.sub(r"//[\d.]+", "//localhost", server.url)
         desk = sit_down(Person(site.person().username, ""), url=url)

@@ -1,4 +1,4 @@
-"""A member reads who read them, and takes everything along."""
+"""A member sees who read their chats, and exports everything."""
 
 from zipfile import ZipFile
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
-def test_who_was_read_sees_by_whom(
+def test_a_member_sees_who_read_their_chat(
     sit_down: SitDown, site: Site, alice: Person, desk: Desk, phone: ViewportSize | None
 ) -> None:
     tab = desk.open()

@@ -1,4 +1,4 @@
-"""Projects: made, filled by menu and by dragging, begun in, changed and deleted."""
+"""Projects: creating them, moving chats by menu and by dragging, new chats, settings, deletion."""
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
@@ -34,7 +34,7 @@ def make(tab: Tab, name: str) -> None:
     expect(tab.page.get_by_role("heading", name=name, level=2)).to_be_visible()
 
 
-def test_a_chat_that_begins_in_a_project_has_its_instructions(
+def test_a_chat_begun_in_a_project_gets_its_instructions(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     make(tab, "Poems & more")
@@ -73,7 +73,7 @@ def test_a_chat_that_begins_in_a_project_has_its_instructions(
 
 
 @pytest.mark.thorough
-def test_a_new_chat_in_place_of_one_that_was_deleted_is_in_no_project(
+def test_a_new_chat_after_a_deletion_is_in_no_project(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     make(tab, "Poems")
@@ -89,7 +89,7 @@ def test_a_new_chat_in_place_of_one_that_was_deleted_is_in_no_project(
 
 
 @pytest.mark.thorough
-def test_a_list_that_comes_after_a_reply_has_ended_does_not_say_that_it_runs(
+def test_a_list_that_arrives_after_a_replys_end_does_not_show_it_running(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     make(tab, "Poems")
@@ -110,7 +110,7 @@ def test_a_list_that_comes_after_a_reply_has_ended_does_not_say_that_it_runs(
 
 
 @pytest.mark.thorough
-def test_its_model_is_that_of_its_new_chats_whatever_was_picked_last(
+def test_new_chats_of_a_project_use_its_model_whatever_was_picked_last(
     site: Site, sit_down: SitDown, alice: Person
 ) -> None:
     with FakeUpstream() as gateway:
@@ -142,7 +142,7 @@ def expect_preset(tab: Tab, gateway: FakeUpstream) -> None:
     expect(model).to_have_value(values[1])
 
 
-def test_a_menu_moves_a_chat_there_and_back(tab: Tab) -> None:
+def test_a_menu_moves_a_chat_into_a_project_and_back(tab: Tab) -> None:
     make(tab, "Work")
     menu(tab, "Chat 1", "Move to…")
     dialog = tab.page.get_by_role("dialog", name="Move to a project")
@@ -159,7 +159,7 @@ def test_a_menu_moves_a_chat_there_and_back(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
+def test_chats_dragged_onto_a_project_move_into_it(tab: Tab) -> None:
     make(tab, "Work")
     for title in ("Chat 0", "Chat 2"):
         row(tab, title).locator("a").click(modifiers=["Control"])
@@ -174,7 +174,7 @@ def test_what_is_dragged_onto_a_project_goes_into_it(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
+def test_deleting_a_project_keeps_its_chats(tab: Tab) -> None:
     make(tab, "Work")
     menu(tab, "Chat 1", "Move to…")
     tab.page.get_by_role("dialog").get_by_role("button", name="Work").click()
@@ -192,7 +192,7 @@ def test_a_deleted_project_leaves_its_chats(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_name_that_is_none_is_refused_in_its_dialog(
+def test_a_blank_name_is_refused_in_its_dialog(
     desk: Desk, tab: Tab, sit_down: SitDown, bob: Person
 ) -> None:
     desk.expect_error("422")
@@ -207,7 +207,7 @@ def test_a_name_that_is_none_is_refused_in_its_dialog(
     expect(projects(theirs)).to_have_count(0)
 
 
-# ---- what is done with the chats of a project, on its page
+# ---- changing the chats of a project on its page
 
 
 def chats(tab: Tab) -> Locator:
@@ -238,7 +238,7 @@ def expect_one_row_each(tab: Tab) -> None:
 
 @pytest.fixture
 def filled(tab: Tab) -> Tab:
-    """Chat 0 and Chat 2 are in the project whose page is shown; Chat 1 is in none."""
+    """A tab on the project page; Chat 0 and Chat 2 are in the project, Chat 1 in none."""
     make(tab, "Work")
     for title in ("Chat 0", "Chat 2"):
         row(tab, title).locator("a").click(modifiers=["Control"])
@@ -252,7 +252,7 @@ def filled(tab: Tab) -> Tab:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("action", ["Delete", "Archive"])
-def test_what_is_put_away_on_a_project_s_page_goes_and_comes_back(filled: Tab, action: str) -> None:
+def test_deleting_or_archiving_on_a_project_page_can_be_undone(filled: Tab, action: str) -> None:
     menu(filled, "Chat 0", action)
     expect(chats(filled)).to_have_text(["Chat 2"])
     undo(filled)
@@ -268,7 +268,7 @@ def test_what_is_put_away_on_a_project_s_page_goes_and_comes_back(filled: Tab, a
 
 
 @pytest.mark.thorough
-def test_what_is_pinned_in_a_project_stands_above_and_is_unpinned(filled: Tab) -> None:
+def test_a_pinned_chat_is_on_top_in_its_project_and_can_be_unpinned(filled: Tab) -> None:
     last = filled.page.locator("#project-chats .endless .conversation").last.inner_text()
     menu(filled, last, "Pin")
     expect(chats(filled).first).to_have_text(last)
@@ -283,7 +283,7 @@ def test_what_is_pinned_in_a_project_stands_above_and_is_unpinned(filled: Tab) -
 
 
 @pytest.mark.thorough
-def test_what_is_moved_stands_in_one_list(filled: Tab) -> None:
+def test_a_moved_chat_is_in_one_list_only(filled: Tab) -> None:
     menu(filled, "Chat 0", "Move to…")
     move(filled, "No project")
     expect(chats(filled)).to_have_text(["Chat 2"])
@@ -299,7 +299,7 @@ def test_what_is_moved_stands_in_one_list(filled: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_a_list_of_a_project_follows_what_is_done_in_another_tab(desk: Desk, filled: Tab) -> None:
+def test_a_projects_list_follows_changes_in_another_tab(desk: Desk, filled: Tab) -> None:
     beside = desk.open(filled.page.url.removeprefix(desk.url))
     menu(beside, "Chat 0", "Delete")
     for one in (beside, filled):
@@ -307,7 +307,7 @@ def test_a_list_of_a_project_follows_what_is_done_in_another_tab(desk: Desk, fil
 
 
 @pytest.mark.thorough
-def test_many_that_were_moved_go_back_to_where_each_was(filled: Tab) -> None:
+def test_undo_moves_several_chats_back_to_where_they_were(filled: Tab) -> None:
     for one in chats(filled).all():
         one.locator("a").click(modifiers=["Control"])
     toolbar = filled.page.get_by_role("toolbar")
@@ -326,7 +326,7 @@ def test_many_that_were_moved_go_back_to_where_each_was(filled: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
+def test_undo_moves_chats_back_to_two_lists(filled: Tab) -> None:
     for title in ("Chat 0", "Chat 1"):
         row(filled, title).locator("a").click(modifiers=["Control"])
     toolbar = filled.page.get_by_role("toolbar")
@@ -345,7 +345,7 @@ def test_what_was_moved_from_two_lists_goes_back_to_both(filled: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: Tab) -> None:
+def test_a_moved_chat_appears_only_once_while_a_list_is_loading(filled: Tab) -> None:
     def bring_late(route: Route) -> None:
         answer = route.fetch()
         expect(chats(filled)).to_have_count(3)
@@ -356,13 +356,13 @@ def test_what_was_moved_stands_in_no_list_twice_while_one_is_on_its_way(filled: 
     menu(filled, "Chat 1", "Move to…")
     with filled.page.expect_response(f"{LISTS}shelf=*"):
         move(filled, "Work")
-    filled.page.unroute_all(behavior="wait")  # for what is asked for once more
+    filled.page.unroute_all(behavior="wait")  # for the request that repeats it
     expect(chats(filled)).to_have_count(3)
     expect(filled.sidebar.get_by_role("link")).to_have_count(0)
 
 
 @pytest.mark.thorough
-def test_beside_the_archive_a_chat_is_moved_to_any_project_and_not_by_dragging(
+def test_beside_the_archive_chats_move_by_menu_but_not_by_dragging(
     filled: Tab,
 ) -> None:
     make(filled, "Other")
@@ -383,7 +383,7 @@ def test_beside_the_archive_a_chat_is_moved_to_any_project_and_not_by_dragging(
 
 
 @pytest.mark.thorough
-def test_many_are_dragged_out_of_a_project_and_go_back(filled: Tab) -> None:
+def test_several_chats_are_dragged_out_of_a_project_and_back(filled: Tab) -> None:
     for one in chats(filled).all():
         one.locator("a").click(modifiers=["Control"])
     filled.page.locator("#project-chats").get_by_role("checkbox").first.drag_to(filled.sidebar)
@@ -393,7 +393,7 @@ def test_many_are_dragged_out_of_a_project_and_go_back(filled: Tab) -> None:
 
 
 def expect_done_by_menu_and_selection(tab: Tab) -> None:
-    """On a project's page, beside or below which the sidebar is closed."""
+    """Change chats on a project page while the sidebar is closed."""
     expect(tab.page.locator("#sidebar")).to_be_hidden()
     tab.page.get_by_role("button", name="Options for Chat 0").click()
     expect(tab.page.get_by_role("menuitem", name="Rename")).to_be_focused()
@@ -417,13 +417,13 @@ def expect_done_by_menu_and_selection(tab: Tab) -> None:
 
 
 @pytest.mark.thorough
-def test_beside_a_folded_sidebar_a_project_s_chats_are_changed(filled: Tab) -> None:
+def test_a_projects_chats_are_changed_beside_a_folded_sidebar(filled: Tab) -> None:
     filled.page.get_by_role("button", name="Hide the sidebar").click()
     expect_done_by_menu_and_selection(filled)
 
 
 @pytest.mark.thorough
-def test_on_a_phone_a_project_s_chats_are_changed(
+def test_a_projects_chats_are_changed_on_a_phone(
     sit_down: SitDown, filled: Tab, alice: Person
 ) -> None:
     path = "/projects/" + filled.page.url.partition("/projects/")[2]
@@ -432,7 +432,7 @@ def test_on_a_phone_a_project_s_chats_are_changed(
 
 
 @pytest.mark.thorough
-def test_the_bar_of_what_is_selected_is_in_the_sidebar_while_that_is_open(filled: Tab) -> None:
+def test_the_selection_bar_is_in_the_sidebar_while_that_is_open(filled: Tab) -> None:
     row(filled, "Chat 2").locator("a").click(modifiers=["Control"])
     bar = filled.page.locator("#selection")
     expect(filled.page.locator("#sidebar #selection")).to_be_visible()

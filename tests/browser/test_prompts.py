@@ -1,4 +1,4 @@
-"""Prompts stand on every page as they were typed."""
+"""Prompts are shown on every page as they were typed."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -19,7 +19,7 @@ def bubble(tab: Tab) -> Locator:
     return tab.page.locator(".prompt .bubble").last
 
 
-def test_a_prompt_is_shown_as_it_was_typed_live_and_after_a_reload(
+def test_a_prompt_is_shown_as_typed_live_and_after_a_reload(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask(TYPED)
@@ -32,7 +32,7 @@ def test_a_prompt_is_shown_as_it_was_typed_live_and_after_a_reload(
 
 
 @pytest.mark.thorough
-def test_what_a_prompt_links_and_fences_is_live(tab: Tab, upstream: FakeUpstream) -> None:
+def test_links_and_code_fences_of_a_prompt_are_rendered(tab: Tab, upstream: FakeUpstream) -> None:
     tab.ask("See https://a.example/b_c_d.\n```python\nx = '__y__'  # https://no.link\n```\nThanks")
     tab.expect_ending("complete")
     for _ in ("as it came", "and after a reload"):
@@ -45,7 +45,7 @@ def test_what_a_prompt_links_and_fences_is_live(tab: Tab, upstream: FakeUpstream
         tab.reload()
 
 
-def test_a_long_prompt_is_folded_until_it_is_asked_for(
+def test_a_long_prompt_is_folded_until_it_is_opened(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk: Desk = sit_down(alice, viewport={"width": 390, "height": 844})
@@ -63,7 +63,7 @@ def test_a_long_prompt_is_folded_until_it_is_asked_for(
         less.click()
         expect(button).to_be_in_viewport()
         assert tall(tab) < 400
-        bubble(tab).get_by_role("link").focus()  # a place in what is folded
+        bubble(tab).get_by_role("link").focus()  # a link within the folded part
         expect(less).to_be_visible()
         assert tall(tab) > 4000
         tab.reload()
@@ -82,7 +82,7 @@ def test_a_short_prompt_has_no_button(tab: Tab, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.thorough
-def test_the_review_shows_what_was_typed_and_unfolds_it(
+def test_the_review_shows_a_prompt_as_typed_and_unfolds_it(
     sit_down: SitDown, site: Site, tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask(TYPED + "\n" * 20 + "the end")

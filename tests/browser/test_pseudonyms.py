@@ -1,4 +1,4 @@
-"""A reviewer learns whose a conversation is, by saying why, and the person reads that."""
+"""A reviewer reveals the name of a chat's owner by giving a reason, which the person can read."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def pseudonymous(server: Server) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("pseudonymous")
-def test_a_name_is_learnt_for_a_reason_and_its_person_told(
+def test_a_name_is_revealed_for_a_reason_and_its_person_sees_it(
     sit_down: SitDown, site: Site, server: Server
 ) -> None:
     person = site.person()

@@ -1,4 +1,4 @@
-"""A long conversation: a page holds a part of it, and more of it comes as it is read."""
+"""A long conversation: a page holds a part of it, and loads more as it is read."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.support.long_thread import LongThread, stored_for
 
 PHONE = ViewportSize(width=390, height=844)
 SHOWN = "() => [...document.querySelectorAll('#messages > :not(.edge)')].map((one) => one.id)"
-# The first message that is read, and how far down it stands.
+# The first visible message, and how far down it is.
 LINE = """() => {
   const top = document.getElementById("scroller").getBoundingClientRect().top;
   const line = [...document.querySelectorAll("#messages > :not(.edge)")].find(
@@ -25,7 +25,8 @@ LINE = """() => {
 SCROLL = "(top) => { document.getElementById('scroller').scrollTop = top; }"
 TOP_OF = "(id) => document.getElementById(id).getBoundingClientRect().top"
 FIND = "(text) => find(text, false, true, true)"
-# What comes above grows frame by frame, as where a busy browser sizes it late; returns once it has.
+# Grows the content added above frame by frame, as if a busy browser sized it late; resolves
+# afterwards.
 GROWING = """() => new Promise((done) => {
   const grow = (frames, first) => requestAnimationFrame(() => {
     first.style.paddingTop = `${frames * 40}px`;
@@ -40,7 +41,7 @@ GROWING = """() => new Promise((done) => {
   }).observe(document.getElementById("messages"), { childList: true });
   const began = document.querySelector("#messages > :not(.edge)").id;
 })"""
-# Another version of the third message, which is read in another tab from then on.
+# Stores another version of the third message, which another tab is now reading.
 READ_ELSEWHERE = """
 from chatapp.models import Conversation, Message
 conversation = Conversation.objects.get(pk={pk!r})
@@ -59,7 +60,7 @@ def long(server: Server, alice: Person) -> LongThread:
 
 
 def shown(tab: Tab, long: LongThread) -> list[int]:
-    """The numbers of the messages on the page; -1 of a new one."""
+    """Return the numbers of the messages on the page; -1 for a new one."""
     numbers = {long.selector(number)[1:]: number for number in range(long.length)}
     return [numbers.get(id, -1) for id in tab.page.evaluate(SHOWN)]
 
@@ -69,8 +70,8 @@ def message(tab: Tab, long: LongThread, number: int) -> Locator:
 
 
 def scrolled(tab: Tab, top: int) -> tuple[str, float]:
-    """Scrolls up to where earlier messages are asked for, which come once it has returned what is
-    read there: what has not been seen is painted first, and has its own height only then."""
+    """Scroll up until earlier messages are requested, and return the line read there before they
+    arrive: what was never visible is painted first and gets its own height only then."""
     asked: list[Route] = []
     tab.page.route(EARLIER, lambda route: asked.append(route))
     with tab.page.expect_request(EARLIER):
@@ -83,7 +84,7 @@ def scrolled(tab: Tab, top: int) -> tuple[str, float]:
     return line, at
 
 
-def test_a_page_holds_the_newest_messages_and_earlier_ones_come(
+def test_a_page_holds_the_newest_messages_and_loads_earlier_ones(
     desk: Desk, long: LongThread
 ) -> None:
     tab = desk.open(long.path)
@@ -100,7 +101,7 @@ def test_a_page_holds_the_newest_messages_and_earlier_ones_come(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("phone", [None, PHONE])
-def test_the_readers_line_stays_where_it_is(
+def test_the_line_being_read_does_not_move(
     sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
 ) -> None:
     tab = sit_down(alice, phone=phone).open(long.path)
@@ -113,7 +114,9 @@ def test_the_readers_line_stays_where_it_is(
 
 
 @pytest.mark.thorough
-def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThread) -> None:
+def test_the_line_being_read_does_not_move_while_content_above_grows(
+    desk: Desk, long: LongThread
+) -> None:
     tab = desk.open(long.path)
     tab.page.evaluate(f"() => {{ window.grown = ({GROWING})(); }}")
     line, before = scrolled(tab, 400)
@@ -122,7 +125,7 @@ def test_it_stays_while_what_came_above_it_still_grows(desk: Desk, long: LongThr
 
 
 @pytest.mark.thorough
-def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(
+def test_earlier_messages_are_loaded_by_keyboard_and_the_focus_stays(
     desk: Desk, long: LongThread
 ) -> None:
     tab = desk.open(long.path)
@@ -136,7 +139,7 @@ def test_earlier_messages_come_by_keyboard_and_keep_the_focus_there(
     expect(earlier).to_be_focused()
 
 
-def test_a_reply_streams_on_while_earlier_messages_come(
+def test_a_reply_streams_on_while_earlier_messages_load(
     desk: Desk, long: LongThread, upstream: FakeUpstream
 ) -> None:
     tab = desk.open(long.path)
@@ -153,7 +156,7 @@ def test_a_reply_streams_on_while_earlier_messages_come(
     assert abs(tab.page.evaluate(TOP_OF, line) - before) < 2
 
 
-def test_a_message_is_shown_among_those_around_it_and_the_thread_goes_on_to_its_end(
+def test_a_linked_message_is_shown_in_context_and_the_thread_loads_to_its_end(
     desk: Desk, long: LongThread
 ) -> None:
     tab = desk.open(f"{long.path}?at={long.id(500)}")
@@ -164,7 +167,8 @@ def test_a_message_is_shown_among_those_around_it_and_the_thread_goes_on_to_its_
     expect(tab.page.locator("[data-to-latest]")).to_be_visible()
     tab.page.keyboard.press("End")
     expect(message(tab, long, 540)).to_be_attached()
-    expect(message(tab, long, 556)).not_to_be_attached()  # it is not led to the end by itself
+    # the view does not jump to the end by itself
+    expect(message(tab, long, 556)).not_to_be_attached()
     expect(message(tab, long, 540)).not_to_be_in_viewport()
     tab.page.keyboard.press("Home")
     expect(message(tab, long, 446)).to_be_attached()
@@ -172,7 +176,7 @@ def test_a_message_is_shown_among_those_around_it_and_the_thread_goes_on_to_its_
     expect(message(tab, long, 999)).to_be_in_viewport()
     expect(message(tab, long, 500)).not_to_be_attached()
     tab.page.go_back()
-    expect(message(tab, long, 486)).to_be_in_viewport()  # where they were
+    expect(message(tab, long, 486)).to_be_in_viewport()  # where they were before
     expect(message(tab, long, 970)).not_to_be_attached()
 
 
@@ -191,7 +195,7 @@ def go_to_a_page_of_its_own_and_back(tab: Tab) -> None:
 @pytest.mark.parametrize(
     "come_back", [go_away_and_back, go_to_a_page_of_its_own_and_back, Tab.reload]
 )
-def test_who_comes_back_is_where_they_read_however_far_up_that_was(
+def test_coming_back_restores_the_position_however_far_up(
     desk: Desk, long: LongThread, come_back: Callable[[Tab], None]
 ) -> None:
     tab = desk.open(long.path)
@@ -199,7 +203,7 @@ def test_who_comes_back_is_where_they_read_however_far_up_that_was(
     expect(message(tab, long, 930)).to_be_attached()
     tab.page.evaluate(PAINTED)
     tab.page.evaluate(SCROLL, 1500)
-    tab.page.evaluate(PAINTED)  # in which what stands above gets its own height
+    tab.page.evaluate(PAINTED)  # gives content above its own height
     line, before = tab.page.evaluate(LINE)
     assert line not in {long.selector(number)[1:] for number in range(970, 1000)}
     entries = tab.page.evaluate("history.length")
@@ -215,7 +219,7 @@ def test_who_comes_back_is_where_they_read_however_far_up_that_was(
 
 
 @pytest.mark.thorough
-def test_each_entry_of_the_history_has_its_own_place(desk: Desk, long: LongThread) -> None:
+def test_each_history_entry_has_its_own_position(desk: Desk, long: LongThread) -> None:
     tab = desk.open(long.path)
     for number in (100, 400):
         tab.page.get_by_role("button", name="Outline").click()
@@ -236,7 +240,7 @@ def test_each_entry_of_the_history_has_its_own_place(desk: Desk, long: LongThrea
 
 
 @pytest.mark.thorough
-def test_the_outline_and_the_latest_are_those_of_the_branch_that_is_shown(
+def test_the_outline_and_latest_follow_the_branch_shown(
     desk: Desk, server: Server, alice: Person
 ) -> None:
     long = stored_for(server, alice, 60)
@@ -256,7 +260,7 @@ def test_the_outline_and_the_latest_are_those_of_the_branch_that_is_shown(
 
 
 @pytest.mark.thorough
-def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on(
+def test_reading_on_reaches_the_end_where_a_reply_still_streams(
     desk: Desk, long: LongThread, upstream: FakeUpstream
 ) -> None:
     tab, beside = desk.open(f"{long.path}?at={long.id(960)}"), desk.open(long.path)
@@ -265,7 +269,7 @@ def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on
     beside.ask("Go on")
     expect(beside.answer).to_have_text("Half of")
     expect(tab.sidebar.locator(".running")).to_be_visible()
-    assert shown(tab, long) == list(range(946, 976))  # nobody is taken away from what they read
+    assert shown(tab, long) == list(range(946, 976))  # nobody is moved away from what they read
     tab.page.keyboard.press("End")
     expect(tab.answer).to_have_text("Half of")
     pause.release()
@@ -275,7 +279,7 @@ def test_the_end_is_reached_by_reading_on_and_a_reply_that_streams_there_goes_on
 
 
 @pytest.mark.thorough
-def test_who_asks_from_an_earlier_place_is_led_to_the_end(
+def test_a_prompt_from_an_earlier_position_leads_to_the_end(
     desk: Desk, long: LongThread, upstream: FakeUpstream
 ) -> None:
     tab = desk.open(f"{long.path}?at={long.id(500)}")
@@ -291,7 +295,7 @@ def test_who_asks_from_an_earlier_place_is_led_to_the_end(
 
 
 @pytest.mark.thorough
-def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
+def test_a_tab_that_reconnects_gets_only_what_it_lacks(
     sit_down: SitDown, alice: Person, line: Line, desk: Desk, long: LongThread
 ) -> None:
     away = sit_down(alice, url=line.url)
@@ -315,7 +319,7 @@ def test_a_tab_that_comes_back_gets_what_it_lacks_and_keeps_what_it_has(
 
 
 @pytest.mark.thorough
-def test_the_branch_that_was_read_last_is_shown_again_everywhere(
+def test_the_branch_read_last_is_shown_again_everywhere(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
     for text in ("One", "Two"):
@@ -344,7 +348,7 @@ def test_the_branch_that_was_read_last_is_shown_again_everywhere(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("phone", [None, PHONE])
-def test_an_outline_leads_anywhere(
+def test_the_outline_leads_anywhere(
     sit_down: SitDown, alice: Person, long: LongThread, phone: ViewportSize | None
 ) -> None:
     tab = sit_down(alice, phone=phone).open(long.path)

@@ -1,4 +1,4 @@
-"""What a page may never do, whatever a person or an upstream writes: run it, or outgrow a phone."""
+"""What no page may do, whatever people or upstreams write: run it, or be wider than a phone."""
 
 from playwright.sync_api import expect
 
@@ -15,7 +15,7 @@ WIDE = (
 )
 
 
-def test_markup_is_text_in_every_field(tab: Tab, upstream: FakeUpstream) -> None:
+def test_markup_is_shown_as_text_in_every_field(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(
         role(), reasoning(EVIL), delta(EVIL + "\n\n```html\n" + EVIL + "\n```\n"), finish(), done()
     )
@@ -34,7 +34,7 @@ def test_markup_is_text_in_every_field(tab: Tab, upstream: FakeUpstream) -> None
     )
 
 
-def test_a_phone_shows_wide_things_without_growing(
+def test_wide_content_does_not_widen_the_page_on_a_phone(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk: Desk = sit_down(alice, viewport={"width": 390, "height": 844})

@@ -1,4 +1,4 @@
-"""An administrator looks at what would go, sets it, and people read it."""
+"""An administrator previews what would be deleted, sets it, and people can read it."""
 
 import pytest
 from playwright.sync_api import ViewportSize, expect
@@ -12,7 +12,7 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
-def test_what_would_go_is_shown_before_it_is_set_and_people_read_it(
+def test_a_preview_comes_before_setting_and_people_see_the_result(
     sit_down: SitDown, site: Site, alice: Person, desk: Desk, phone: ViewportSize | None
 ) -> None:
     browser = sit_down(site.olive, phone=phone)

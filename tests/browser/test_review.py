@@ -1,4 +1,4 @@
-"""A reviewer's hour in a browser: a reason, reading by keys, a verdict, a note, a colleague."""
+"""An hour of reviewing in a browser: a reason, reading, a verdict, a note, a colleague."""
 
 import pytest
 from playwright.sync_api import ViewportSize, expect
@@ -20,7 +20,7 @@ ReviewLabel.objects.get_or_create(name={name!r})
 
 
 @pytest.mark.parametrize("phone", sampled([None, {"width": 390, "height": 844}]))
-def test_a_conversation_is_opened_read_and_decided_about_by_keys(
+def test_a_chat_is_opened_read_and_decided_by_keyboard(
     sit_down: SitDown,
     site: Site,
     server: Server,
@@ -47,7 +47,7 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
     expect(page.get_by_text(f"A complaint {MARKUP}").first).to_be_visible()
 
     def press(key: str) -> None:
-        """Once the page's keys do something: what was pressed before may have led to another."""
+        """Press a key once the page has loaded, since the key before may have submitted a form."""
         page.wait_for_load_state()
         page.keyboard.press(key)
 
@@ -105,7 +105,7 @@ def test_a_conversation_is_opened_read_and_decided_about_by_keys(
 
 
 @pytest.mark.thorough
-def test_what_a_colleague_does_meanwhile_is_told_and_not_overwritten(
+def test_a_colleagues_change_is_reported_and_not_overwritten(
     sit_down: SitDown, site: Site, server: Server, desk: Desk
 ) -> None:
     tab = desk.open()

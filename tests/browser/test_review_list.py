@@ -1,4 +1,4 @@
-"""The list of the review in a browser: narrowed, paged, gone through by keys, taken along."""
+"""The review list in a browser: filtered, paged, used by keyboard, exported."""
 
 import pytest
 from playwright.sync_api import expect
@@ -27,7 +27,7 @@ review.label([ReviewLabel.objects.create(name={foreign!r})])
 FOREIGN = "<b>" + "w" * 30
 
 
-def test_an_hour_of_review_by_keys(
+def test_an_hour_of_reviewing_by_keyboard(
     sit_down: SitDown, site: Site, server: Server, alice: Person
 ) -> None:
     server.run(SCRIPT.format(name=alice.username, foreign=FOREIGN))

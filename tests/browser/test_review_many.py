@@ -1,4 +1,4 @@
-"""Many conversations of the review at once: ticked, decided about, kept as a view, drawn."""
+"""Several chats of the review at once: selected, decided, saved as a view, sampled."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -24,7 +24,7 @@ ReviewLabel.objects.get_or_create(name="Wrong fact")
 
 @pytest.fixture
 def rita(site: Site, server: Server) -> Person:
-    """Who reviews, and administers nothing."""
+    """A reviewer who is not an administrator."""
     rita = site.person()
     server.run(
         "from chatapp.models import User\n"
@@ -53,12 +53,12 @@ def expect_ticked(page: Page, count: int) -> None:
 
 
 def press(page: Page, key: str) -> None:
-    """What leads to the list anew."""
+    """Press a key that reloads the list."""
     with page.expect_navigation():
         page.keyboard.press(key)
 
 
-def test_they_are_ticked_and_decided_about_by_keys(
+def test_chats_are_selected_and_decided_by_keyboard(
     page: Page, sit_down: SitDown, rita: Person
 ) -> None:
     for key in "jxjjx":
@@ -94,7 +94,7 @@ def test_they_are_ticked_and_decided_about_by_keys(
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
-def test_a_view_is_kept_and_a_sample_drawn(page: Page, alice: Person) -> None:
+def test_a_view_is_saved_and_a_sample_drawn(page: Page, alice: Person) -> None:
     page.get_by_text("Save this view").click()
     page.get_by_label("Name").first.fill("Hers")
     page.get_by_role("button", name="Save view").click()
@@ -116,7 +116,7 @@ def test_a_view_is_kept_and_a_sample_drawn(page: Page, alice: Person) -> None:
     expect(rows(page)).to_have_count(6)
 
 
-def test_a_phone_has_room_for_it(sit_down: SitDown, site: Site, page: Page) -> None:
+def test_it_fits_on_a_phone(sit_down: SitDown, site: Site, page: Page) -> None:
     phone = sit_down(site.olive, phone={"width": 390, "height": 844}).context.new_page()
     phone.goto(page.url)
     phone.get_by_text("Draw a random sample").tap()

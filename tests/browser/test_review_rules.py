@@ -1,4 +1,4 @@
-"""A rule is tried and saved, flags what is written then, and a reviewer searches for a reason."""
+"""A rule is tried and saved, flags new messages, and a reviewer searches with a reason."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ LONG = "w" * 55
 
 @pytest.fixture
 def flags_open(server: Server) -> Iterator[None]:
-    """The policy lets reviewers read what is flagged."""
+    """The policy lets reviewers read flagged chats."""
     server.run(FLAGS_OPEN.format(scope="flagged"))
     yield
     server.run(FLAGS_OPEN.format(scope="all"))
@@ -42,7 +42,7 @@ def expect_fine(page: Page) -> None:
 
 
 @pytest.mark.parametrize("phone", [None, {"width": 390, "height": 844}])
-def test_a_rule_is_tried_saved_and_finds_what_a_reviewer_then_searches(
+def test_a_rule_is_tried_and_saved_and_flags_what_a_reviewer_then_searches(
     sit_down: SitDown,
     site: Site,
     server: Server,
@@ -98,7 +98,7 @@ def test_a_rule_is_tried_saved_and_finds_what_a_reviewer_then_searches(
     expect_fine(page)
 
 
-def test_beside_the_thumbs_it_stands_that_one_down_opens_the_chat(
+def test_the_thumbs_say_that_a_thumb_down_opens_the_chat_to_reviewers(
     desk: Desk,
     sit_down: SitDown,
     site: Site,
@@ -129,7 +129,7 @@ def test_beside_the_thumbs_it_stands_that_one_down_opens_the_chat(
     expect(row).to_contain_text("Flagged by the person")
 
 
-def test_where_every_chat_may_be_read_the_thumbs_say_nothing_of_it(
+def test_the_thumbs_say_nothing_if_reviewers_may_read_every_chat(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     upstream.script(role(), delta("Rayleigh."), finish(), done())

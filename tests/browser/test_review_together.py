@@ -1,4 +1,4 @@
-"""Two reviewers and the person whose conversation it is, each at a desk of their own."""
+"""Two reviewers and the person whose chat it is, each in their own browser."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ User.objects.filter(username={reviewer!r}).update(is_staff=True, reviews=True)
 
 @pytest.fixture(scope="module")
 def rita(site: Site) -> Person:
-    """Who reviews, and administers nothing."""
+    """A reviewer who is not an administrator."""
     return site.person()
 
 
@@ -61,13 +61,13 @@ def desk(sit_down: SitDown, alice: Person, equipped: Server) -> Desk:
 
 
 def call(name: str, **arguments: object) -> list[Step]:
-    """A reply that thinks, and calls a tool."""
+    """Return the steps of a reply that reasons and calls a tool."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     called = choice({"tool_calls": [{"index": 0, "id": "call_1", "function": function}]})
     return [role(), reasoning("The tool knows."), called, finish("tool_calls"), usage(), done()]
 
 
-def test_what_one_decides_the_other_is_told_and_the_person_reads_why(
+def test_one_reviewers_action_is_shown_to_the_other_and_the_person_sees_why(
     sit_down: SitDown,
     site: Site,
     equipped: Server,

@@ -1,4 +1,4 @@
-"""What a person reads where their right to the page's socket ends."""
+"""What a person sees when they lose access to the page's socket."""
 
 from uuid import uuid4
 
@@ -16,10 +16,10 @@ User.objects.filter(username={name!r}).update(is_active=False)
 """
 NEW = f"a staple, {uuid4()}"
 
-PATIENCE_MS = 60_000  # with a browser that lays two megabytes out, which no page lets through
+PATIENCE_MS = 60_000  # for a browser that lays out two megabytes, more than any page lets through
 
 
-def test_another_browsers_new_password_signs_this_one_out_and_keeps_the_text(
+def test_a_password_changed_elsewhere_signs_this_browser_out_and_keeps_the_text(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:
     here = sit_down(alice)
@@ -41,14 +41,14 @@ def test_another_browsers_new_password_signs_this_one_out_and_keeps_the_text(
     page.get_by_role("button", name="Change password").click()
     expect(tab.connection).to_contain_text("You are signed out.")
     expect(tab.message).to_have_value("Not sent yet")
-    # The browser that set it goes on, in its other tabs too.
+    # The browser that set it continues, also in its other tabs.
     beside.until_connected()
     beside.ask("And here?")
     beside.expect_ending("complete")
     expect(beside.connection).to_be_hidden()
 
 
-def test_one_whose_account_was_deactivated_is_told_so_and_keeps_the_text(
+def test_a_deactivated_person_is_told_and_keeps_the_text(
     sit_down: SitDown, alice: Person, server: Server, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice)
@@ -77,7 +77,7 @@ def test_the_sign_in_page_says_that_the_account_was_deactivated(
 
 
 @pytest.mark.thorough
-def test_one_who_comes_back_later_is_told_the_same(
+def test_a_deactivated_person_is_told_when_reconnecting_later(
     sit_down: SitDown, alice: Person, line: Line, server: Server
 ) -> None:
     desk = sit_down(alice, url=line.url)
@@ -90,7 +90,7 @@ def test_one_who_comes_back_later_is_told_the_same(
 
 
 @pytest.mark.thorough
-def test_text_that_is_too_large_for_any_message_comes_back_with_a_sentence(
+def test_text_too_large_for_any_message_is_returned_with_an_explanation(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice)

@@ -1,4 +1,4 @@
-"""The search over the chat: typed, walked through by keys, gone to; and as a page of its own."""
+"""Searching from the chat: by typing and keyboard, through to a message; and as a page."""
 
 import re
 
@@ -23,7 +23,7 @@ for title, prompt, answer in {turns!r}:
 while index_some():
     pass
 """
-# Four turns, in each of which both say it.
+# Four turns, with the word in both the prompt and the reply of each.
 MAKE_LONG = """
 from uuid import uuid4
 from chatapp.models import Conversation, Upstream, User, index_some
@@ -45,7 +45,7 @@ TURNS = [
 
 
 class Palette:
-    """The dialog, in the words of who uses it."""
+    """The search dialog, from its user's point of view."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -70,7 +70,7 @@ class Palette:
 
 @pytest.fixture
 def written(server: Server, alice: Person) -> None:
-    """Alice has conversations that are found."""
+    """Store conversations of Alice's that can be found."""
     server.run(MAKE.format(name=alice.username, turns=TURNS))
 
 
@@ -79,7 +79,7 @@ def palette(written: None, desk: Desk) -> Palette:
     return Palette(desk.open().page)
 
 
-def test_what_is_typed_is_found_and_enter_goes_to_the_message(palette: Palette) -> None:
+def test_typing_finds_and_enter_goes_to_the_message(palette: Palette) -> None:
     page = palette.page
     palette.open()
     palette.box.press_sequentially("nightin")
@@ -101,7 +101,7 @@ def test_what_is_typed_is_found_and_enter_goes_to_the_message(palette: Palette) 
 
 
 @pytest.mark.thorough
-def test_where_its_script_can_not_be_had_enter_leads_to_the_page_of_a_search(
+def test_enter_opens_the_search_page_if_the_script_cannot_be_loaded(
     desk: Desk, palette: Palette
 ) -> None:
     desk.expect_error("ERR_FAILED")
@@ -114,7 +114,7 @@ def test_where_its_script_can_not_be_had_enter_leads_to_the_page_of_a_search(
     expect(palette.page.get_by_role("heading", name="Search")).to_be_visible()
 
 
-def test_markup_of_others_is_shown_as_it_is_and_marked_where_it_was_found(
+def test_markup_is_shown_as_text_with_the_matches_marked(
     palette: Palette,
 ) -> None:
     palette.open()
@@ -128,7 +128,7 @@ def test_markup_of_others_is_shown_as_it_is_and_marked_where_it_was_found(
 
 
 @pytest.mark.thorough
-def test_commands_are_in_the_same_list_and_do_what_the_page_does(palette: Palette) -> None:
+def test_commands_are_in_the_same_list_and_act_on_the_page(palette: Palette) -> None:
     page = palette.page
     palette.open()
     expect(palette.options.first).to_have_text("New chat")
@@ -150,9 +150,7 @@ def test_commands_are_in_the_same_list_and_do_what_the_page_does(palette: Palett
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Archive", "Trash"])
-def test_a_command_leads_to_a_list_in_a_sidebar_that_was_folded(
-    palette: Palette, name: str
-) -> None:
+def test_a_command_opens_a_list_in_a_folded_sidebar(palette: Palette, name: str) -> None:
     page = palette.page
     page.get_by_role("button", name="Hide the sidebar").click()
     palette.open()
@@ -164,7 +162,7 @@ def test_a_command_leads_to_a_list_in_a_sidebar_that_was_folded(
 
 
 @pytest.mark.thorough
-def test_the_sidebars_entry_opens_it_and_escape_closes_it(palette: Palette) -> None:
+def test_the_sidebars_link_opens_the_dialog_and_escape_closes_it(palette: Palette) -> None:
     page = palette.page
     page.get_by_role("link", name="Search").click()
     expect(palette.box).to_be_focused()
@@ -177,7 +175,7 @@ def test_the_sidebars_entry_opens_it_and_escape_closes_it(palette: Palette) -> N
 
 
 @pytest.mark.thorough
-def test_a_menu_writes_filters(palette: Palette) -> None:
+def test_a_menu_inserts_filters(palette: Palette) -> None:
     palette.open()
     palette.type("canary")
     expect(palette.options.filter(has_text="You ·")).to_have_count(0)
@@ -194,7 +192,7 @@ def test_a_menu_writes_filters(palette: Palette) -> None:
     expect(palette.dialog).to_contain_text("Nothing was found.")
 
 
-def test_a_late_answer_takes_no_newer_ones_place(palette: Palette) -> None:
+def test_a_late_response_does_not_replace_a_newer_one(palette: Palette) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -214,7 +212,7 @@ def test_a_late_answer_takes_no_newer_ones_place(palette: Palette) -> None:
 
 
 @pytest.mark.thorough
-def test_enter_before_the_answer_goes_nowhere(palette: Palette) -> None:
+def test_enter_before_the_response_does_nothing(palette: Palette) -> None:
     palette.open()
     with palette.page.expect_response(re.compile("q=nightin")):
         palette.box.fill("nightin")
@@ -226,7 +224,7 @@ def test_enter_before_the_answer_goes_nowhere(palette: Palette) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_written_now_is_found_in_a_moment(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_new_message_is_found_within_a_moment(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(role(), delta("A kingfisher dives."), finish(), usage(), done())
     tab.ask("Which bird dives?")
     tab.expect_ending("complete")
@@ -244,7 +242,7 @@ def test_what_is_written_now_is_found_in_a_moment(tab: Tab, upstream: FakeUpstre
 
 
 @pytest.mark.thorough
-def test_a_phone_has_it_over_the_whole_screen(
+def test_the_dialog_fills_the_screen_of_a_phone(
     written: None, sit_down: SitDown, alice: Person
 ) -> None:
     desk = sit_down(alice, phone={"width": 390, "height": 844})
@@ -262,7 +260,7 @@ def test_a_phone_has_it_over_the_whole_screen(
 
 
 @pytest.mark.thorough
-def test_it_is_accessible_with_and_without_something_found(palette: Palette) -> None:
+def test_the_dialog_is_accessible_with_and_without_results(palette: Palette) -> None:
     palette.open()
     expect_accessible(palette.page)
     palette.type("canary")
@@ -272,7 +270,7 @@ def test_it_is_accessible_with_and_without_something_found(palette: Palette) -> 
 
 
 @pytest.mark.thorough
-def test_the_page_serves_without_scripts(
+def test_the_search_page_works_without_scripts(
     written: None, server: Server, desk: Desk, alice: Person
 ) -> None:
     page = desk.context.new_page()
@@ -286,7 +284,7 @@ def test_the_page_serves_without_scripts(
 
 
 @pytest.mark.thorough
-def test_all_passages_of_a_conversation_come_in_place_of_the_list(
+def test_all_passages_of_a_conversation_replace_the_list(
     server: Server, site: Site, sit_down: SitDown
 ) -> None:
     person = site.person()
@@ -312,7 +310,7 @@ def test_all_passages_of_a_conversation_come_in_place_of_the_list(
 
 
 @pytest.mark.thorough
-def test_older_results_are_led_to(server: Server, site: Site, sit_down: SitDown) -> None:
+def test_older_results_are_on_further_pages(server: Server, site: Site, sit_down: SitDown) -> None:
     person = site.person()
     turns = [(f"Chat {number}", "Of the canary", "It sings.") for number in range(20)]
     server.run(MAKE.format(name=person.username, turns=turns))

@@ -1,4 +1,4 @@
-"""No text that a person sent is ever anywhere but in the thread or in a composer."""
+"""Text that a person sent is always either in the thread or in a composer."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from tests.support.line import Line
 from tests.support.live import Person, Site
 from tests.support.profile import sampled
 
-# What Chromium and htmx say of what could not be reached.
+# What Chromium and htmx log about an unreachable server.
 NETWORK = r"WebSocket connection to|ERR_|htmx:ws:error|Failed to fetch"
 LIMIT = 1000
 
 
 def send_at_once(*tabs: Tab) -> None:
-    """Each tab's button is pressed before any tab hears of another's prompt."""
+    """Press Send in each tab before any tab receives another's prompt."""
     at = tabs[0].page.evaluate("Date.now() + 500")
     press = "at => { setTimeout(() => document.querySelector('.send').click(), at - Date.now()); }"
     for tab in tabs:
@@ -26,7 +26,7 @@ def send_at_once(*tabs: Tab) -> None:
 
 
 @pytest.mark.parametrize("number", sampled(range(4)))
-def test_of_two_prompts_sent_at_the_same_instant_one_is_asked_and_one_comes_back(
+def test_only_one_of_two_simultaneous_prompts_is_sent_and_the_other_is_returned(
     desk: Desk, tab: Tab, upstream: FakeUpstream, number: int
 ) -> None:
     tab.ask("The beginning")
@@ -56,10 +56,10 @@ def test_of_two_prompts_sent_at_the_same_instant_one_is_asked_and_one_comes_back
 
 
 @pytest.mark.thorough
-def test_two_new_chats_that_begin_at_the_same_instant_are_two(
+def test_two_new_chats_begun_simultaneously_are_two(
     desk: Desk, tab: Tab, upstream: FakeUpstream
 ) -> None:
-    """A tab that was duplicated, or came back from the cache, has the same page as the first."""
+    """A tab that was duplicated, or restored from the cache, has the same page as the first."""
     html = tab.page.content()
     other = Tab(desk.context.new_page())
     other.page.route("**/", lambda route: route.fulfill(body=html, content_type="text/html"))
@@ -76,7 +76,7 @@ def test_two_new_chats_that_begin_at_the_same_instant_are_two(
     assert tab.page.url != other.page.url
 
 
-def test_a_refused_prompt_stands_above_what_was_typed_meanwhile(
+def test_a_refused_prompt_is_put_above_what_was_typed_meanwhile(
     sit_down: SitDown, line: Line, alice: Person, upstream: FakeUpstream
 ) -> None:
     desk = sit_down(alice, line.url)
@@ -117,7 +117,7 @@ def test_a_prompt_that_never_arrived_is_in_its_box_after_a_reload(
     assert len(upstream.chat_requests) == 1
 
 
-def test_a_prompt_of_which_the_answer_was_lost_is_asked_once_when_it_is_sent_again(
+def test_a_prompt_sent_again_after_a_lost_answer_is_processed_once(
     tab: Tab, upstream: FakeUpstream
 ) -> None:
     tab.ask("Only once")
@@ -139,9 +139,7 @@ def test_a_prompt_of_which_the_answer_was_lost_is_asked_once_when_it_is_sent_aga
 
 
 @pytest.mark.thorough
-def test_each_tab_keeps_its_own_draft_and_the_next_one_takes_what_is_left(
-    desk: Desk, tab: Tab
-) -> None:
+def test_each_tab_keeps_its_draft_and_a_new_tab_takes_one_left_over(desk: Desk, tab: Tab) -> None:
     other = desk.open()
     tab.message.fill("The one's")
     other.message.fill("The other's")
@@ -174,7 +172,7 @@ def test_a_draft_stays_with_its_conversation(tab: Tab, upstream: FakeUpstream) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("by", ["Enter", "button"])
-def test_what_is_sent_before_the_modules_have_come_is_sent_once_they_have(
+def test_a_prompt_sent_before_the_modules_have_loaded_is_sent_afterwards(
     desk: Desk, upstream: FakeUpstream, by: str
 ) -> None:
     upstream.script(role(), delta("Here."), finish(), done())
@@ -197,7 +195,7 @@ def test_what_is_sent_before_the_modules_have_come_is_sent_once_they_have(
 
 
 @pytest.mark.thorough
-def test_a_text_that_is_too_long_is_refused_whole(
+def test_text_over_the_limit_is_refused_whole(
     site: Site, sit_down: SitDown, upstream: FakeUpstream
 ) -> None:
     server = site.server(
@@ -221,11 +219,11 @@ def test_a_text_that_is_too_long_is_refused_whole(
         tab.expect_ending("complete")
         [request] = upstream.chat_requests
         assert request.body["messages"][-1]["content"] == text[:-1]
-        tab.page.close()  # before its server does
+        tab.page.close()  # before its server stops
 
 
 @pytest.mark.thorough
-def test_a_text_that_no_browser_keeps_is_refused_whole(tab: Tab) -> None:
+def test_text_too_long_for_the_browsers_storage_is_refused_whole(tab: Tab) -> None:
     tab.page.evaluate(
         """const box = document.getElementById("message");
         box.value = "A line of a log.\\n".repeat(360_000);

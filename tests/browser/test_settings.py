@@ -1,4 +1,4 @@
-"""An administrator sets what new chats begin with; nothing typed is lost to a wanted password."""
+"""An administrator sets the defaults of new chats; confirming the password loses no typed text."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def olive(site: Site, sit_down: SitDown, server: Server) -> Iterator[Page]:
     server.run(BACK)
 
 
-def test_new_chats_begin_with_what_was_set_and_get_their_titles(
+def test_new_chats_use_the_defaults_and_get_titles(
     olive: Page, site: Site, sit_down: SitDown, upstream: FakeUpstream
 ) -> None:
     preview = olive.locator(".notice-preview")
@@ -67,7 +67,7 @@ def test_new_chats_begin_with_what_was_set_and_get_their_titles(
 
 
 @pytest.mark.thorough
-def test_what_was_typed_stands_there_again_once_the_password_is_given(
+def test_typed_text_is_restored_after_confirming_the_password(
     olive: Page, site: Site, server: Server
 ) -> None:
     olive.get_by_label("Message of the day").fill(NOTICE)
@@ -86,7 +86,7 @@ def test_what_was_typed_stands_there_again_once_the_password_is_given(
 
 
 @pytest.mark.thorough
-def test_what_one_typed_is_not_shown_to_the_next_who_gives_a_password(
+def test_typed_text_is_not_shown_to_the_next_person_who_confirms(
     olive: Page, site: Site, server: Server
 ) -> None:
     olive.get_by_label("Message of the day").fill(NOTICE)

@@ -1,4 +1,4 @@
-"""Several models at once: side by side on a desk, behind tabs on a phone."""
+"""Several models at once: side by side on a desktop, behind tabs on a phone."""
 
 import re
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def column_button(tab: Tab, number: int, name: str) -> Locator:
 
 
 def talk(tab: Tab, upstream: FakeUpstream, names: tuple[str, ...] = NAMES[1:]) -> None:
-    """One prompt, which several models answer with the same words."""
+    """Send one prompt to several models, which all answer with the same words."""
     for _ in range(len(names) + 1):
         upstream.script(role(), delta("So it is."), finish(), done())
     for name in names:
@@ -99,7 +99,7 @@ def test_four_models_are_added_and_answer_side_by_side(desk: Desk, upstream: Fak
 
 
 @pytest.mark.thorough
-def test_no_more_than_four_are_added_and_each_is_taken_out_again(desk: Desk) -> None:
+def test_at_most_four_models_are_added_and_each_can_be_removed(desk: Desk) -> None:
     tab = desk.open()
     for name in NAMES[1:]:
         add(tab, name)
@@ -111,7 +111,9 @@ def test_no_more_than_four_are_added_and_each_is_taken_out_again(desk: Desk) -> 
     expect(tab.message).to_be_focused()
 
 
-def test_each_has_its_own_stop_and_one_stops_all(desk: Desk, upstream: FakeUpstream) -> None:
+def test_each_reply_can_be_stopped_alone_or_all_together(
+    desk: Desk, upstream: FakeUpstream
+) -> None:
     tab = desk.open()
     for _ in range(3):
         upstream.script(role(), delta("Half"), Stall())
@@ -132,7 +134,7 @@ def test_each_has_its_own_stop_and_one_stops_all(desk: Desk, upstream: FakeUpstr
 
 
 @pytest.mark.thorough
-def test_a_reload_goes_on_with_each(desk: Desk, upstream: FakeUpstream) -> None:
+def test_every_reply_continues_after_a_reload(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     pause = Pause()
     for _ in range(2):
@@ -150,7 +152,7 @@ def test_a_reload_goes_on_with_each(desk: Desk, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.thorough
-def test_the_one_that_is_gone_on_with_stands_alone(desk: Desk, upstream: FakeUpstream) -> None:
+def test_continuing_with_one_reply_hides_the_others(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     talk(tab, upstream, ("beta",))
     chosen = replies(tab).nth(1).get_attribute("data-reply")
@@ -170,7 +172,7 @@ def test_the_one_that_is_gone_on_with_stands_alone(desk: Desk, upstream: FakeUps
 
 
 @pytest.mark.thorough
-def test_what_is_asked_below_them_follows_the_first(desk: Desk, upstream: FakeUpstream) -> None:
+def test_the_next_prompt_follows_the_first_reply(desk: Desk, upstream: FakeUpstream) -> None:
     tab = desk.open()
     talk(tab, upstream, ("beta",))
     first = replies(tab).first.get_attribute("data-reply")
@@ -185,7 +187,7 @@ def test_what_is_asked_below_them_follows_the_first(desk: Desk, upstream: FakeUp
 
 
 @pytest.mark.thorough
-def test_on_a_phone_each_has_a_tab(phone: Tab, upstream: FakeUpstream) -> None:
+def test_each_reply_has_a_tab_on_a_phone(phone: Tab, upstream: FakeUpstream) -> None:
     talk(phone, upstream, ("beta",))
     tabs = phone.page.get_by_role("radiogroup", name="Shown reply")
     expect(columns(phone).nth(0)).to_be_visible()
@@ -201,7 +203,7 @@ def test_on_a_phone_each_has_a_tab(phone: Tab, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.thorough
-def test_the_tabs_are_moved_between_by_key(sit_down: SitDown, alice: Person, offering: Server,
+def test_the_tabs_are_switched_by_keyboard(sit_down: SitDown, alice: Person, offering: Server,
                                            upstream: FakeUpstream) -> None:  # fmt: skip
     tab = sit_down(alice, url=offering.url, viewport={"width": 600, "height": 800}).open()
     talk(tab, upstream, ("beta",))

@@ -1,4 +1,4 @@
-"""Two people, one browser: nothing of the one is left for the other."""
+"""Two people sharing a browser: nothing of one person's is left for the other."""
 
 from collections.abc import Callable
 
@@ -16,13 +16,13 @@ STORED = "Object.entries(localStorage).concat(Object.entries(sessionStorage)).jo
 
 @pytest.fixture
 def browser(sit_down: SitDown) -> Desk:
-    """Nobody's yet."""
+    """A browser that nobody is signed in to."""
     return sit_down()
 
 
 @pytest.fixture
 def alices(browser: Desk, alice: Person, upstream: FakeUpstream) -> Tab:
-    """Alice's tab in a conversation, with a draft for it."""
+    """Alice's tab on a conversation, with a draft."""
     tab = signed_in(browser, alice)
     tab.ask("A conversation of Alice's")
     tab.expect_ending("complete")
@@ -55,7 +55,7 @@ def sign_out_on_its_page(page: Page) -> None:
 
 
 @pytest.mark.parametrize("leave", sampled([sign_out, sign_out_on_its_page]))
-def test_signing_out_takes_drafts_along(
+def test_signing_out_removes_drafts(
     browser: Desk, alices: Tab, bob: Person, leave: Callable[[Page], None]
 ) -> None:
     leave(alices.page)
@@ -66,19 +66,19 @@ def test_signing_out_takes_drafts_along(
 
 
 @pytest.mark.thorough
-def test_signing_out_in_the_administration_takes_drafts_along(browser: Desk, site: Site) -> None:
-    browser.expect_error("404")  # the administration has no icon of its own
+def test_signing_out_in_the_admin_removes_drafts(browser: Desk, site: Site) -> None:
+    browser.expect_error("404")  # the admin has no icon of its own
     tab = signed_in(browser, site.olive)
     tab.message.fill(SECRET)
     assert SECRET in tab.page.evaluate(STORED)
     tab.page.goto(f"{browser.url}/admin/")
     tab.page.get_by_role("button", name="Sign out").click()
     expect(tab.page.get_by_role("link", name="Sign in again")).to_be_visible()
-    tab.page.wait_for_load_state()  # its script, which forgets, comes after the text
+    tab.page.wait_for_load_state()  # the script that removes them runs after the text appears
     assert SECRET not in tab.page.evaluate(STORED)
 
 
-def test_who_signs_in_after_a_session_that_just_ended_finds_nothing(
+def test_the_next_person_finds_nothing_after_a_session_just_ended(
     browser: Desk, alices: Tab, bob: Person
 ) -> None:
     browser.context.clear_cookies()
@@ -89,7 +89,7 @@ def test_who_signs_in_after_a_session_that_just_ended_finds_nothing(
 
 
 @pytest.mark.thorough
-def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
+def test_an_open_tab_is_not_left_to_the_next_person(
     browser: Desk, alices: Tab, bob: Person
 ) -> None:
     second = browser.open()
@@ -105,7 +105,7 @@ def test_a_tab_that_was_left_open_does_not_stay_with_the_next_person(
 
 
 @pytest.mark.thorough
-def test_the_same_person_finds_a_draft_again_after_the_session_ended(
+def test_the_same_person_finds_their_draft_after_the_session_ended(
     browser: Desk, alices: Tab, alice: Person
 ) -> None:
     path = alices.page.url.removeprefix(browser.url)
@@ -130,8 +130,8 @@ def test_signing_out_leaves_no_conversation_in_another_tab(browser: Desk, alices
 
 
 @pytest.mark.thorough
-def test_signing_out_in_the_administration_leaves_none_either(browser: Desk, site: Site) -> None:
-    browser.expect_error("404")  # the administration has no icon of its own
+def test_signing_out_in_the_admin_leaves_none_either(browser: Desk, site: Site) -> None:
+    browser.expect_error("404")  # the admin has no icon of its own
     tab, beside = signed_in(browser, site.olive), browser.open()
     tab.page.goto(f"{browser.url}/admin/")
     tab.page.get_by_role("button", name="Sign out").click()
@@ -139,7 +139,7 @@ def test_signing_out_in_the_administration_leaves_none_either(browser: Desk, sit
 
 
 @pytest.mark.thorough
-def test_another_browser_of_theirs_goes_on(
+def test_another_browser_of_the_same_person_stays_signed_in(
     browser: Desk, alices: Tab, sit_down: SitDown, alice: Person
 ) -> None:
     elsewhere = sit_down(alice).open()

@@ -1,4 +1,4 @@
-"""The sidebar's list: by day, in its place when one comes back, folded where there is no room."""
+"""The sidebar's list: by day, in its place when a person comes back, folded on small screens."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,19 +21,19 @@ LOOKED_AT_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
 
 
 def give(server: Server, person: Person, count: int, hours: int) -> None:
-    """The person so many conversations, each some hours older than the one before."""
+    """Give the person this many conversations, each `hours` older than the one before."""
     script = MAKE.format(name=person.username, count=count, hours=hours)
     server.run(script)
 
 
 def shown(page: Page) -> list[str]:
-    """The list as it reads, its headings and its titles."""
+    """Return the list's visible headings and titles."""
     return [
         row.strip() for row in page.locator("#conversation-list > li:visible").all_inner_texts()
     ]
 
 
-def test_conversations_stand_under_their_day_and_come_to_today(
+def test_conversations_are_grouped_by_day_and_move_to_today(
     server: Server, desk: Desk, alice: Person, upstream: FakeUpstream
 ) -> None:
     give(server, alice, count=3, hours=24)
@@ -50,7 +50,7 @@ def test_conversations_stand_under_their_day_and_come_to_today(
 
 
 @pytest.mark.thorough
-def test_the_browsers_clock_says_what_today_is(desk: Desk) -> None:
+def test_the_browsers_clock_determines_what_today_is(desk: Desk) -> None:
     page = desk.open().page
     assert page.evaluate(
         "document.cookie.includes(`utc-offset=${0 - new Date().getTimezoneOffset()}`)"
@@ -58,7 +58,7 @@ def test_the_browsers_clock_says_what_today_is(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_who_comes_back_to_a_tab_finds_the_list_where_it_was(
+def test_returning_to_a_tab_keeps_the_list_in_place(
     server: Server, desk: Desk, alice: Person
 ) -> None:
     give(server, alice, count=150, hours=1)
@@ -81,7 +81,7 @@ def test_who_comes_back_to_a_tab_finds_the_list_where_it_was(
 
 
 @pytest.mark.parametrize(("width", "height"), sampled([(844, 390), (390, 844)]))
-def test_a_phone_folds_the_sidebar_and_has_new_chat_and_the_title_at_hand(
+def test_on_a_phone_the_sidebar_is_folded_with_new_chat_and_title_in_view(
     sit_down: SitDown, site: Site, upstream: FakeUpstream, width: int, height: int
 ) -> None:
     desk = sit_down(site.person(), phone={"width": width, "height": height})

@@ -1,4 +1,4 @@
-"""A model that thinks long and says nothing: the page counts the seconds, calmly."""
+"""A model that is silent for long: the page counts the seconds without moving."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import Desk, Tab
 from tests.support.fake_upstream import FakeUpstream, Pause, delta, done, finish, role
 
 
-def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream) -> None:
+def test_the_page_counts_the_seconds_of_silence(desk: Desk, upstream: FakeUpstream) -> None:
     thinking, stuck = Pause(), Pause()
     upstream.script(role(), thinking, delta("First."), stuck, delta(" Then."), finish(), done())
     tab = Tab(desk.context.new_page())
@@ -42,7 +42,7 @@ def test_the_page_counts_while_nothing_comes(desk: Desk, upstream: FakeUpstream)
 
 
 @pytest.mark.thorough
-def test_after_a_reload_it_counts_on_from_what_the_server_says(
+def test_after_a_reload_counting_continues_from_the_servers_value(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     thinking = Pause()
@@ -63,7 +63,7 @@ def test_after_a_reload_it_counts_on_from_what_the_server_says(
 
 
 @pytest.mark.thorough
-def test_a_next_try_is_counted_down_and_then_silence(desk: Desk, upstream: FakeUpstream) -> None:
+def test_the_wait_for_a_retry_is_counted_down(desk: Desk, upstream: FakeUpstream) -> None:
     upstream.fail(429, {"error": {"message": "slow down"}}, {"retry-after": "50"})
     tab = Tab(desk.context.new_page())
     tab.page.clock.install()
@@ -78,7 +78,7 @@ def test_a_next_try_is_counted_down_and_then_silence(desk: Desk, upstream: FakeU
     tab.page.clock.fast_forward(40_000)
     expect(waiting).to_have_text(re.compile(rf"^{told} now \(try 2\)…\s?[12]\d s$"))
 
-    # A reload asks the server, by whose clock there is time left.
+    # A reload asks the server, whose clock says that there is time left.
     tab.reload()
     expect(waiting).to_have_text(re.compile(rf"^{told} in \d+ s \(try 2\)…$"))
     tab.stop.click()

@@ -1,5 +1,5 @@
-"""An upstream that hangs when it is asked for its models: a page shows what it knows, and the rest
-comes while it is read."""
+"""An upstream that hangs when asked for its models: a page shows what it knows, and adds the rest
+later."""
 
 from collections.abc import Iterator
 
@@ -46,23 +46,24 @@ def server(
 
 
 @pytest.mark.parametrize("settings_of_server", ["tests.browser.patient"])
-def test_the_models_of_a_slow_upstream_come_while_the_page_is_used(
+def test_a_slow_upstreams_models_are_added_while_the_page_is_used(
     sit_down: SitDown, server: Server, site: Site, slow: FakeUpstream
 ) -> None:
     pause = Pause()
     listed = answered(200, {"data": [{"id": "late"}, {"id": "later"}]})
     slow.models_failure = Script((pause, *listed.steps), headers=listed.headers)
     desk = sit_down(site.person())
-    desk.expect_error("htmx:error")  # where this takes so long that the page asks again
+    desk.expect_error("htmx:error")  # if this takes so long that the page asks again
     with desk.context.expect_event("response", lambda one: one.url == f"{desk.url}/") as page:
         tab = desk.open()
-    # As it is asked: what its list would be waited for is not over.
+    # The response body: the wait for the list is not over yet.
     assert "Asking Slow &lt;b&gt;one&lt;/b&gt; for its models…" in page.value.text()
     picker = tab.page.get_by_role("combobox", name="Model")
     expect(picker.locator("option")).to_have_text([MODEL])
     tab.ask("Hello?")
     tab.expect_ending("complete")
-    tab.page.get_by_role("link", name="New chat").click()  # which leaves what was waited for there
+    # leaves the page that was waiting for the list
+    tab.page.get_by_role("link", name="New chat").click()
     expect(tab.page.locator(".prompt")).to_have_count(0)
     pause.release()
     expect(picker.locator("option")).to_have_text([MODEL, "late", "later"])
@@ -76,7 +77,7 @@ def test_the_models_of_a_slow_upstream_come_while_the_page_is_used(
 
 
 def with_stopgap(tab: Tab, model: str) -> Locator:
-    """Its picker: a page that was made before the quick upstream had answered is asked for anew."""
+    """Return the picker; a page made before the quick upstream answered is reloaded."""
     picker = tab.page.get_by_role("combobox", name="Model")
     while picker.locator("option:checked").inner_text() != model:
         tab.page.reload()
@@ -84,10 +85,10 @@ def with_stopgap(tab: Tab, model: str) -> Locator:
 
 
 @pytest.mark.parametrize("settings_of_server", ["tests.browser.patient"])
-def test_what_nobody_picked_gives_way_to_what_comes_first(
+def test_a_default_gives_way_to_the_first_upstreams_model_unless_picked(
     sit_down: SitDown, server: Server, site: Site, upstream: FakeUpstream, slow: FakeUpstream
 ) -> None:
-    """The second upstream's model was shown since there was no other, and stayed."""
+    """The second upstream's model was shown for lack of another, and used to stay."""
     slow.models = ["quick", "quicker"]
     pause = Pause()
     listed = answered(200, {"data": [{"id": MODEL}]})
@@ -107,7 +108,7 @@ def test_what_nobody_picked_gives_way_to_what_comes_first(
         upstream.models_failure = None
 
 
-def test_one_that_never_answers_is_told_and_what_was_picked_stays_picked(
+def test_an_upstream_that_never_answers_is_reported_and_the_picked_model_stays(
     sit_down: SitDown, server: Server, site: Site, upstream: FakeUpstream, slow: FakeUpstream
 ) -> None:
     upstream.models = ["one", "two"]
@@ -122,7 +123,7 @@ def test_one_that_never_answers_is_told_and_what_was_picked_stays_picked(
     upstream.models = [MODEL]
 
 
-def test_a_list_that_is_lost_on_its_way_is_asked_for_again(
+def test_a_list_lost_in_transit_is_requested_again(
     sit_down: SitDown, server: Server, site: Site, slow: FakeUpstream
 ) -> None:
     slow.models_failure = Script((Pause(),))

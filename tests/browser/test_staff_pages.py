@@ -1,4 +1,4 @@
-"""Every page of the staff's rooms on a phone, with what an installation has after a while in it."""
+"""Every staff page on a phone, filled with what an installation has after a while."""
 
 import json
 
@@ -112,7 +112,7 @@ print(json.dumps({{
     "conversation": str(found[0][0].pk), "person": people[0].pk, "group": groups[1].pk,
     "limit": limit.pk, "rule": rule.pk, "upstream": one.pk, "other": other.pk}}))
 """
-# Each route's addresses; none where it answers with no page but a file, a part of one, or JSON.
+# The addresses of each route; none if it answers with a file, a part of a page, or JSON.
 PAGES: dict[str, tuple[str, ...]] = {
     "audit/": ("audit/",),
     "limits/": ("limits/",),
@@ -148,7 +148,7 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 
 
-def test_every_page_of_the_staff_fits_a_phone_and_is_accessible(
+def test_every_staff_page_fits_a_phone_and_is_accessible(
     sit_down: SitDown, site: Site, upstream: FakeUpstream
 ) -> None:
     rooms = (STAFFS_ROOM, REVIEWERS_ROOM)

@@ -1,7 +1,7 @@
-"""Words that are shown stay where they are while more of them come, and when they are finished.
+"""Words on the page do not move while more are added, or when the reply ends.
 
-The one that is being written may go to the next line once it is too long for its own. The browser
-counts that as a shift where it is an element of its own, so that none here stands at a line's end.
+The word being written may wrap to the next line once it is too long. The browser counts that as a
+layout shift if it is in an element of its own, so no such element is at the end of a line here.
 """
 
 import re
@@ -63,18 +63,18 @@ MEASURE = """() => {
     before = now;
   }, 60);
 }"""
-MOST_SHIFT = 0.02  # of a whole reply
+MOST_SHIFT = 0.02  # for a whole reply
 
 
 def stream(upstream: FakeUpstream, text: str, seconds: float) -> None:
-    """The text by pieces of a few letters, as tokens come."""
+    """Script the text in pieces of a few letters, as tokens come."""
     tokens = [delta(token) for token in re.findall(r"\s*\S{1,4}", text)]
     upstream.script(role(), *paced(tokens, seconds), finish(), usage(), done())
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("viewport", [(1280, 800), (390, 844)], ids=["desktop", "phone"])
-def test_no_word_moves_while_a_reply_streams_or_at_its_end(
+def test_no_word_moves_while_a_reply_streams_or_when_it_ends(
     sit_down: SitDown, alice: Person, upstream: FakeUpstream, viewport: tuple[int, int]
 ) -> None:
     size: ViewportSize = {"width": viewport[0], "height": viewport[1]}
@@ -98,5 +98,5 @@ def measured(tab: Tab) -> tuple[float, list[str]]:
     page: Page = tab.page
     page.evaluate(MEASURE)
     page.wait_for_selector('article:last-child:not([data-ending="streaming"])', timeout=120_000)
-    page.wait_for_timeout(500)  # colours come, and the observer is told
+    page.wait_for_timeout(500)  # colours are added, and the observer reports
     return page.evaluate("shift"), page.evaluate("moved")

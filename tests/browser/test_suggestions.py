@@ -1,4 +1,4 @@
-"""The first minute: a server without accounts, and what the empty page suggests to ask the demo."""
+"""The first minute: a server without accounts, and the suggestions for asking the demo."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import SitDown
 from tests.support.live import Person, Server, Site, run
 from tests.support.profile import sampled
 
-# What only a fitting answer holds.
+# Elements that only a fitting answer contains.
 FITTING = {
     "What can you do?": "h3, li",
     "Show me a table of the planets": "table",
@@ -30,13 +30,13 @@ Suggestion.objects.create(text="Write a <b>letter</b>")
 
 @pytest.fixture(scope="module")
 def demo(site: Site) -> Iterator[Server]:
-    """A server that is connected to nothing but its own demo."""
+    """A server connected only to its own demo."""
     with site.server() as server:
         yield server
 
 
 @pytest.mark.parametrize("suggestion", sampled(FITTING))
-def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
+def test_the_demo_has_a_fitting_answer_to_each_suggestion(
     sit_down: SitDown, alice: Person, demo: Server, suggestion: str
 ) -> None:
     tab = sit_down(alice, url=demo.url).open()
@@ -47,7 +47,7 @@ def test_each_suggestion_leads_to_a_fitting_answer_of_the_demo(
 
 
 @pytest.mark.thorough
-def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
+def test_with_a_real_gateway_the_administrators_suggestions_are_shown(
     sit_down: SitDown, alice: Person, server: Server
 ) -> None:
     server.run(NONE)
@@ -62,7 +62,7 @@ def test_a_real_gateways_empty_page_suggests_what_the_administrator_wrote(
 
 
 @pytest.mark.thorough
-def test_before_the_setup_the_way_to_the_first_account_is_told(
+def test_before_the_setup_the_page_leads_to_the_first_account(
     site: Site, sit_down: SitDown
 ) -> None:
     with site.empty_server() as server:

@@ -1,4 +1,4 @@
-"""A temporary chat, from the choice on the empty page to its end or its being kept."""
+"""A temporary chat, from the switch on the empty page to its deletion or its being kept."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -16,7 +16,7 @@ def choice(tab: Tab) -> Locator:
 
 
 def ask(tab: Tab) -> str:
-    """Asks something in a chat that is made temporary; returns its path."""
+    """Send a prompt in a temporary chat; return its path."""
     choice(tab).check()
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
@@ -24,7 +24,7 @@ def ask(tab: Tab) -> str:
     return tab.page.url.removeprefix("http://").partition("/")[2]
 
 
-def test_it_says_what_it_is_and_stands_in_no_list(
+def test_a_temporary_chat_says_what_it_is_and_is_in_no_list(
     tab: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
     beside = desk.open()
@@ -46,7 +46,9 @@ def test_it_says_what_it_is_and_stands_in_no_list(
 
 
 @pytest.mark.thorough
-def test_it_is_gone_with_its_last_tab(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
+def test_a_temporary_chat_is_deleted_with_its_last_tab(
+    tab: Tab, desk: Desk, upstream: FakeUpstream
+) -> None:
     desk.expect_error("404")
     ask(tab)
     reply = tab.reply.get_attribute("data-reply")
@@ -65,7 +67,7 @@ def test_it_is_gone_with_its_last_tab(tab: Tab, desk: Desk, upstream: FakeUpstre
 
 
 @pytest.mark.thorough
-def test_one_that_is_kept_is_an_ordinary_one(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
+def test_a_kept_chat_becomes_an_ordinary_one(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
     same = desk.open(f"/{ask(tab)}")
     tab.page.get_by_role("button", name="Keep this chat").click()
     for one in (tab, same):
@@ -76,9 +78,7 @@ def test_one_that_is_kept_is_an_ordinary_one(tab: Tab, desk: Desk, upstream: Fak
 
 
 @pytest.mark.thorough
-def test_a_chat_is_not_kept_where_the_server_says_no(
-    tab: Tab, desk: Desk, upstream: FakeUpstream
-) -> None:
+def test_a_failure_to_keep_a_chat_is_reported(tab: Tab, desk: Desk, upstream: FakeUpstream) -> None:
     desk.expect_error("500")
     ask(tab)
     tab.page.route("**/keep/", lambda route: route.fulfill(status=500))
@@ -90,7 +90,7 @@ def test_a_chat_is_not_kept_where_the_server_says_no(
 
 
 @pytest.mark.thorough
-def test_the_choice_is_made_by_keyboard(tab: Tab, upstream: FakeUpstream) -> None:
+def test_the_switch_works_by_keyboard(tab: Tab, upstream: FakeUpstream) -> None:
     tab.message.focus()
     tab.message.press("Tab")  # to Send
     tab.page.keyboard.press("Tab")
@@ -100,7 +100,7 @@ def test_the_choice_is_made_by_keyboard(tab: Tab, upstream: FakeUpstream) -> Non
 
 
 @pytest.mark.thorough
-def test_it_can_be_read_by_everybody(sit_down: SitDown, alice: Person) -> None:
+def test_a_temporary_chat_is_accessible(sit_down: SitDown, alice: Person) -> None:
     for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
         tab = sit_down(alice, viewport=size).open()
         choice(tab).check()

@@ -1,4 +1,4 @@
-"""A conversation that a model names, as all open tabs show it."""
+"""A conversation titled by a model, as all open tabs show it."""
 
 from collections.abc import Iterator
 
@@ -23,13 +23,13 @@ Installation.objects.all().delete()
 
 @pytest.fixture
 def titled(server: Server) -> Iterator[None]:
-    """The server, whose administrator has chosen a model for titles."""
+    """A server whose administrator has chosen a model for titles."""
     server.run(SET)
     yield
     server.run(UNSET)
 
 
-def test_its_title_takes_the_first_words_place_in_every_tab(
+def test_the_title_replaces_the_first_words_in_every_tab(
     desk: Desk, titled: None, upstream: FakeUpstream
 ) -> None:
     tab = desk.open()
@@ -56,7 +56,7 @@ def test_its_title_takes_the_first_words_place_in_every_tab(
 
 
 @pytest.mark.thorough
-def test_an_upstream_that_fails_shows_nothing(
+def test_a_failing_title_request_shows_nothing(
     desk: Desk, titled: None, upstream: FakeUpstream
 ) -> None:
     tab: Tab = desk.open()
@@ -64,7 +64,7 @@ def test_an_upstream_that_fails_shows_nothing(
     upstream.fail(500, {"error": {"message": "no titles today"}})
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
-    for _ in range(2):  # of the reply, and of its title
+    for _ in range(2):  # the reply's and the title's
         upstream.wait_for_request()
     upstream.script(role(), delta("The stars."), finish(), done())
     tab.ask("And at night?")

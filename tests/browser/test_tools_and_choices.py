@@ -1,4 +1,4 @@
-"""What comes between a prompt and its answer, and beside it: tools, tries, choices, confidence."""
+"""What comes between a prompt and its answer, or beside it: tools, retries, choices, confidence."""
 
 import json
 import re
@@ -33,7 +33,7 @@ Upstream.objects.update(parameters={{"n": 2, "logprobs": True}})
 
 @pytest.fixture(scope="module")
 def equipped(site: Site, package_upstream: FakeUpstream) -> Server:
-    """A server with a tool server whose tools ask first, and two choices of each reply."""
+    """A server with a tool server whose tools ask for permission, and two choices per reply."""
     return site.server(
         OPENAI_BASE_URL=package_upstream.base_url,
         OPENAI_API_KEY="sk-very-secret",
@@ -60,7 +60,7 @@ def tab(desk: Desk, upstream: FakeUpstream) -> Tab:
 
 
 def call(name: str, **arguments: object) -> list[Step]:
-    """A reply that calls a tool, its arguments in two pieces."""
+    """Return the steps of a reply that calls a tool, with arguments in two pieces."""
     text = json.dumps(arguments)
     pieces = [{"index": 0, "id": "call_1", "function": {"name": name, "arguments": text[:4]}}]
     pieces.append({"index": 0, "function": {"arguments": text[4:]}})
@@ -94,7 +94,7 @@ def test_an_allowed_tool_runs_and_folds(tab: Tab, upstream: FakeUpstream) -> Non
 
 
 @pytest.mark.thorough
-def test_leave_given_in_a_silent_network_is_kept_and_sent(
+def test_permission_given_in_a_silent_network_is_kept_and_sent_later(
     sit_down: SitDown, alice: Person, equipped: Server, upstream: FakeUpstream
 ) -> None:
     with Line(equipped) as line:
@@ -128,9 +128,7 @@ def test_a_denied_tool_does_not_run(tab: Tab, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.thorough
-def test_confidence_is_one_press_away_and_one_stop_for_tab(
-    tab: Tab, upstream: FakeUpstream
-) -> None:
+def test_confidence_is_one_press_away_and_one_tab_stop(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.script(
         role(), token("Sure, ", -0.01), token("perhaps", -2.0), finish(), usage(), done()
     )
@@ -170,7 +168,7 @@ def test_a_person_steps_through_the_choices_of_a_reply(tab: Tab, upstream: FakeU
 
 
 @pytest.mark.thorough
-def test_a_retry_is_told_while_it_is_waited_for(tab: Tab, upstream: FakeUpstream) -> None:
+def test_a_retry_is_announced_while_it_is_pending(tab: Tab, upstream: FakeUpstream) -> None:
     upstream.fail(503, {"error": {"message": "overloaded"}}, {"retry-after": "2"})
     tab.ask("Try this")
     told = "The model's server failed. Trying again in 2 s (try 2)…"

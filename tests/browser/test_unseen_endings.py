@@ -1,4 +1,4 @@
-"""A reply that ends in a tab that nobody sees: the title is marked, and who wants it notified."""
+"""A reply that ends in a hidden tab: the title is marked, with a notification if wanted."""
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
@@ -13,8 +13,8 @@ from tests.support.live import Person
 TITLE = "Why is the sky blue?"
 SECRET = "Scattering, between us."
 
-# Chromium without a screen shows no notification, and may say that it is not to: what is told is
-# written down beside.
+# Chromium without a screen shows no notifications, and may report them as denied, so this records
+# them.
 WRITE_DOWN = """
 window.told = [];
 window.focused = 0;
@@ -53,14 +53,14 @@ def choose(tab: Tab, choice: str) -> None:
     notifying(tab, choice).click(force=True)
 
 
-def want_it(tab: Tab) -> None:
+def enable_notifications(tab: Tab) -> None:
     choose(tab, "Yes")
     expect(notifying(tab, "Yes")).to_be_checked()
     tab.page.keyboard.press("Escape")
 
 
 def ask_and_look_away(tab: Tab, upstream: FakeUpstream) -> None:
-    """The reply ends while nobody looks."""
+    """Have a reply end while the tab is hidden."""
     pause = Pause()
     upstream.script(role(), delta(SECRET), pause, finish(), done())
     tab.ask(TITLE)
@@ -78,20 +78,20 @@ def told(tab: Tab) -> list[dict[str, object]]:
     return found
 
 
-def until_told(tab: Tab) -> None:
-    # A function: a mere expression is evaluated at each look, which the page's policy forbids.
+def until_notified(tab: Tab) -> None:
+    # A function, since an expression would be evaluated each time, which the page's CSP forbids.
     tab.page.wait_for_function("() => told.length")
 
 
 @pytest.fixture
 def allowed(desk: Desk) -> Tab:
-    """Alice's, on a new chat, in a browser that lets the site notify her."""
+    """Alice's tab on a new chat, in a browser that allows notifications."""
     desk.context.grant_permissions(["notifications"], origin=desk.url)
     desk.context.add_init_script(WRITE_DOWN)
     return desk.open()
 
 
-def test_the_title_is_marked_until_somebody_looks(tab: Tab, upstream: FakeUpstream) -> None:
+def test_the_title_is_marked_until_the_tab_is_visible(tab: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(tab, upstream)
     expect(tab.page).to_have_title(f"● {TITLE} · chatapp")
     see(tab, "visible")
@@ -99,7 +99,7 @@ def test_the_title_is_marked_until_somebody_looks(tab: Tab, upstream: FakeUpstre
 
 
 @pytest.mark.thorough
-def test_it_is_marked_too_where_its_script_comes_after_the_end(
+def test_the_title_is_marked_even_if_the_script_loads_after_the_end(
     desk: Desk, upstream: FakeUpstream
 ) -> None:
     held: list[Route] = []
@@ -118,10 +118,10 @@ def test_a_new_title_keeps_the_mark(tab: Tab, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.thorough
-def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
+def test_a_reply_that_ends_in_a_visible_tab_marks_nothing(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
-    want_it(allowed)
+    enable_notifications(allowed)
     upstream.script(role(), delta(SECRET), finish(), done())
     allowed.ask(TITLE)
     allowed.expect_ending("complete")
@@ -130,12 +130,12 @@ def test_a_reply_that_ends_under_ones_eyes_marks_nothing(
 
 
 @pytest.mark.thorough
-def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
+def test_a_notification_names_the_conversation_and_contains_none_of_its_text(
     allowed: Tab, upstream: FakeUpstream
 ) -> None:
-    want_it(allowed)
+    enable_notifications(allowed)
     ask_and_look_away(allowed, upstream)
-    until_told(allowed)
+    until_notified(allowed)
     assert told(allowed) == [{"title": TITLE, "body": "The reply has ended.", "open": True}]
     allowed.page.evaluate("told[0].notification.onclick()")
     assert allowed.page.evaluate("focused") == 1
@@ -143,21 +143,23 @@ def test_who_wants_it_is_notified_of_the_conversation_and_of_no_word(
 
 
 @pytest.mark.thorough
-def test_a_notification_goes_when_somebody_looks(allowed: Tab, upstream: FakeUpstream) -> None:
-    want_it(allowed)
+def test_a_notification_closes_when_the_tab_is_visible(
+    allowed: Tab, upstream: FakeUpstream
+) -> None:
+    enable_notifications(allowed)
     ask_and_look_away(allowed, upstream)
-    until_told(allowed)
+    until_notified(allowed)
     see(allowed, "visible")
     assert [one["open"] for one in told(allowed)] == [False]
 
 
 @pytest.mark.thorough
-def test_of_one_ending_there_is_one_notification_however_late_its_script_comes(
+def test_one_ending_makes_one_notification_however_late_the_script_loads(
     allowed: Tab, desk: Desk, upstream: FakeUpstream
 ) -> None:
     held: list[Route] = []
     desk.context.route("**/while-streaming*.js", lambda route: held.append(route))
-    want_it(allowed)
+    enable_notifications(allowed)
     first, last = Pause(), Pause()
     upstream.script(role(), delta("One."), first, delta(" Two."), last, finish(), done())
     allowed.ask(TITLE)
@@ -168,19 +170,19 @@ def test_of_one_ending_there_is_one_notification_however_late_its_script_comes(
     last.release()
     allowed.expect_ending("complete")
     held[0].continue_()
-    until_told(allowed)
+    until_notified(allowed)
     assert len(told(allowed)) == 1
 
 
 @pytest.mark.thorough
-def test_who_does_not_want_it_is_not_notified(allowed: Tab, upstream: FakeUpstream) -> None:
+def test_without_the_setting_there_is_no_notification(allowed: Tab, upstream: FakeUpstream) -> None:
     ask_and_look_away(allowed, upstream)
     expect(allowed.page).to_have_title(f"● {TITLE} · chatapp")
     assert told(allowed) == []
 
 
 @pytest.mark.thorough
-def test_a_browser_that_forbids_it_is_said_so(sit_down: SitDown, alice: Person) -> None:
+def test_a_browser_that_denies_notifications_is_reported(sit_down: SitDown, alice: Person) -> None:
     desk = sit_down(alice)
     desk.context.add_init_script(FORBID)
     tab = desk.open()

@@ -1,5 +1,5 @@
-"""Usage as administrators see it, and everybody their own; `expect_accessible` looks at both in a
-wide window and a narrow one."""
+"""Usage as administrators see it, and everybody their own; `expect_accessible` checks both in a
+wide and a narrow window."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.support.live import Person, Site
 pytestmark = pytest.mark.thorough
 
 
-def test_a_reply_is_counted_drawn_and_downloaded(
+def test_a_reply_is_counted_charted_and_downloaded(
     sit_down: SitDown, site: Site, alice: Person
 ) -> None:
     tab = sit_down(alice).open()
@@ -37,7 +37,7 @@ def test_a_reply_is_counted_drawn_and_downloaded(
     expect_accessible(tab.page)
 
 
-def test_what_a_conversation_cost_is_told_from_its_menu(desk: Desk, tab: Tab) -> None:
+def test_the_menu_shows_the_usage_of_a_conversation(desk: Desk, tab: Tab) -> None:
     tab.ask("Why is the sky blue?")
     tab.expect_ending("complete")
     dialog = tab.page.get_by_role("dialog", name="Usage of “Why is the sky blue?”")

@@ -1,5 +1,5 @@
-"""Two tabs, a line that is cut, goes silent and forgets, refusals, reloads: whatever the order, no
-text that was sent is anywhere but in the thread or in a composer."""
+"""Random walks with two tabs, a connection that is cut, silent or forgotten, refusals and reloads:
+in any order, text that was sent is always in the thread or in a composer."""
 
 import random
 
@@ -29,7 +29,7 @@ class Walk:
     """Two tabs of one conversation, and what was sent from them."""
 
     def __init__(self, desk: Desk, line: Line, seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - a test's
+        self.random = random.Random(seed)  # noqa: S311 - not for secrets
         self.line = line
         self.sent: list[str] = []
         first = desk.open()
@@ -46,7 +46,7 @@ class Walk:
         self.random.choice((*sending, *others))(tab)
 
     def send(self, tab: Tab, model: str = "") -> None:
-        """Typed after whatever stands in the box, and sent with it."""
+        """Add text to what is in the box, and send all of it."""
         text = f"text{len(self.sent)}."
         self.sent.append(text)
         tab.page.evaluate(SEND, [text, model])
@@ -68,12 +68,12 @@ class Walk:
         tab.page.wait_for_timeout(self.random.choice((20, 200, 1000)))
 
     def reload(self, tab: Tab) -> None:
-        self.line.cut()  # or a page of a silent line would be waited for
+        self.line.cut()  # or the page would wait for a silent connection
         self.line.mend()
         tab.page.goto(self.line.url + self.path)
 
     def end(self) -> str:
-        """All that stands in the threads and in the composers, once everybody is back."""
+        """Reconnect everything; return the text of all threads and composers."""
         self.line.cut()
         self.line.mend()
         shown = []
@@ -94,6 +94,6 @@ def test_no_text_that_was_sent_is_lost(
     for _ in range(STEPS):
         walk.step()
     shown = walk.end()
-    # What was asked is in the conversation, though perhaps in a branch that neither tab shows.
+    # Text sent upstream is in the conversation, though perhaps on a branch that neither tab shows.
     shown += "".join(str(request.body["messages"][-1]) for request in upstream.chat_requests)
     assert [text for text in walk.sent if text not in shown] == []
